@@ -39,3 +39,27 @@ def test_modes(text: str, mode: str | None) -> None:
 
 def test_a_time_makes_it_a_question_for_then() -> None:
     assert mode_of("which card did I show at the door in March?", windowed=True) == "then"
+
+
+@pytest.mark.parametrize(
+    ("text", "mode"),
+    [
+        ("party list, my pals please", "now"),
+        ("when is my mother's birthday", "now"),
+        ("I've got some money left, what do they ask for the ticket", "now"),
+        ("on which day was Mei born", "now"),
+        ("how long is the run that Oscar takes", "now"),
+        ("salon changed software, which colour do I take", "now"),
+        ("list my addresses", "history"),
+        ("how has my address changed", "history"),
+        ("when did I move", "when"),
+        ("since when do I live there", "when"),
+        ("who did it for Ingrid", None),
+        ("what got into me", None),
+        ("where was I yesterday", None),
+        ("where did I lift before", "previous"),
+        ("which gym before this one", "previous"),
+    ],
+)
+def test_modes_of_what_is_known_to_ask_for_a_state(text: str, mode: str | None) -> None:
+    assert mode_of(text, windowed=False, asks=True) == mode

@@ -70,3 +70,41 @@ def test_sentences_that_ask_are_left_out() -> None:
     assert len(list(sentences("One. " * 50))) == 4
     (asked,) = seen(GYM, one("New gym?"))
     assert asked["nothing"] >= 0
+
+
+def test_of_whom_each_speaks_beside_the_others() -> None:
+    question = Question(text="where does Mei have the account?", subjects=("mei",))
+    hers, mine, told = seen(
+        question,
+        one("Mei has the account at Starling", speaker="ruben", of=(True,)),
+        one("I have the account at Monzo", speaker="ruben", of=(False,)),
+        one("it's Starling for me", speaker="mei", told=(("sam", "bank"),)),
+    )
+    assert (hers["names_first"], hers["silent_first"], hers["others"]) == (1, 0, 0)
+    assert (mine["names_any"], mine["silent_any"], mine["first_person"]) == (0, 0, 1)
+    assert (told["names_first"], told["silent_first"], told["whom"]) == (1, 1, 1)
+    about_ruben, about_sam, _ = seen(
+        Question(text="which bank?", subjects=("",)),
+        one("Ruben's bank is Monzo", speaker="", of=(True,)),
+        one("So Sam took the savings elsewhere", speaker="", of=(True,)),
+        one("savings", speaker="ruben", told=(("sam", "bank"),)),
+    )
+    assert (about_ruben["others"], about_ruben["owners"], about_ruben["silent_first"]) == (1, 1, 0)
+    assert (about_sam["others"], about_sam["capitals"]) == (1, 1)
+
+
+def test_how_much_of_the_question_each_holds() -> None:
+    question = Question(text="when is the last day for the weekly review?", subjects=("weekly review",))
+    weekly, fair = seen(
+        question, one("18 April, last day for the weekly review"), one("10 June, last day for the fair")
+    )
+    assert weekly["covers"] > fair["covers"] > 0 and weekly["covers_less"] == 0 < fair["covers_less"]
+    assert weekly["covers_other"] == pytest.approx(fair["covers"])
+    (alone,) = seen(Question(text="?", subjects=()), one("anything", of=()))
+    assert alone["covers"] == alone["covers_other"] == alone["whom"] == alone["names_any"] == 0
+
+
+@pytest.mark.parametrize("text", ["When we moved in the code was 1234", "my first car", "I used to lift at the Y"])
+def test_words_for_what_was(text: str) -> None:
+    was, now = seen(GYM, one(text), one("I lift at Ironworks"))
+    assert (was["long_ago"], now["long_ago"]) == (1, 0)
