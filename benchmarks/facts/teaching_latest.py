@@ -53,6 +53,25 @@ SPREAD_MIN = 1e-3
 LINE = (15, 260)  # characters of talk in large rooms
 ASKS_STATE, SLOT_KNOWN = FEATURES.index("asks_state"), FEATURES.index("slot_known")
 
+# Words that are looked for, and what is said to begin a talk: they ask for no state, and no hand and no set has them.
+VAGUE = tuple(
+    " ".join(one.split())
+    for one in """
+    garden; deploy; launch; kestrel launch; tea; holiday photos; the meeting; project plan; notes from monday;
+    swimming; garden party; budget report; certificate expired; train; trains to lisbon; recipe; soup recipe;
+    birthday party; hello; hi there; good morning; thanks; ok; yes please; sure; tell me something; tell me
+    something new; tell me a story; anything new; anything else; what's new; what's up; remind me; remind me of
+    it; show me more; go on; more about that; how are things; how are you; how did it go; what happened; what
+    happened next; what did we talk about; summary please; summarise our chat; what do you know; what do you
+    know about me; who am I; favourite things; things to do; ideas; ideas for the weekend; help me; help me
+    write this; can you help; let's talk about work; something about music; everything about the trip; all about
+    kestrel; talk to me; continue; where were we; what else; why; how; when; who; test; asdf; the one from last
+    week; that thing; that thing about data; it; this; photos; stories; plans; work stuff; bugs; errors in
+    production; release notes; meeting minutes; travel; travel plans; food; good food; shopping list; todo;
+    books; films we saw; music; cats and dogs; family news; health; weather; questions; old messages
+    """.split(";")
+)
+
 Matrix = NDArray[np.float32]
 
 
@@ -79,7 +98,7 @@ class Shown:
 class _Watching:
     """Stands in for the model while questions are asked: every query asks for a state, and nothing is moved.
 
-    Names that are two people's are taken as well, which no query is answered of: where it must say nothing, more is seen.
+    Names that are two people's are taken as well, of whom no query is answered: more is seen where it must say nothing.
     """
 
     def asks(self, query: str) -> float:
@@ -217,6 +236,7 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
         others[kind] = [json.loads(line)["query"] for line in lines]
     listed = (teaching.TAUGHT / teaching.OTHERS).read_text(encoding="utf-8").splitlines()
     others["others"] = [line[3:] for line in listed if line.startswith("q: ")]
+    others["vague"] = [form for line in VAGUE for form in (line, f"{line}?")]
     others["multihop"] = [
         question.text
         for name in ("hotpotqa", "musique")

@@ -21,6 +21,7 @@ THING_MAX = 3  # words
 _WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*", 2)
 _MINE = ("my", "our")
 _SPEAKING = frozenset("i i'm i've i'd i'll im ive my me mine myself i we we're we've our us".split())
+_TO_ME = frozenset("tell remind show give let help ask send bring get find".split())  # "tell me" asks nothing of me
 _THIRD = frozenset("he she his her him they their".split())
 _SHORT = frozenset("it's that's what's there's let's here's he's she's who's where's when's how's".split())
 _NO_NAME = ME.union(
@@ -84,7 +85,7 @@ def asked_of(text: str, mentions: Sequence[str], users: Collection[str], known: 
     found += [name for mention in mentions if (name := _trimmed(mention))]
     found += [word for word in low if word in users]
     found += [name for name, owns in named if not owns]
-    if not ME.isdisjoint(low):
+    if any(word in ME and before not in _TO_ME for before, word in zip(("", *low), low, strict=False)):
         found += [USER, *users]
     return tuple(dict.fromkeys(found or _things(low)))
 

@@ -18,6 +18,9 @@ from recall_integrations.facts.latest.whom import asked_of, may_be_of, speaks_of
         ("how tall is alex", ("alex",)),  # a user whose name is known
         ("what is my sister's car", ("'s sister",)),
         ("who is my boss", ("", "alex")),
+        ("tell me what Priya drinks", ("priya",)),
+        ("remind me what I drink", ("", "alex")),
+        ("tell me something", ()),
         ("Sofia drives what", ("sofia",)),  # known
         ("Elias drives what", ()),  # the first word of a sentence has a capital anyway
         ("what will Tom need on Monday in March", ("tom",)),
