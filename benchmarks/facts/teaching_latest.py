@@ -72,6 +72,18 @@ VAGUE = tuple(
     """.split(";")
 )
 
+# The same of people and things, in all combinations.
+OF_PEOPLE = tuple(
+    "{name} {noun}; {noun} {name}; {noun} for {name}; {noun} with {name}; notes on {name}; my notes on {name}; "
+    "ideas for {name}; {name} and the {noun}; {name}'s stuff; {name}'s opinion on the {noun}; "
+    "what have I told you about {name}; which {noun} should I take with {name}; what do I know about the {noun}; "
+    "I need a {noun}; I need the {noun} again; things I have to do before the {noun}; what do you remember about {name}".split(
+        "; "
+    )
+)
+NAMES = ("Lena", "Omar", "Priya", "Tom")
+NOUNS = ("dog", "gift", "book", "film", "plumber", "birthday cake", "soup recipe", "certificate")
+
 Matrix = NDArray[np.float32]
 
 
@@ -236,7 +248,9 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
         others[kind] = [json.loads(line)["query"] for line in lines]
     listed = (teaching.TAUGHT / teaching.OTHERS).read_text(encoding="utf-8").splitlines()
     others["others"] = [line[3:] for line in listed if line.startswith("q: ")]
-    others["vague"] = [form for line in VAGUE for form in (line, f"{line}?")]
+    of_people = [line.format(name=name, noun=noun) for line in OF_PEOPLE for name in NAMES for noun in NOUNS]
+    vague = dict.fromkeys([*VAGUE, *of_people])
+    others["vague"] = [form for line in vague for form in (line, f"{line}?")]
     others["multihop"] = [
         question.text
         for name in ("hotpotqa", "musique")

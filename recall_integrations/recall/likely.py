@@ -28,7 +28,7 @@ from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.evident import mode_of, of_several
+from recall_integrations.recall.evident import mode_of, of_several, surely
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
 from recall_integrations.types import Memory
@@ -126,12 +126,13 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     if mode is None:
         return None
     asks = latest_model().asks(text)
-    sure = asks if state.sought is None else 1.0  # rules that read what is asked are seldom wrong
+    read = state.sought is not None and surely(state.sought.asked, state.query)
+    sure = 1.0 if read else asks  # rules that read what is asked are seldom wrong
     if sure < LATEST_MIN:
         return None
     pool = pool_of(state, fused, delivery)
     subjects = _subjects(state, pool)
-    if not subjects or any(of_several(subject, state) for subject in subjects):
+    if not subjects:
         return None
     until = _until(state, mode)
     slots = state.sought.asked.slots if state.sought is not None else ()
@@ -240,7 +241,11 @@ def _until(state: RecallState, mode: str) -> int:
 
 
 def _subjects(state: RecallState, pool: Pool) -> tuple[str, ...]:
-    """Keys of whom a query may be about."""
+    """Keys of whom a query may be about: as a rule read it, else as its words look; empty = nobody, or one of two."""
+    if state.sought is not None:
+        return () if any(of_several(subject, state) for subject in state.sought.subjects) else state.sought.subjects
     users = tuple(map(name_key, state.scope.speakers(Role.USER)))
     mentions = [name_key(ref.mention) for ref in state.query.entity_refs if ref.mention]
-    return asked_of(state.query.original, mentions, users, pool.known())
+    found = asked_of(state.query.original, mentions, users, pool.known())
+    named = (*found, *(mention for mention in mentions if any(mention.endswith(name) for name in found if name)))
+    return () if any(of_several(name, state) for name in named) else found

@@ -22,8 +22,9 @@ LACKS_MAX = 4
 RARE_LEAST = 0.2  # weight of a word that every candidate holds
 _SENTENCE = regex(r"(?<=[.!?])\s+")
 _LONG_AGO = regex(
-    r"\b(?:used\sto|back\s(?:then|in|when)|years\sago|ages\sago|once|(?:in\s)?(?:the|those|my)\sold|those\sdays|early\sdays|first|"
-    r"originally|initially|before|formerly|previously|until|till|at\sschool|straight\sout\sof|growing\sup|in\s(?:19|20)\d\d|"
+    r"\b(?:used\sto|back\s(?:then|in|when)|years\sago|ages\sago|once(?!\s(?:a|an|per|every|we|i|you)\b)|(?:in\s)?(?:the|those|my)\sold|those\sdays|early\sdays|"
+    r"first(?!\s(?:week|day|month)\b)|"
+    r"originally|initially|before(?!\s(?:work|breakfast|bed|lunch|dinner|noon)\b)|formerly|previously|at\sschool|straight\sout\sof|growing\sup|in\s(?:19|20)\d\d|"
     r"for\syears|student|as\sa\s(?:kid|child|student|boy|girl|baby|teen\w*)|in\smy\stwenties|"
     r"when\s(?:the\s)?\w+\s(?:was|were|lived|moved\sin|started))\b",
     2,
@@ -155,9 +156,9 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
         none,
         question.asks_state,
     )
-    found[:, 26] = [math.log1p(len(one.text.split())) for one in candidates]
+    found[:, 26] = [math.log1p(len(one.text[:CHARS].split())) for one in candidates]
     found[:, 27] = scores.max()
-    held = [frozenset(stems(one.text)) for one in candidates]
+    held = [frozenset(stems(one.text[:CHARS])) for one in candidates]
     words = frozenset(stems(question.text))
     found[:, 28] = _lacks(words, held)
     found[:, 29:39] = _speaks(question, candidates)

@@ -8,7 +8,7 @@ people who are known; what is missed or seen too often is for the model to weigh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise, takewhile
+from itertools import takewhile
 
 from recall_integrations.facts.rules import words as of_rules
 from recall_integrations.facts.rules.loose_words import ME
@@ -18,9 +18,10 @@ from recall_integrations.records import record
 
 OTHERS_MAX, CAPITALS_MAX = 2, 3  # more of them say no more
 THING_MAX = 3  # words
-_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)*", 2)
+_WORD = regex(r"[^\W_]+(?:['’\-][^\W_]+)*", 2)
 _MINE = ("my", "our")
-_SPEAKING = frozenset("i i'm i've i'd i'll im ive my me mine myself i we we're we've our us".split())
+# Not "we": "we decided to use Postgres" tells nothing of who says it.
+_SPEAKING = frozenset("i i'm i've i'd i'll im ive my me mine myself".split())
 _TO_ME = frozenset("tell remind show give let help ask send bring get find".split())  # "tell me" asks nothing of me
 _THIRD = frozenset("he she his her him they their".split())
 _SHORT = frozenset("it's that's what's there's let's here's he's she's who's where's when's how's".split())
@@ -31,9 +32,10 @@ _NO_NAME = ME.union(
     "should shall may might must tell give show name remind look find please any the a an in on at for to by of with "
     "from under about ok okay hey hi so and if but also now id quick one oh it its this that these those there here "
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
-    "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday christmas easter".split(),
+    "sep sept oct nov dec today yesterday tomorrow tonight we our us "
+    "monday tuesday wednesday thursday friday saturday sunday christmas easter".split(),
 )
-_KIN = of_rules.RELATIONS
+_KIN, _WHICH = of_rules.RELATIONS, of_rules.RELATION_ADJECTIVES
 # Of those that may be somebody's own without being asked about: "my dog", "my boss" are kept in slots of who has them.
 _OWN = frozenset(
     "partner boss manager landlord landlady doctor dentist therapist lawyer accountant vet coach mentor pet dog cat "
@@ -53,7 +55,7 @@ class Speaks:
         kin: whether it is about "my sister", who is not asked about.
         capitals: words with a capital behind the first that name none of them; at most 3.
         third: whether it has "he", "her", "their".
-        first: whether it has "I", "my", "us".
+        first: whether it has "I", "me", or "my" beside somebody else's "my sister".
     """
 
     names: tuple[bool, ...]
@@ -77,9 +79,9 @@ def asked_of(text: str, mentions: Sequence[str], users: Collection[str], known: 
     """
     words = _WORD.findall(text)
     low = [plain(word) for word in words]
-    for mine, word in pairwise(low):
-        if mine in _MINE and word in _KIN and word not in _OWN:
-            return (f"{USER}'s {word}",)
+    for kin in _kin(low):
+        if kin.split()[-1] not in _OWN:
+            return (f"{USER}'s {kin}",)
     named = list(_named(text, known))
     found = [name for name, owns in named if owns]
     found += [name for mention in mentions if (name := _trimmed(mention))]
@@ -103,11 +105,8 @@ def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collectio
     low = [word.casefold().replace("’", "'") for word in raw]
     bare = [word.removesuffix("'s") for word in low]
     said = frozenset(bare)
-    kin = [word for mine, word in zip(low, bare[1:], strict=False) if mine in _MINE and word in _KIN]
-    first = any(
-        word in _SPEAKING and not (word in _MINE and after in _KIN)
-        for word, after in zip(low, (*bare[1:], ""), strict=False)
-    )
+    kin = list(_kin(bare))
+    first = sum(word in _SPEAKING for word in low) > len(kin)  # "my sister" alone is no "my"
     asked = {part for subject in subjects for part in subject.replace("'s ", " ").split()}
     others = sum(bool(name) and name not in asked and said.issuperset(name.split()) for name in known)
     return Speaks(
@@ -118,7 +117,7 @@ def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collectio
             OTHERS_MAX,
             sum(word.endswith("'s") and word not in _SHORT and word[:-2] not in asked for word in low),
         ),
-        kin=any(word not in asked for word in kin),
+        kin=any(one.split()[-1] not in asked for one in kin),
         capitals=min(
             CAPITALS_MAX,
             sum(
@@ -143,14 +142,12 @@ def may_be_of(text: str, speaker: str, subject: str) -> bool:
     bare = [word.removesuffix("'s") for word in words]
     _, of, kin = subject.partition("'s ")
     if of:
-        return kin in bare
+        return all(part in bare for part in kin.split())
     if subject != speaker:
         return bool(subject) and all(part in bare for part in subject.split())
-    if any(word in _SPEAKING and word not in ("my", "our", "mine", "myself") for word in words):
+    if any(word in _SPEAKING and word not in ("my", "mine", "myself") for word in words):
         return True
-    others = any(
-        mine in _MINE and word in _KIN and word not in _OWN for mine, word in zip(words, bare[1:], strict=False)
-    )
+    others = any(one.split()[-1] not in _OWN for one in _kin(bare))
     return not others and not (words and words[0].endswith("'s") and text[:1].isupper())
 
 
@@ -159,10 +156,20 @@ def plain(word: str) -> str:
     return word.casefold().replace("’", "'").removesuffix("'s")
 
 
+def _kin(words: Sequence[str]) -> Iterator[str]:
+    """Whose relation is named: "sister" of "my sister", "older sister" of "my older sister"."""
+    for place, word in enumerate(words):
+        if word in _MINE:
+            which = [*takewhile(lambda one: one in _WHICH and one not in _KIN, words[place + 1 :])]
+            after = words[place + 1 + len(which) : place + 2 + len(which)]
+            if after and after[0] in _KIN:
+                yield " ".join([*which, after[0]])
+
+
 def _names(subject: str, speaker: str, said: frozenset[str], *, first: bool) -> bool:
     who, of, kin = subject.partition("'s ")
     if of:
-        return kin in said and (not who or who in said or who == speaker)
+        return said.issuperset(kin.split()) and (not who or who in said or who == speaker)
     if subject == speaker and first:
         return True
     return bool(subject) and said.issuperset(subject.split())
@@ -180,7 +187,7 @@ def _named(text: str, known: Collection[str]) -> Iterator[tuple[str, bool]]:
         word, between = found.group(), text[end : found.start()]
         own = plain(word)
         is_name = word[:1].isupper() and own not in _NO_NAME
-        if row and (owns or between != " " or not is_name):
+        if row and (owns or between.strip(" ") or not between or not is_name):
             yield from _whole(row, begins, owns, known)
             row = []
         end = found.end()
@@ -197,6 +204,8 @@ def _whole(row: Sequence[str], begins: bool, owns: bool, known: Collection[str])
     name = " ".join(row)
     if owns or not begins or name in known:
         yield name, owns
+    if begins and len(row) > 1:  # the first word may be any: "Email Lena's report"
+        yield " ".join(row[1:]), owns
 
 
 def _things(low: Sequence[str]) -> Iterator[str]:
