@@ -1,4 +1,4 @@
-"""The collections of large scopes on a Chroma server that nodes and stores share, filled beside the caller.
+"""The collections of large scopes on a server (Chroma, or pgvector) that nodes share, filled beside the caller.
 
     a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
                                                     └─▶ `scopes.vector_until` moves, which every node reads
@@ -30,7 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.errors import IndexUnavailable, RecallError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.vector_server import Seen, VectorServer
+from recall_integrations.indexes.asked_server import CollectionServer, Seen
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
@@ -101,7 +101,7 @@ class ServedCollections:
     def __init__(
         self,
         engine: Engine,
-        server: VectorServer,
+        server: CollectionServer,
         *,
         scan_max: Callable[[], int],
         write_lock: Lock,
@@ -254,7 +254,7 @@ class ServedCollections:
         """Let the server go. What a collection lacks is filled in by another node, or after the next open."""
         self._closed = True
         if not self.filling.stop(CLOSE_S):
-            logger.warning("The Chroma server is waited for: it is left behind.")
+            logger.warning("%s is waited for: it is left behind.", self._server.called)
         with contextlib.suppress(RecallError, SQLAlchemyError):
             self._lease.give_back()
         self._server.close()
@@ -525,7 +525,7 @@ class ServedCollections:
         self._checked.clear()
         self._tries += 1
         said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
-        kind = said if not isinstance(error, VectorsAway) else f"The Chroma server {self._server.name} is away."
+        kind = said if not isinstance(error, VectorsAway) else f"{self._server.called} is away."
         if kind != self.failed:  # once, however often it is tried
             self.failed = kind
             self._note(f"{said} What collections lack is scanned meanwhile, and brought there when it is back.")
