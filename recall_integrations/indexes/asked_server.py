@@ -1,8 +1,8 @@
 """What servers of vectors have in common: what is asked of them, and how one that fails is left alone.
 
-    ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
-             no │                  │ no answer, a bad one: an error of ours
-                └▶ `VectorsAway`   └ `CollectionLost` says nothing against the server: the breaker stays closed
+ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
+         no │                  │ no answer, a bad one: an error of ours
+            └▶ `VectorsAway`   └ `CollectionLost` says nothing against the server: the breaker stays closed
 """
 
 from __future__ import annotations
