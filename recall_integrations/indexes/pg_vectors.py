@@ -158,7 +158,7 @@ class PgVectors:
         self._extension = found
 
     def _make_extension(self, seconds: float) -> None:
-        there = "SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')"
+        there = f"SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = '{EXTENSION}')"
         if not self._asked(lambda connection: connection.execute(text(there)).scalar(), seconds):
             raise VectorsRefused(
                 f"The server of {self.name} has no pgvector. Install it there (on Debian the package "
