@@ -63,6 +63,10 @@ class CollectionServer(Neighbours, Protocol):
         """What messages call it, as the beginning of a sentence."""
 
     @property
+    def own(self) -> bool:
+        """Whether it is the store's alone: no collection there can be another store's."""
+
+    @property
     def opened(self) -> bool:
         """Whether it was asked anything."""
 
@@ -78,6 +82,9 @@ class CollectionServer(Neighbours, Protocol):
 
     def make(self, home: str, store: str) -> None:
         """Make a collection, unless it is there."""
+
+    def homes(self) -> list[str]:
+        """All collections that are there; asked of one that is the store's own."""
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
         """What a collection says of itself."""

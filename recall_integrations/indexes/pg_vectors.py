@@ -114,6 +114,11 @@ class PgVectors:
         return f"pgvector in {self.name}"
 
     @property
+    def own(self) -> bool:
+        """The tables are in the schema of the store, and a copy of the database has its own."""
+        return True
+
+    @property
     def opened(self) -> bool:
         """Whether it was asked anything."""
         return self._engine is not None
@@ -183,7 +188,7 @@ class PgVectors:
         """
 
         def made(connection: Connection) -> None:
-            if connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is None:
+            if not _has_catalogue(connection):
                 connection.exec_driver_sql(
                     f"CREATE TABLE IF NOT EXISTS {CATALOGUE} (home text PRIMARY KEY, store text NOT NULL, "
                     "dimension integer, seq bigint NOT NULL DEFAULT 0, digest text NOT NULL DEFAULT '')"
@@ -193,6 +198,18 @@ class PgVectors:
             connection.execute(text(put), {"home": home, "store": store})
 
         self._asked(made)
+
+    def homes(self) -> list[str]:
+        """All collections that are there."""
+
+        def listed(connection: Connection) -> list[str]:
+            if not _has_catalogue(connection):
+                return []
+            return [
+                str(home) for home in connection.execute(text(f"SELECT home FROM {CATALOGUE} ORDER BY 1")).scalars()
+            ]
+
+        return self._asked(listed)
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
         """What a collection says of itself.
@@ -237,7 +254,7 @@ class PgVectors:
 
         def dropped(connection: Connection) -> None:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table_of(home)}")
-            if connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is not None:
+            if _has_catalogue(connection):
                 connection.execute(text(f"DELETE FROM {CATALOGUE} WHERE home = :home"), {"home": home})
 
         self._asked(dropped)
@@ -473,6 +490,10 @@ def _extension(connection: Connection) -> Extension | None:
         return None
     numbers = [int(part) for part in str(found[0]).split(".")[:2] if part.isdecimal()]
     return Extension(version=(numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0), schema=str(found[1]))
+
+
+def _has_catalogue(connection: Connection) -> bool:
+    return connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is not None
 
 
 def _create_extension(connection: Connection) -> None:

@@ -72,6 +72,11 @@ class VectorServer:
         return f"The Chroma server {self.name}"
 
     @property
+    def own(self) -> bool:
+        """Others may have collections there."""
+        return False
+
+    @property
     def opened(self) -> bool:
         """Whether it was asked anything."""
         return self._client is not None
@@ -126,6 +131,10 @@ class VectorServer:
             )
         )
         self._keep(home, model)
+
+    def homes(self) -> list[str]:
+        """Whose they are nobody knows: none."""
+        return []
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
         """What a collection says of itself.

@@ -123,6 +123,7 @@ class ServedCollections:
         self._tries = 0
         self._all_at = 0.0  # when all scopes are looked at again, and not only those that were written to
         self._busy = False  # whether there may be work on the server
+        self._swept = not server.own  # whether it was looked for collections that no scope names
         self._closed = False
         self.failed = ""
         self.filling = Filling(self._step, self._could_not)
@@ -242,7 +243,7 @@ class ServedCollections:
             self._problem = ""
         self._review(shrunk=True)
         with self._engine.connect() as connection:
-            self._busy = bool(self._all(connection) or homes.left(connection))
+            self._busy = not self._swept or bool(self._all(connection) or homes.left(connection))
         if self._busy:
             self.filling.wake(urgent=True)
 
@@ -308,6 +309,8 @@ class ServedCollections:
         Args:
             looking: count collections that only have to be looked at.
         """
+        if not self._swept:
+            return True
         with self._engine.connect() as connection:
             if homes.left(connection):
                 return True
@@ -391,6 +394,7 @@ class ServedCollections:
                 return self._done()  # who fills looks at them
             self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
             return False
+        self._sweep()
         self._remove_left()
         with self._engine.connect() as connection:
             found = self._all(connection)
@@ -419,7 +423,7 @@ class ServedCollections:
                 return False
             self._fill(scope_id, home, part)
         except CollectionLost as e:
-            self._rehouse(scope_id, home.name, leave=not isinstance(e, CollectionStrange))
+            self._rehouse(scope_id, home.name, leave=self._server.own or not isinstance(e, CollectionStrange))
             self._note(f"{e} {ANEW}")
         return True
 
@@ -507,6 +511,18 @@ class ServedCollections:
         gone = np.setdiff1d(held, np.asarray(standing, dtype=np.int64))
         if len(gone):
             self._server.apply(home.name, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
+
+    def _sweep(self) -> None:
+        """Remove what no scope names, once: what was there while the store was opened without the server."""
+        if self._swept:
+            return
+        there = self._server.homes()  # before the record is read, in which each is named before it is made
+        with self._engine.connect() as connection:
+            named = {home.name for home in self._all(connection).values()}
+        for home in there:
+            if home not in named:
+                self._server.drop(home)
+        self._swept = True
 
     def _remove_left(self) -> None:
         with self._engine.connect() as connection:

@@ -341,9 +341,7 @@ def test_answers_are_those_of_an_exact_scan(
     monkeypatch.setattr(nearest, "COMPARED_MAX", 20)  # so that filters do not leave it out
     rng = random.Random(4)
     pairs = [(said(rng), filters) for filters in (None, Filters(types=["fact"])) for _ in range(12)]
-    near = RecallConfig(
-        retrieval=RetrievalConfig(exact_max=50, cache_mb=0, local_max=local_max), vectors=VectorsConfig("pgvector")
-    )
+    near = RecallConfig(retrieval=RetrievalConfig(exact_max=50, cache_mb=0, local_max=local_max), vectors=HERE)
     exact = RecallConfig(retrieval=RetrievalConfig(local_max=local_max))
     with (
         MemoryStore.open(both[0], config=near, clock=lambda: NOW) as ours,
@@ -385,6 +383,22 @@ def test_a_large_scope_is_there_and_nothing_is_left_of_what_is_forgotten(postgre
         store.forget(scope=SCOPE)
         assert store.indexes.settle(WAIT_S)
         assert not tables(postgres_url) and not listed(postgres_url)
+
+
+def test_what_is_forgotten_without_it_goes_when_it_is_used_again(postgres_url: str) -> None:
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        put(store, 0, 40)
+        put(store, 0, 20, OTHER)
+        assert store.indexes.settle(WAIT_S) and len(tables(postgres_url)) == 2
+        with closing(PgVectors(postgres_url, HERE)) as server:
+            server.make("3f9a0c5d17e2.99.b09c1a44.5e20f1", "s")  # of which the record knows nothing
+            server.apply("3f9a0c5d17e2.99.b09c1a44.5e20f1", [1], drawn(1), [])
+    with MemoryStore.open(postgres_url, config=config(address="")) as store:
+        store.forget("m3", scope=SCOPE)
+        store.forget(scope=OTHER)
+        finds(store, 7)
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        agrees(postgres_url, store)
 
 
 def test_reindex_and_another_embedding_have_other_collections(postgres_url: str) -> None:
@@ -442,7 +456,7 @@ def test_a_collection_that_is_not_what_it_was_is_made_anew(
         breaks(connection, table_of(before))
     with MemoryStore.open(postgres_url, config=config()) as store:
         until(lambda: asked(store, 7).hits[0].memory.id == "m7" and not asked(store, 7).degraded)
-        assert store.indexes.settle(WAIT_S)
+        agrees(postgres_url, store)
         finds(store, 7, 30)
         assert home(store) != before and any("made anew" in said for said in store.stats()["notices"])
 
@@ -674,11 +688,13 @@ def test_check_makes_no_extension(postgres_url: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.slow
 def test_behind_a_pooler_that_gives_each_transaction_another_connection(postgres: Postgres, postgres_url: str) -> None:
-    with pgbouncer.running(postgres) as pooler:
-        with MemoryStore.open(pooler.address(postgres_url), config=config()) as store:
-            put(store, 0, 60)
-            agrees(postgres_url, store)
-            for _ in range(8):  # often enough for a statement to be prepared, if one were
-                finds(store, 7, 59)
-            store.forget("m7", scope=SCOPE)
-            agrees(postgres_url, store)
+    with (
+        pgbouncer.running(postgres) as pooler,
+        MemoryStore.open(pooler.address(postgres_url), config=config()) as store,
+    ):
+        put(store, 0, 60)
+        agrees(postgres_url, store)
+        for _ in range(8):  # often enough for a statement to be prepared, if one were
+            finds(store, 7, 59)
+        store.forget("m7", scope=SCOPE)
+        agrees(postgres_url, store)
