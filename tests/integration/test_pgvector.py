@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -341,8 +342,8 @@ def test_answers_are_those_of_an_exact_scan(
     monkeypatch.setattr(nearest, "COMPARED_MAX", 20)  # so that filters do not leave it out
     rng = random.Random(4)
     pairs = [(said(rng), filters) for filters in (None, Filters(types=["fact"])) for _ in range(12)]
-    near = RecallConfig(retrieval=RetrievalConfig(exact_max=50, cache_mb=0, local_max=local_max), vectors=HERE)
-    exact = RecallConfig(retrieval=RetrievalConfig(local_max=local_max))
+    exact = RecallConfig(retrieval=RetrievalConfig(exact_max=50, cache_mb=0, local_max=local_max))  # all are compared
+    near = replace(exact, vectors=HERE)
     with (
         MemoryStore.open(both[0], config=near, clock=lambda: NOW) as ours,
         MemoryStore.open(both[1], config=exact, clock=lambda: NOW) as theirs,
