@@ -62,7 +62,12 @@ LISTED_AT_ONCE = 50_000  # numbers of a request
 SERVER_SHARE = 0.9  # of the time: then the server stops by itself, and the connection is kept
 SAFE_HOME = regex(r"[0-9a-z]+(?:\.[0-9a-z]+)*")
 HOME_CHARS_MAX = 40
-_REFUSED = frozenset({"42501", "42704", "42883", "54000", "58P01"})  # no right, no such type, too long, no file
+_NO_RIGHT = "42501"
+_REFUSED = frozenset({_NO_RIGHT, "42704", "42883", "3F000", "54000", "58P01"})  # no type, no schema, too long, no file
+_RIGHTS = (
+    f"The user of a node makes tables in the schema of the store, uses that of the extension, and owns {CATALOGUE} and "
+    f"{PREFIX}…: give all nodes the same user."
+)
 _LOST = frozenset({"42P01", "42703", "22000", "XX001", "XX002"})  # no table, another dimension, damaged
 _LATE = frozenset({"57014", "55P03"})
 _RACED = frozenset({"23505", "42710", "42P07"})  # another process made the same at the same time
@@ -98,6 +103,7 @@ class PgVectors:
         self._makes = makes
         self._lock = threading.Lock()
         self._engine: Engine | None = None
+        self._closed = False
         self._extension: Extension | None = None
         self._free = threading.BoundedSemaphore(CONNECTIONS)
         limit_s = settings.timeout_ms / 1e3
@@ -230,6 +236,8 @@ class PgVectors:
                 {"home": home},
             ).first()
             if row is None:
+                if connection.execute(text(f"SELECT row_security_active('{CATALOGUE}')")).scalar():
+                    raise VectorsRefused(f"{self.called} shows this user nothing of its collections. {_RIGHTS}")
                 raise CollectionLost(f"{self.called} has no collection {home}.")
             noted, seq, digest, width, indexed = row
             if noted is not None and (width is None or not indexed):
@@ -342,7 +350,7 @@ class PgVectors:
     def close(self) -> None:
         """Let the connections go."""
         with self._lock:
-            engine, self._engine = self._engine, None
+            engine, self._engine, self._closed = self._engine, None, True
         if engine is not None:
             engine.dispose()
 
@@ -412,6 +420,8 @@ class PgVectors:
 
     def _opened(self) -> Engine:
         with self._lock:
+            if self._closed:
+                raise VectorsAway(f"{self.called} is not asked any more: it was closed.")
             if self._engine is None:
                 self._engine = open_postgres(
                     self._url, pool_size=CONNECTIONS, pool_timeout_s=1.0, connect_timeout_s=CONNECT_S
@@ -456,11 +466,8 @@ class PgVectors:
             return CollectionLost(f"{self.called} cannot use a collection ({said}).")
         if code in _REFUSED:
             self._extension = None  # it may come back elsewhere
-            return VectorsRefused(
-                f"{self.called} does not do what it is asked. The user needs the right to make tables in the schema of "
-                f"the store, to use that of the extension, and to own the tables {CATALOGUE} and {PREFIX}…; all nodes "
-                f"have one user ({said})."
-            )
+            hint = f" {_RIGHTS}" if code == _NO_RIGHT else ""
+            return VectorsRefused(f"{self.called} does not do what it is asked ({said}).{hint}")
         return VectorsAway(f"{self.called} cannot be reached, or fails ({said}).")
 
 

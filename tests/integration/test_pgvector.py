@@ -632,6 +632,31 @@ def test_a_tenant_has_no_part_in_it(postgres: Postgres, postgres_url: str) -> No
                 owner.execute(text("DROP OWNED BY ann_of_pgvector"))
 
 
+def test_another_user_spoils_nothing(postgres: Postgres, postgres_url: str) -> None:
+    """Whoever may read the tables by a default grant, and is shown no row, does not take collections for lost."""
+    with role(postgres, "other_of_pgvector"):
+        address = make_url(postgres_url).set(username="other_of_pgvector").render_as_string(hide_password=False)
+        with beside(postgres_url) as owner:
+            try:
+                with closing(PgVectors(postgres_url, HERE)) as server, closing(PgVectors(address, HERE)) as other:
+                    server.check()
+                    server.make(HOME, "s")
+                    server.apply(HOME, [1], drawn(1), [])
+                    with pytest.raises(VectorsRefused, match="give all nodes the same user"):
+                        other.look(HOME)
+                    owner.execute(text("GRANT ALL ON ALL TABLES IN SCHEMA public TO other_of_pgvector"))
+                    with pytest.raises(VectorsRefused, match="give all nodes the same user"):
+                        other.look(HOME)
+            finally:
+                owner.execute(text("DROP OWNED BY other_of_pgvector"))
+
+
+def test_one_that_was_closed_is_not_opened_again(server: PgVectors) -> None:
+    server.close()
+    with pytest.raises(VectorsAway, match="closed"):
+        server.look(HOME)
+
+
 @contextmanager
 def closing_engine(url: str) -> Iterator[Any]:
     engine = open_postgres(url)
