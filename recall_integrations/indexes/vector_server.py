@@ -15,9 +15,7 @@ import json
 import math
 import os
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -26,17 +24,13 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import VectorsConfig
 from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
+from recall_integrations.indexes.asked_server import Asking, Seen, VectorsLate
 from recall_integrations.indexes.vectors import HNSW, CollectionLost, home_name
-from recall_integrations.records import record
-from recall_integrations.resilience.breaker import Breaker
-from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health
-from recall_integrations.resilience.pace import Pace
 
 T = TypeVar("T")
 MAJOR = "1"  # of servers that can be used
-FAIR_S = 0.25  # a request that had less, and less than its whole limit, may be late without the server having failed
 OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 BATCH = 1_000  # vectors of a request
 LISTED_AT_ONCE = 20_000  # numbers of a request
@@ -44,24 +38,6 @@ SAID_MAX = 200  # letters of what a server says
 STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the metadata of a collection
 # What those that run a server decide for it is left to them.
 SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
-
-
-class VectorsLate(VectorsAway):
-    """It did not answer in the time that there was."""
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Seen:
-    """What a collection says of itself.
-
-    Args:
-        dimension: numbers in a vector; `None` = it never had one.
-        seq, digest: the point of the journal beyond which it holds nothing; 0 and "" = none was noted.
-    """
-
-    dimension: int | None
-    seq: int
-    digest: str
 
 
 class VectorServer:
@@ -79,17 +55,26 @@ class VectorServer:
         self.name = settings.address  # which has no token in it
         self._settings = settings
         self._headers = _headers(settings)
-        self._limit_s = settings.timeout_ms / 1e3
         self._lock = threading.Lock()
         self._client: Any = None
         self._collections: dict[str, Any] = {}
-        self._breaker = Breaker("vectors", failures_max=failures_max, open_s=OPEN_S)
-        self._pace, self._active = Pace(), 0
+        limit_s = settings.timeout_ms / 1e3
+        self._asking = Asking(self.called, limit_s=limit_s, failures_max=failures_max, open_s=OPEN_S, met=self._met)
         park_in_children(self)
 
     def park(self) -> list[object]:
         """In a forked child: the client, whose connections are its parent's."""
         return [] if self._client is None else [self._client]
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"The Chroma server {self.name}"
+
+    @property
+    def own(self) -> bool:
+        """Others may have collections there."""
+        return False
 
     @property
     def opened(self) -> bool:
@@ -99,20 +84,11 @@ class VectorServer:
     @property
     def resting(self) -> float:
         """Seconds for which it is left alone, since it failed several times in a row."""
-        return self._breaker.left_s
+        return self._asking.resting
 
     def health(self) -> Health:
         """How it is. No request hangs: one that is late is ended."""
-        known = self._breaker.known
-        return Health(
-            component=self._breaker.name,
-            breaker=self._breaker.state,
-            failures=known.failures,
-            why=known.why,
-            active=self._active,
-            hanging=0,
-            median_ms=self._pace.median_ms(),
-        )
+        return self._asking.health()
 
     def check(self, seconds: float = math.inf) -> None:
         """Whether it is a server that can be used, with a token that it takes.
@@ -155,6 +131,10 @@ class VectorServer:
             )
         )
         self._keep(home, model)
+
+    def homes(self) -> list[str]:
+        """Whose they are nobody knows: none."""
+        return []
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
         """What a collection says of itself.
@@ -270,43 +250,13 @@ class VectorServer:
             CollectionLost: it has no such collection, or one for other vectors.
         """
         client = self._opened()  # which loads chromadb: that is no part of the time
-        given = self._breaker.enter()
-        if given is None:
-            why, left = self._breaker.known.why, math.ceil(self._breaker.left_s)
-            raise VectorsAway(f"The Chroma server {self.name} failed lately ({why}); it is asked again in {left} s.")
         from recall_integrations.indexes.chroma_http import within
 
-        limit_s = min(seconds, self._limit_s)
-        try:
-            with within(limit_s), self._counted():
-                answer = call(client)
-        except failures() as e:
-            met = self._met(e)
-            if isinstance(met, CollectionLost):
-                self._breaker.succeeded(given)
-            elif type(met) is VectorsLate and limit_s < min(FAIR_S, self._limit_s):
-                self._breaker.released(given)
-            else:
-                self._breaker.failed(given, type(e).__name__)
-            raise met from None  # its message may hold what was sent
-        except BaseException:
-            self._breaker.released(given)
-            raise
-        self._breaker.succeeded(given)
-        return answer
+        def call_within(limit_s: float) -> T:
+            with within(limit_s):
+                return call(client)
 
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """A request is under way; how long one takes that is answered is kept."""
-        with self._lock:
-            self._active += 1
-        begun = time.perf_counter()
-        try:
-            yield
-            self._pace.record(1e3 * (time.perf_counter() - begun))
-        finally:
-            with self._lock:
-                self._active -= 1
+        return self._asking.ask(call_within, seconds)
 
     def _met(self, error: BaseException) -> IndexUnavailable:
         """Ours for an error of the client."""

@@ -153,7 +153,7 @@ class MemoryStore:
             path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends). Or the
                 address of a database, `postgresql://user:password@host:5432/name` (extra `postgres`).
             directory: with a database: where this process, and no other, keeps columns; `None` = a temporary one.
-            vectors: of a Chroma server for large scopes, `http://host:8000`; `config` may have it (`vectors.address`).
+            vectors: of a Chroma server for large scopes, `http://host:8000`; or `pgvector`. As `vectors.address`.
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
                 sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
                 short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
@@ -173,7 +173,7 @@ class MemoryStore:
                 made anew here that no other may look at (vectors of another embedding, an older version's tables).
             StoreCorrupt, StoreVersionError: it is damaged or missing; a newer version wrote it; nothing was touched.
             EmbeddingMismatch: another embedding made it, and `reindex` is false.
-            VectorsRefused: the Chroma server does not let us in, or cannot be used. One that is away is no error.
+            VectorsRefused: the Chroma server or pgvector cannot be used, or not by us. One that is away is no error.
         """
         with paused():
             from recall_integrations.adapters.embedding import resolve_embedding
@@ -884,7 +884,9 @@ def _with_vectors(settings: RecallConfig, address: str | None) -> RecallConfig:
     if address is None:
         return settings
     if not isinstance(address, str):
-        raise InvalidArgument(f"vectors must be the address of a Chroma server, not {type(address).__name__}.")
+        raise InvalidArgument(
+            f"vectors must be the address of a Chroma server or 'pgvector', not {type(address).__name__}."
+        )
     return replace(settings, vectors=replace(settings.vectors, address=address))
 
 

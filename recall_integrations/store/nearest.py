@@ -1,8 +1,8 @@
 """The memories of a scope that are nearest to a query, where no node has the scope's vectors in memory.
 
-A Chroma server is asked where it has a collection of the scope; what that lacks is compared one by one, and so are a
-few memories that meet a filter. Where there is no server, the vectors are read from the database and compared, all of
-them.
+A Chroma server or pgvector is asked where it has a collection of the scope; what that lacks is compared one by one, and
+so are a few memories that meet a filter. Where there is neither, the vectors are read from the database and compared,
+all of them.
 """
 
 from __future__ import annotations

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.config import RecallConfig
+from recall_integrations.config import RecallConfig, VectorsConfig
+from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
@@ -30,6 +32,9 @@ from recall_integrations.store.parts import Served, StoreParts
 from recall_integrations.store.pushing import CLOSE_S, Pushing
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
+
+if TYPE_CHECKING:
+    from recall_integrations.indexes.asked_server import CollectionServer
 
 logger = logging.getLogger("recall_integrations")
 
@@ -59,7 +64,7 @@ def open_parts(
 
     Where it fails, the directory is as free as it was. Arguments and errors are those of `MemoryStore.open`.
     """
-    server = _server_of(config)  # before anything is held: others write while it is asked
+    server = _server_of(config, path)  # before anything is held: others write while it is asked
     held: Held
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
@@ -74,7 +79,7 @@ def open_parts(
     try:
         if server is not None and held.tenant is not None:
             raise ConfigError(
-                f"{held.name} is opened as the role of a tenant, and a Chroma server knows no such roles: leave out "
+                f"{held.name} is opened as the role of a tenant, and no server of vectors knows such roles: leave out "
                 "`vectors.address`."
             )
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
@@ -107,19 +112,21 @@ def _check_whole(directory: Held) -> None:
         )
 
 
-def _server_of(config: RecallConfig) -> Served | None:
+def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Served | None:
     """What makes the collections of large scopes on the server of the settings; `None` = there is none.
 
+    Args:
+        path: of the store.
+
     Raises:
-        ConfigError: its token is not at hand.
+        ConfigError: its token is not at hand; or it is pgvector, and the store is in a directory or opened by a tenant.
         VectorsRefused: it cannot be used.
     """
     if not config.vectors.address:
         return None
-    from recall_integrations.indexes.vector_server import VectorServer
     from recall_integrations.store.served_collections import Lease, ServedCollections
 
-    server, away = VectorServer(config.vectors, failures_max=config.breakers.failures_max), ""
+    server, away = made_server(config.vectors, path, failures_max=config.breakers.failures_max), ""
     try:
         server.check(CHECK_S)
     except VectorsAway as e:
@@ -141,6 +148,33 @@ def _server_of(config: RecallConfig) -> Served | None:
         )
 
     return made
+
+
+def made_server(
+    settings: VectorsConfig, path: str | os.PathLike[str] | None, *, failures_max: int = 3, makes: bool = True
+) -> CollectionServer:
+    """What the settings name, with nothing asked of it yet: a Chroma server, or pgvector in the store's own database.
+
+    Args:
+        path: of the store.
+        failures_max: failures in a row, after which it is left alone.
+        makes: whether pgvector may be made in the database, where that lacks it.
+
+    Raises:
+        ConfigError: the token of a server is not at hand, or it is pgvector, and the store is in a directory.
+    """
+    if settings.address != PGVECTOR:
+        from recall_integrations.indexes.vector_server import VectorServer
+
+        return VectorServer(settings, failures_max=failures_max)
+    if not (isinstance(path, str) and is_address(path)):
+        raise ConfigError(
+            f"vectors.address: {PGVECTOR} is for a store in PostgreSQL, and this one is in a directory, which keeps "
+            "the vectors of large scopes in its own files. Leave it out, or give the address of a Chroma server."
+        )
+    from recall_integrations.indexes.pg_vectors import PgVectors
+
+    return PgVectors(path, settings, failures_max=failures_max, makes=makes)
 
 
 def release(

@@ -1,4 +1,4 @@
-"""The collections of large scopes on a Chroma server that nodes and stores share, filled beside the caller.
+"""The collections of large scopes on a server (Chroma, or pgvector) that nodes share, filled beside the caller.
 
     a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
                                                     └─▶ `scopes.vector_until` moves, which every node reads
@@ -30,7 +30,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.errors import IndexUnavailable, RecallError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.vector_server import Seen, VectorServer
+from recall_integrations.indexes.asked_server import CollectionServer, Seen
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
@@ -101,7 +101,7 @@ class ServedCollections:
     def __init__(
         self,
         engine: Engine,
-        server: VectorServer,
+        server: CollectionServer,
         *,
         scan_max: Callable[[], int],
         write_lock: Lock,
@@ -123,6 +123,7 @@ class ServedCollections:
         self._tries = 0
         self._all_at = 0.0  # when all scopes are looked at again, and not only those that were written to
         self._busy = False  # whether there may be work on the server
+        self._swept = not server.own  # whether it was looked for collections that no scope names
         self._closed = False
         self.failed = ""
         self.filling = Filling(self._step, self._could_not)
@@ -242,7 +243,7 @@ class ServedCollections:
             self._problem = ""
         self._review(shrunk=True)
         with self._engine.connect() as connection:
-            self._busy = bool(self._all(connection) or homes.left(connection))
+            self._busy = not self._swept or bool(self._all(connection) or homes.left(connection))
         if self._busy:
             self.filling.wake(urgent=True)
 
@@ -254,7 +255,7 @@ class ServedCollections:
         """Let the server go. What a collection lacks is filled in by another node, or after the next open."""
         self._closed = True
         if not self.filling.stop(CLOSE_S):
-            logger.warning("The Chroma server is waited for: it is left behind.")
+            logger.warning("%s is waited for: it is left behind.", self._server.called)
         with contextlib.suppress(RecallError, SQLAlchemyError):
             self._lease.give_back()
         self._server.close()
@@ -308,6 +309,8 @@ class ServedCollections:
         Args:
             looking: count collections that only have to be looked at.
         """
+        if not self._swept:
+            return True
         with self._engine.connect() as connection:
             if homes.left(connection):
                 return True
@@ -391,6 +394,7 @@ class ServedCollections:
                 return self._done()  # who fills looks at them
             self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
             return False
+        self._sweep()
         self._remove_left()
         with self._engine.connect() as connection:
             found = self._all(connection)
@@ -419,7 +423,7 @@ class ServedCollections:
                 return False
             self._fill(scope_id, home, part)
         except CollectionLost as e:
-            self._rehouse(scope_id, home.name, leave=not isinstance(e, CollectionStrange))
+            self._rehouse(scope_id, home.name, leave=self._server.own or not isinstance(e, CollectionStrange))
             self._note(f"{e} {ANEW}")
         return True
 
@@ -508,6 +512,18 @@ class ServedCollections:
         if len(gone):
             self._server.apply(home.name, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
 
+    def _sweep(self) -> None:
+        """Remove what no scope names, once: what was there while the store was opened without the server."""
+        if self._swept:
+            return
+        there = self._server.homes()  # before the record is read, in which each is named before it is made
+        with self._engine.connect() as connection:
+            named = {home.name for home in self._all(connection).values()}
+        for home in there:
+            if home not in named:
+                self._server.drop(home)
+        self._swept = True
+
     def _remove_left(self) -> None:
         with self._engine.connect() as connection:
             names = homes.left(connection)
@@ -525,7 +541,7 @@ class ServedCollections:
         self._checked.clear()
         self._tries += 1
         said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
-        kind = said if not isinstance(error, VectorsAway) else f"The Chroma server {self._server.name} is away."
+        kind = said if not isinstance(error, VectorsAway) else f"{self._server.called} is away."
         if kind != self.failed:  # once, however often it is tried
             self.failed = kind
             self._note(f"{said} What collections lack is scanned meanwhile, and brought there when it is back.")

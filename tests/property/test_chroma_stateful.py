@@ -1,4 +1,4 @@
-"""The machines of stores, with large scopes on a Chroma server that goes away and comes back as they run."""
+"""The machines of stores, with large scopes on a server of vectors that goes and comes back as they run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 
 from recall_integrations.arms import semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.indexes import vector_server
+from recall_integrations.indexes import pg_vectors, vector_server
+from recall_integrations.indexes.asked_server import CollectionServer
+from recall_integrations.indexes.pg_vectors import PgVectors, table_of
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import filling, served_collections
@@ -34,8 +36,9 @@ MACHINE = settings(
 )
 
 
-@pytest.fixture
-def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small scopes are large, and nobody waits for long."""
     for where, name, value in (
         (semantic, "SUBSET_MAX", 0),
         (served_collections, "SLICE", 2),
@@ -44,9 +47,14 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Proxy]:
         (served_collections, "LEASE_S", 0.1),
         (served_collections, "FRESH_S", 0.01),
         (vector_server, "OPEN_S", 0.05),
+        (pg_vectors, "OPEN_S", 0.05),
         (filling, "QUIET_S", 0.0),
     ):
         monkeypatch.setattr(where, name, value)
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
     with chroma.running() as server, closing(Proxy(server.port)) as made:
         yield made
 
@@ -55,6 +63,10 @@ class OnServer(StoreMachine):
     """What is large is on a server; whether that is there or not, nothing is lost."""
 
     proxy: Proxy
+
+    def server(self) -> CollectionServer:
+        """Another connection to it."""
+        return VectorServer(VectorsConfig(address=self.proxy.address))
 
     def config(self) -> RecallConfig:
         return replace(super().config(), vectors=VectorsConfig(address=self.proxy.address))
@@ -74,7 +86,7 @@ class OnServer(StoreMachine):
 
     @rule()
     def all_is_there_in_the_end(self) -> None:
-        self.proxy.refuses = False
+        self.it_comes_back()
         assert self.store.indexes.settle(60)
         self._collections_agree()
 
@@ -89,7 +101,7 @@ class OnServer(StoreMachine):
                     assert {d.reason for d in found.degraded} <= {"vectors.away"}
 
     def _collections_agree(self) -> None:
-        with closing(VectorServer(VectorsConfig(address=self.proxy.address))) as server:
+        with closing(self.server()) as server:
             for scope in self.oracle:
                 scope_id = self.store.scope_id(scope)
                 home = "" if scope_id is None else self.store.indexes.home_of(scope_id)
@@ -99,7 +111,7 @@ class OnServer(StoreMachine):
                     assert held.tolist() == view.nums[view.alive].tolist()
 
     def teardown(self) -> None:
-        self.proxy.refuses = False
+        self.it_comes_back()
         super().teardown()
 
 
@@ -135,6 +147,52 @@ def test_nodes_over_one_database_and_one_server(proxy: Proxy, postgres: Postgres
                 postgres.drop(self.url)
 
     Nodes.proxy = proxy
+    run_state_machine_as_test(Nodes, settings=MACHINE)
+
+
+def test_nodes_over_one_database_with_pgvector(postgres: Postgres) -> None:
+    """Tables of collections are dropped as they run."""
+
+    class Nodes(OnServer, SeveralStores):
+        url = ""
+
+        def where(self) -> str:
+            if not self.url:
+                self.url = postgres.fresh()
+            return self.url
+
+        def server(self) -> CollectionServer:
+            return PgVectors(self.where(), VectorsConfig(address="pgvector"))
+
+        def config(self) -> RecallConfig:
+            return replace(StoreMachine.config(self), vectors=VectorsConfig(address="pgvector"))
+
+        @rule()
+        def it_goes_away(self) -> None:
+            with closing(self.server()) as server:
+                homes = server.homes()
+            with self.store.engine.begin() as connection:
+                for home in homes[:1]:
+                    connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table_of(home)}")
+
+        @rule()
+        def it_comes_back(self) -> None:
+            """It has never been away."""
+
+        @rule()
+        def reopen(self) -> None:
+            self.store.close()
+            self._open()
+
+        @rule()
+        def reindex(self) -> None:
+            """It needs the store alone."""
+
+        def teardown(self) -> None:
+            super().teardown()
+            if self.url:
+                postgres.drop(self.url)
+
     run_state_machine_as_test(Nodes, settings=MACHINE)
 
 

@@ -52,8 +52,8 @@ def db() -> None:
 def check(ctx: click.Context, store: Place) -> None:
     """Say what `recall db upgrade` would do. Nothing is changed.
 
-    Where large scopes have their vectors on a Chroma server, it is compared
-    with the record: RECALL_VECTORS__ADDRESS says where it is.
+    Where large scopes have their vectors on a Chroma server or in pgvector,
+    they are compared with the record: RECALL_VECTORS__ADDRESS says where.
 
     Roles that were isolated (`recall db isolate`) are listed, and on Citus
     which tables are shared out (`recall db distribute`).

@@ -1,4 +1,4 @@
-"""Collections of large scopes on a Chroma server: whether it is there, and holds exactly the memories that stand."""
+"""Collections of large scopes on a Chroma server or in pgvector: whether they hold exactly the memories that stand."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from recall_integrations.config import VectorsConfig
+from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.vector_server import VectorServer
+from recall_integrations.indexes.asked_server import CollectionServer
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost
 from recall_integrations.store import homes
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.mending import SERVER
+from recall_integrations.store.opening import made_server
 from recall_integrations.store.served_collections import foreign
 
 Served = Mapping[int, tuple[str, int]]
@@ -44,32 +46,44 @@ def examine(connection: Connection, served: Served, settings: VectorsConfig, rem
         return None
     held = counted(len(served), "large scope has its vectors", "large scopes have their vectors")
     if not settings.address:
-        says = f"{held} on a Chroma server, which is not named here: they were not compared."
+        says = f"{held} on a server, which is not named here: they were not compared."
         return notice(SERVER, says, "Name it in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
+    name = PGVECTOR if settings.address == PGVECTOR else SERVER
     try:
-        server = VectorServer(settings)
+        server = made_server(settings, _address(connection), makes=False)
     except ConfigError as e:
-        return problem(SERVER, str(e), "Set it, and look again.")
+        return problem(name, str(e), "Set it, and look again.")
     try:
         server.check()
         wrong, lacking = _compared(connection, served, server)
+    except ConfigError as e:
+        return notice(name, str(e), "Look as the owner of the tables.")
     except VectorsAway as e:
-        return notice(SERVER, f"{held} on a server that was not compared: {e}", "Look again when it is back.")
+        return notice(name, f"{held} on a server that was not compared: {e}", "Look again when it is back.")
     except VectorsRefused as e:
-        return problem(SERVER, str(e), "See to its address, token, tenant and database.")
+        return problem(
+            name, str(e), "See to its address, token, tenant and database." if name == SERVER else "See to that."
+        )
     finally:
         server.close()
     if wrong:
-        return problem(SERVER, f"{counted(len(wrong), 'collection')} of it cannot be used.", remedy, wrong)
+        return problem(name, f"{counted(len(wrong), 'collection')} of it cannot be used.", remedy, wrong)
     if left:
         says = f"{counted(len(left), 'collection')} that nobody needs any more may still be there."
-        return notice(SERVER, says, "They are removed while the store is open.", left)
+        return notice(name, says, "They are removed while the store is open.", left)
     if lacking:
-        return ok(SERVER, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
-    return ok(SERVER, f"{held} there, exactly those that it should.")
+        return ok(name, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
+    return ok(name, f"{held} there, exactly those that it should.")
 
 
-def _compared(connection: Connection, served: Served, server: VectorServer) -> tuple[list[str], int]:
+def _address(connection: Connection) -> str | None:
+    """The address of the store that a connection is of; `None` = it is in a directory."""
+    if connection.dialect.name != "postgresql":
+        return None
+    return connection.engine.url.render_as_string(hide_password=False)
+
+
+def _compared(connection: Connection, served: Served, server: CollectionServer) -> tuple[list[str], int]:
     """What is wrong, a sentence for each collection, and how many vectors are not there yet."""
     wrong, lacking = [], 0
     for scope_id, (home, until) in sorted(served.items()):

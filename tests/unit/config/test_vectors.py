@@ -1,15 +1,20 @@
-"""Settings of a Chroma server: what may be an address, and that no token is a setting."""
+"""Settings of a server of vectors: what may be an address, and that no token is a setting."""
 
 from __future__ import annotations
+
+from dataclasses import fields
 
 import pytest
 
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.config.changes import changed_settings, refuse_fixed
+from recall_integrations.config.vectors import OF_CHROMA
 from recall_integrations.errors import ConfigError
 
 
-@pytest.mark.parametrize("address", ["http://localhost:8000", "https://api.trychroma.com", "http://[::1]:8000", ""])
+@pytest.mark.parametrize(
+    "address", ["http://localhost:8000", "https://api.trychroma.com", "http://[::1]:8000", "pgvector", ""]
+)
 def test_what_may_be_an_address(address: str) -> None:
     assert VectorsConfig(address=address).address == address
 
@@ -24,6 +29,8 @@ def test_what_may_be_an_address(address: str) -> None:
         "http://host?a=b",
         "http://host#x",
         "postgresql://h",
+        "PGVECTOR",
+        "pgvector ",
     ],
 )
 def test_what_may_not(address: str) -> None:
@@ -57,3 +64,18 @@ def test_it_comes_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "http://host:8000")
     monkeypatch.setenv("RECALL_VECTORS__TOKEN_VARIABLE", "CHROMA_TOKEN")
     assert RecallConfig.load().vectors == VectorsConfig(address="http://host:8000", token_variable="CHROMA_TOKEN")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("token_variable", "TOKEN"), ("token_header", "Authorization"), ("tenant", "birds"), ("database", "swans")],
+)
+def test_what_is_of_a_chroma_server_is_refused_beside_pgvector(name: str, value: str) -> None:
+    with pytest.raises(ConfigError, match=rf"vectors\.{name} has no effect with vectors\.address 'pgvector'"):
+        RecallConfig.from_mapping({"vectors": {"address": "pgvector", name: value}})
+    assert VectorsConfig(address="pgvector", timeout_ms=100).timeout_ms == 100
+
+
+def test_what_is_of_a_chroma_server_is_as_nobody_set_it() -> None:
+    assert {name: getattr(VectorsConfig(), name) for name in OF_CHROMA} == OF_CHROMA
+    assert set(OF_CHROMA) | {"address", "timeout_ms"} == {field.name for field in fields(VectorsConfig)}

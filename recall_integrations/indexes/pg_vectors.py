@@ -1,0 +1,547 @@
+"""Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector.
+
+    recall_collections             home, store, dimension, seq, digest: a row for each collection
+    recall_nearest_<home>          num, vector halfvec(d), and an HNSW index of it: made when the first vectors come
+
+They are beside the tables of the store and none of them: nothing compares, upgrades, moves or shares them out. The
+record is the truth; these tables can be dropped. Source: Malkov and Yashunin, "Efficient and robust approximate nearest
+neighbor search using Hierarchical Navigable Small World graphs" (2018), as pgvector has it.
+
+Connections are of a pool of its own. A recall of a scope that is pushed down holds a connection of the store's pool
+while it asks here: with one pool for both, recalls that hold all of them would wait for each other. The store's
+transactions are also of another kind (one snapshot for all statements).
+
+Every setting is one of its transaction, so a pooler may give each another connection.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.sql.elements import TextClause
+
+from recall_integrations.config import VectorsConfig
+from recall_integrations.database.answering import within
+from recall_integrations.database.pooling import one_was_lost
+from recall_integrations.database.postgres import open_postgres, parsed
+from recall_integrations.database.postgres_errors import is_lost, is_ours, shown, sqlstate, words_of
+from recall_integrations.database.tenants import role_under_policies
+from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
+from recall_integrations.indexes.asked_server import Asking, Seen, VectorsLate
+from recall_integrations.indexes.vectors import FETCH_MAX, HNSW, CollectionLost
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
+from recall_integrations.resilience.forking import park_in_children
+from recall_integrations.resilience.guard import Health
+
+T = TypeVar("T")
+EXTENSION = "vector"  # which is what pgvector is called in a database
+CATALOGUE = "recall_collections"
+PREFIX = "recall_nearest_"
+DIMENSIONS_MAX = 4_000  # that pgvector indexes of halfvec
+LEAST = (0, 7)  # of the extension: halfvec
+ITERATIVE = (0, 8)  # from which a search goes on beyond hnsw.ef_search
+EF, EF_MAX = int(str(HNSW["ef_search"])), 1_000  # of hnsw.ef_search
+CONNECTIONS = 8
+CONNECT_S = 2  # the least that the driver takes
+OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
+BATCH = 50  # vectors of a transaction: putting one into a large graph takes milliseconds
+DELETED_AT_ONCE = 1_000
+LISTED_AT_ONCE = 50_000  # numbers of a request
+SERVER_SHARE = 0.9  # of the time: then the server stops by itself, and the connection is kept
+SAFE_HOME = regex(r"[0-9a-z]+(?:\.[0-9a-z]+)*")
+HOME_CHARS_MAX = 40
+_NO_RIGHT = "42501"
+_REFUSED = frozenset({_NO_RIGHT, "42704", "42883", "3F000", "54000", "58P01"})  # no type, no schema, too long, no file
+_RIGHTS = (
+    f"The user of a node makes tables in the schema of the store, uses that of the extension, and owns {CATALOGUE} and "
+    f"{PREFIX}…: give all nodes the same user."
+)
+_LOST = frozenset({"42P01", "42703", "22000", "XX001", "XX002"})  # no table, another dimension, damaged
+_LATE = frozenset({"57014", "55P03"})
+_RACED = frozenset({"23505", "42710", "42P07"})  # another process made the same at the same time
+_SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)"
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """The extension, as a database has it.
+
+    Args:
+        version: major and minor.
+        schema: where its types are, as it is written in statements.
+    """
+
+    version: tuple[int, int]
+    schema: str
+
+
+class PgVectors:
+    """pgvector in the database of a store. Threads share it; it is first connected to when it is first asked.
+
+    Args:
+        address: of the store.
+        settings: how long it is waited for.
+        failures_max: failures in a row, after which it is left alone for `OPEN_S`.
+        makes: whether it may make the extension, where that lacks.
+    """
+
+    def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3, makes: bool = True) -> None:
+        self._url = parsed(address)
+        self.name = shown(self._url)
+        self._makes = makes
+        self._lock = threading.Lock()
+        self._engine: Engine | None = None
+        self._closed = False
+        self._extension: Extension | None = None
+        self._free = threading.BoundedSemaphore(CONNECTIONS)
+        limit_s = settings.timeout_ms / 1e3
+        self._asking = Asking(self.called, limit_s=limit_s, failures_max=failures_max, open_s=OPEN_S, met=self._met)
+        park_in_children(self)
+
+    def park(self) -> list[object]:
+        """In a forked child: the pool, whose connections are its parent's."""
+        return [] if self._engine is None else [self._engine]
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"pgvector in {self.name}"
+
+    @property
+    def own(self) -> bool:
+        """The tables are in the schema of the store, and a copy of the database has its own."""
+        return True
+
+    @property
+    def opened(self) -> bool:
+        """Whether it was asked anything."""
+        return self._engine is not None
+
+    @property
+    def resting(self) -> float:
+        """Seconds for which it is left alone, since it failed several times in a row."""
+        return self._asking.resting
+
+    def health(self) -> Health:
+        """How it is. No request hangs: one that is late is ended."""
+        return self._asking.health()
+
+    def check(self, seconds: float = math.inf) -> None:
+        """Whether it can be used; the extension is made where it lacks and we may.
+
+        Raises:
+            VectorsAway: the server cannot be reached now.
+            VectorsRefused: it has no pgvector, one that is too old, or does not let us make the extension.
+            ConfigError: the address is that of a tenant's role.
+        """
+        tenant = self._asked(role_under_policies, seconds)
+        if tenant is not None:
+            raise ConfigError(
+                f"{self.name} is opened as the role of a tenant, and the tables of pgvector hold vectors of all of "
+                "them: leave out `vectors.address`."
+            )
+        found = self._asked(_extension, seconds)
+        if found is None:
+            if not self._makes:
+                raise VectorsRefused(
+                    f"{self.name} has no pgvector. A node makes it where it may: CREATE EXTENSION vector."
+                )
+            self._make_extension(seconds)
+            found = self._asked(_extension, seconds)
+        if found is None or found.version < LEAST:
+            raise VectorsRefused(
+                f"{self.called} is of version {'.'.join(map(str, found.version)) if found else 'none'}, and "
+                f"{'.'.join(map(str, LEAST))} or later is needed. Install a newer one on the server, and run ALTER "
+                "EXTENSION vector UPDATE there as a superuser."
+            )
+        self._extension = found
+
+    def _make_extension(self, seconds: float) -> None:
+        there = f"SELECT EXISTS (SELECT FROM pg_available_extensions WHERE name = '{EXTENSION}')"
+        if not self._asked(lambda connection: connection.execute(text(there)).scalar(), seconds):
+            raise VectorsRefused(
+                f"The server of {self.name} has no pgvector. Install it there (on Debian the package "
+                "postgresql-NN-pgvector), then run CREATE EXTENSION vector in that database as a superuser."
+            )
+        try:
+            self._asked(_create_extension, seconds)
+        except VectorsRefused as e:
+            raise VectorsRefused(
+                f"pgvector is not in {self.name} yet, and this user may not put it there. Run CREATE EXTENSION vector "
+                "in that database as a superuser, once."
+            ) from e
+
+    # -- collections -----------------------------------------------------------------------------------------------
+
+    def make(self, home: str, store: str) -> None:
+        """Make a collection, unless it is there. Its table is made when the first vectors come.
+
+        Args:
+            home: its name.
+            store: whose it is.
+        """
+
+        def made(connection: Connection) -> None:
+            if not _has_catalogue(connection):
+                connection.exec_driver_sql(
+                    f"CREATE TABLE IF NOT EXISTS {CATALOGUE} (home text PRIMARY KEY, store text NOT NULL, "
+                    "dimension integer, seq bigint NOT NULL DEFAULT 0, digest text NOT NULL DEFAULT '')"
+                )
+                _wall(connection, CATALOGUE)
+            put = f"INSERT INTO {CATALOGUE} (home, store) VALUES (:home, :store) ON CONFLICT (home) DO NOTHING"
+            connection.execute(text(put), {"home": home, "store": store})
+
+        self._asked(made)
+
+    def homes(self) -> list[str]:
+        """All collections that are there."""
+
+        def listed(connection: Connection) -> list[str]:
+            if not _has_catalogue(connection):
+                return []
+            return [
+                str(home) for home in connection.execute(text(f"SELECT home FROM {CATALOGUE} ORDER BY 1")).scalars()
+            ]
+
+        return self._asked(listed)
+
+    def look(self, home: str, seconds: float = math.inf) -> Seen:
+        """What a collection says of itself.
+
+        Raises:
+            CollectionLost: it is not there, or not whole.
+        """
+        table = table_of(home)
+
+        def looked(connection: Connection) -> Seen:
+            row = connection.execute(
+                text(
+                    f"SELECT c.dimension, c.seq, c.digest, (SELECT a.atttypmod FROM pg_attribute a "
+                    f"WHERE a.attrelid = to_regclass('{table}') AND a.attname = 'vector' AND NOT a.attisdropped), "
+                    f"EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('{table}_i') AND i.indisvalid) "
+                    f"FROM {CATALOGUE} c WHERE c.home = :home"
+                ),
+                {"home": home},
+            ).first()
+            if row is None:
+                if connection.execute(text(f"SELECT row_security_active('{CATALOGUE}')")).scalar():
+                    raise VectorsRefused(f"{self.called} shows this user nothing of its collections. {_RIGHTS}")
+                raise CollectionLost(f"{self.called} has no collection {home}.")
+            noted, seq, digest, width, indexed = row
+            if noted is not None and (width is None or not indexed):
+                raise CollectionLost(f"{self.called} lacks the table of the collection {home}, or the index of that.")
+            return Seen(dimension=width if noted is not None else None, seq=int(seq), digest=str(digest))
+
+        return self._asked(looked, seconds)
+
+    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
+        """Note the point of the journal beyond which a collection holds nothing.
+
+        Raises:
+            CollectionLost: it is not there.
+        """
+        noted = text(f"UPDATE {CATALOGUE} SET store = :store, seq = :seq, digest = :digest WHERE home = :home")
+        given = {"home": home, "store": store, "seq": seq, "digest": digest}
+        if not self._asked(lambda connection: connection.execute(noted, given).rowcount):
+            raise CollectionLost(f"{self.called} has no collection {home}.")
+
+    def drop(self, home: str) -> None:
+        """Remove a collection with its table, if it is there."""
+
+        def dropped(connection: Connection) -> None:
+            connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table_of(home)}")
+            if _has_catalogue(connection):
+                connection.execute(text(f"DELETE FROM {CATALOGUE} WHERE home = :home"), {"home": home})
+
+        self._asked(dropped)
+
+    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection.
+
+        Raises:
+            CollectionLost: it is not there, or holds vectors of another length.
+            VectorsRefused: they are longer than pgvector indexes.
+        """
+        table = table_of(home)
+        if len(deletes) and self.look(home).dimension is not None:
+            for start in range(0, len(deletes), DELETED_AT_ONCE):
+                some = [int(n) for n in deletes[start : start + DELETED_AT_ONCE]]
+                self._asked(partial(_delete, table=table, nums=some))
+        if not len(nums):
+            return
+        self._check_width(vectors.shape[1])
+        for start in range(0, len(nums), BATCH):
+            some = [int(n) for n in nums[start : start + BATCH]]
+            rows = [_written(row) for row in vectors[start : start + BATCH]]
+            width = None if start else vectors.shape[1]
+            self._asked(partial(self._put, home=home, nums=some, rows=rows, width=width))
+
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Nums and cosines of the approximate nearest neighbours, falling; of equal ones the lower number first.
+
+        pgvector's graph holds no zero vectors: they are nobody's neighbours. Nothing is near to a zero vector.
+
+        Args:
+            home: the collection.
+            vector: the query's.
+            limit: how many.
+            seconds: to wait, if that is less than the limit of the settings.
+
+        Raises:
+            CollectionLost: it is not there, or holds vectors of another length.
+        """
+        length = float(np.linalg.norm(vector))
+        if not math.isfinite(length) or not length:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        query, most, table = _written(vector / np.float32(length)), min(max(1, limit), FETCH_MAX), table_of(home)
+
+        def asked(connection: Connection) -> Sequence[Sequence[float]]:
+            place = self._place(connection)
+            found = f"(vector OPERATOR({place.schema}.<=>) CAST(:query AS {place.schema}.halfvec))"
+            connection.execute(text(_searching(place)), {"ef": str(min(max(EF, most), EF_MAX))})
+            # The number of rows stands in the statement: a plan for any number would not take the index.
+            return connection.execute(
+                text(f"SELECT num, 1 - {found} FROM {table} ORDER BY {found} LIMIT {most}"), {"query": query}
+            ).all()
+
+        rows = self._asked(asked, seconds)
+        nums = np.asarray([row[0] for row in rows], dtype=np.int64)
+        cosines = np.asarray([row[1] for row in rows], dtype=np.float32)
+        told = np.isfinite(cosines)  # a table that is small is scanned, with its zero vectors
+        nums, cosines = nums[told], cosines[told]
+        order = np.lexsort((nums, -cosines))
+        return nums[order], cosines[order]
+
+    def count(self, home: str) -> int:
+        """How many vectors a collection holds."""
+        if self.look(home).dimension is None:
+            return 0
+        counted = text(f"SELECT count(*) FROM {table_of(home)}")
+        return int(self._asked(lambda connection: connection.execute(counted).scalar_one()))
+
+    def nums(self, home: str) -> NDArray[np.int64]:
+        """The numbers that a collection holds, rising."""
+        if self.look(home).dimension is None:
+            return np.empty(0, dtype=np.int64)
+        parts, last = list[NDArray[np.int64]](), 0
+        listed = text(f"SELECT num FROM {table_of(home)} WHERE num > :last ORDER BY num LIMIT {LISTED_AT_ONCE}")
+        while True:
+            found = self._asked(partial(_numbers, statement=listed, last=last))
+            if not found:
+                break
+            parts.append(np.asarray(found, dtype=np.int64))
+            last = int(found[-1])
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+    def close(self) -> None:
+        """Let the connections go."""
+        with self._lock:
+            engine, self._engine, self._closed = self._engine, None, True
+        if engine is not None:
+            engine.dispose()
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def _check_width(self, width: int) -> None:
+        if width > DIMENSIONS_MAX:
+            raise VectorsRefused(
+                f"The embedding's vectors have {width:,} numbers, and pgvector indexes {DIMENSIONS_MAX:,} at most. "
+                "Take a Chroma server for them (`vectors.address: http://…`), or an embedding with shorter ones."
+            )
+
+    def _put(self, connection: Connection, home: str, nums: list[int], rows: list[str], width: int | None) -> None:
+        """Add vectors; `width`: see before that there is a table for such."""
+        place, table = self._place(connection), table_of(home)
+        # What is lost with the server is what was not noted in the record either: that commits later, and waits.
+        connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+        if width is not None:
+            self._see_table(connection, home, place, width)
+        connection.execute(
+            text(
+                f"INSERT INTO {table} (num, vector) SELECT given.num, CAST(given.said AS {place.schema}.halfvec) "
+                "FROM unnest(CAST(:nums AS bigint[]), CAST(:rows AS text[])) given (num, said) ORDER BY given.num "
+                "ON CONFLICT (num) DO UPDATE SET vector = excluded.vector"
+            ),
+            {"nums": nums, "rows": rows},
+        )
+
+    def _see_table(self, connection: Connection, home: str, place: Extension, width: int) -> None:
+        table = table_of(home)
+        noted = connection.execute(
+            text(f"SELECT dimension FROM {CATALOGUE} WHERE home = :home FOR UPDATE"), {"home": home}
+        ).first()
+        if noted is None:
+            raise CollectionLost(f"{self.called} has no collection {home}.")
+        if noted[0] is not None:
+            if noted[0] != width:
+                raise CollectionLost(f"The collection {home} holds vectors of {noted[0]} numbers, not {width}.")
+            return
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")  # which nobody noted
+        connection.exec_driver_sql(
+            f"CREATE TABLE {table} (num bigint PRIMARY KEY, vector {place.schema}.halfvec({width}) NOT NULL)"
+        )
+        # Beside the number: long vectors would be kept apart otherwise, and the table taken for a small one.
+        connection.exec_driver_sql(f"ALTER TABLE {table} ALTER COLUMN vector SET STORAGE PLAIN")
+        connection.exec_driver_sql(
+            f"CREATE INDEX {table}_i ON {table} USING hnsw (vector {place.schema}.halfvec_cosine_ops) "
+            f"WITH (m = {HNSW['max_neighbors']}, ef_construction = {HNSW['ef_construction']})"
+        )
+        _wall(connection, table)
+        connection.execute(
+            text(f"UPDATE {CATALOGUE} SET dimension = :width WHERE home = :home"), {"width": width, "home": home}
+        )
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def _place(self, connection: Connection) -> Extension:
+        """The extension; asked for once."""
+        if self._extension is None:
+            found = _extension(connection)
+            if found is None:
+                raise VectorsRefused(
+                    f"{self.name} has no pgvector any more. Run CREATE EXTENSION vector there as a superuser."
+                )
+            self._extension = found
+        return self._extension
+
+    def _opened(self) -> Engine:
+        with self._lock:
+            if self._closed:
+                raise VectorsAway(f"{self.called} is not asked any more: it was closed.")
+            if self._engine is None:
+                self._engine = open_postgres(
+                    self._url, pool_size=CONNECTIONS, pool_timeout_s=1.0, connect_timeout_s=CONNECT_S
+                )
+            return self._engine
+
+    def _asked(self, call: Callable[[Connection], T], seconds: float = math.inf) -> T:
+        """What a transaction gives, which is made once more where its connection was lost: all of them may be."""
+
+        def called(limit_s: float) -> T:
+            end = time.monotonic() + limit_s
+            if not self._free.acquire(timeout=max(0.0, limit_s)):
+                raise VectorsLate(f"{self.called} did not answer in time: {CONNECTIONS} requests are under way.")
+            try:
+                with within(limit_s):
+                    engine = self._opened()
+                    try:
+                        return _in_transaction(engine, call, end)
+                    except SQLAlchemyError as e:
+                        if not is_lost(e) or time.monotonic() >= end:
+                            raise
+                        one_was_lost(engine)
+                        return _in_transaction(engine, call, end)
+            except SQLAlchemyError as e:
+                if is_lost(e) and time.monotonic() >= end:
+                    raise VectorsLate(f"{self.called} did not answer in time.") from e
+                raise
+            finally:
+                self._free.release()
+
+        return self._asking.ask(called, seconds)
+
+    def _met(self, error: BaseException) -> IndexUnavailable:
+        """Ours for an error of a transaction."""
+        if isinstance(error, VectorsAway | VectorsRefused | CollectionLost):
+            return error
+        code = sqlstate(error)
+        if code in _LATE or isinstance(error, PoolTimeout):
+            return VectorsLate(f"{self.called} did not answer in time.")
+        said = words_of(error, self._url) if is_ours(error) else str(error)
+        if code in _LOST:
+            return CollectionLost(f"{self.called} cannot use a collection ({said}).")
+        if code in _REFUSED:
+            self._extension = None  # it may come back elsewhere
+            hint = f" {_RIGHTS}" if code == _NO_RIGHT else ""
+            return VectorsRefused(f"{self.called} does not do what it is asked ({said}).{hint}")
+        return VectorsAway(f"{self.called} cannot be reached, or fails ({said}).")
+
+
+def table_of(home: str) -> str:
+    """The table of a collection: a name that needs no quotes, of 63 letters at most, of which two are its index's."""
+    if SAFE_HOME.fullmatch(home) and len(home) <= HOME_CHARS_MAX:
+        return PREFIX + home.replace(".", "_")
+    return PREFIX + hashlib.blake2b(home.encode(), digest_size=16).hexdigest()
+
+
+def _in_transaction(engine: Engine, call: Callable[[Connection], T], end: float) -> T:
+    with engine.begin() as connection:
+        left_ms = 1e3 * SERVER_SHARE * (end - time.monotonic())
+        if left_ms != math.inf:
+            connection.execute(text(_SETTINGS), {"ms": str(max(1, int(left_ms)))})
+        return call(connection)
+
+
+def _extension(connection: Connection) -> Extension | None:
+    found = connection.execute(
+        text(
+            "SELECT e.extversion, quote_ident(n.nspname) FROM pg_extension e JOIN pg_namespace n "
+            f"ON n.oid = e.extnamespace WHERE e.extname = '{EXTENSION}'"
+        )
+    ).first()
+    if found is None:
+        return None
+    numbers = [int(part) for part in str(found[0]).split(".")[:2] if part.isdecimal()]
+    return Extension(version=(numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0), schema=str(found[1]))
+
+
+def _has_catalogue(connection: Connection) -> bool:
+    return connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is not None
+
+
+def _create_extension(connection: Connection) -> None:
+    """In `public` where we may: the schema of one store may go, with all that is in it, and others have vectors too."""
+    public = connection.execute(
+        text("SELECT coalesce(has_schema_privilege(to_regnamespace('public'), 'CREATE'), false)")
+    ).scalar()
+    try:
+        with connection.begin_nested():
+            where = " SCHEMA public" if public else ""
+            connection.exec_driver_sql(f"CREATE EXTENSION IF NOT EXISTS {EXTENSION}{where}")
+    except SQLAlchemyError as e:
+        if sqlstate(e) not in _RACED:
+            raise
+
+
+def _wall(connection: Connection, table: str) -> None:
+    """Nobody but its owner meets a row of a table, whatever is granted by default: tenants have roles there."""
+    connection.exec_driver_sql(f"REVOKE ALL ON {table} FROM PUBLIC")
+    connection.exec_driver_sql(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+
+
+def _searching(place: Extension) -> str:
+    """Settings of a search, of its transaction."""
+    settings = "SELECT set_config('hnsw.ef_search', :ef, true), set_config('jit', 'off', true)"
+    return (
+        settings
+        if place.version < ITERATIVE
+        else f"{settings}, set_config('hnsw.iterative_scan', 'strict_order', true)"
+    )
+
+
+def _numbers(connection: Connection, statement: TextClause, last: int) -> Sequence[int]:
+    return connection.execute(statement, {"last": last}).scalars().all()
+
+
+def _delete(connection: Connection, table: str, nums: list[int]) -> None:
+    connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+    connection.execute(text(f"DELETE FROM {table} WHERE num = ANY(CAST(:nums AS bigint[]))"), {"nums": nums})
+
+
+def _written(vector: NDArray[np.float32]) -> str:
+    """A vector as pgvector reads it: every float16 exactly."""
+    return f"[{','.join(map(repr, vector.tolist()))}]"
