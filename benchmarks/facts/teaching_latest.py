@@ -77,9 +77,8 @@ OF_PEOPLE = tuple(
     "{name} {noun}; {noun} {name}; {noun} for {name}; {noun} with {name}; notes on {name}; my notes on {name}; "
     "ideas for {name}; {name} and the {noun}; {name}'s stuff; {name}'s opinion on the {noun}; "
     "what have I told you about {name}; which {noun} should I take with {name}; what do I know about the {noun}; "
-    "I need a {noun}; I need the {noun} again; things I have to do before the {noun}; what do you remember about {name}".split(
-        "; "
-    )
+    "I need a {noun}; I need the {noun} again; things I have to do before the {noun}; "
+    "what do you remember about {name}".split("; ")
 )
 NAMES = ("Lena", "Omar", "Priya", "Tom")
 NOUNS = ("dog", "gift", "book", "film", "plumber", "birthday cake", "soup recipe", "certificate")

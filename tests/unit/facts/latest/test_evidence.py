@@ -108,3 +108,14 @@ def test_how_much_of_the_question_each_holds() -> None:
 def test_words_for_what_was(text: str) -> None:
     was, now = seen(GYM, one(text), one("I lift at Ironworks"))
     assert (was["long_ago"], now["long_ago"]) == (1, 0)
+
+
+@pytest.mark.parametrize("text", ["first week at Bosch", "I run once a week", "tea before work, always"])
+def test_words_that_only_look_like_it(text: str) -> None:
+    assert seen(GYM, one(text))[0]["long_ago"] == 0
+
+
+def test_of_a_long_text_the_beginning_is_looked_at() -> None:
+    begins = "My gym is Ironworks. " * 40
+    short, long = seen(GYM, one(begins[:600]), one(begins[:600] + " where do I lift weights these days " * 10_000))
+    assert short["covers"] == long["covers"] and short["long"] == long["long"]

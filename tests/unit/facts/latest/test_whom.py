@@ -17,7 +17,14 @@ from recall_integrations.facts.latest.whom import asked_of, may_be_of, speaks_of
         ("Planning the buffet, i.e. Which faith do I have?", ("", "alex")),
         ("how tall is alex", ("alex",)),  # a user whose name is known
         ("what is my sister's car", ("'s sister",)),
+        ("what is my mother-in-law's address", ("'s mother-in-law",)),
+        ("where does my older sister live", ("'s older sister",)),
+        ("what is my best friend called", ("'s best friend",)),
         ("who is my boss", ("", "alex")),
+        ("Anne-Marie's car?", ("anne-marie",)),
+        ("Priya  Raman's car", ("priya raman", "raman")),
+        ("Email Lena's report", ("email lena", "lena")),
+        ("Today's menu?", ()),
         ("tell me what Priya drinks", ("priya",)),
         ("remind me what I drink", ("", "alex")),
         ("tell me something", ()),
@@ -62,6 +69,15 @@ def test_who_speaks_of_others_does_not_speak_of_themselves() -> None:
     assert (asked.names, asked.kin) == ((True,), False)
     assert speaks_of("my sister moved", "priya", ("mei's sister",), ()).names == (False,)
     assert speaks_of("Mei's sister moved", "priya", ("mei's sister",), ()).names == (True,)
+
+
+def test_we_is_nobody_in_particular_and_relations_may_have_an_adjective() -> None:
+    team = speaks_of("We decided to use Postgres for billing", "", ("",), ())
+    assert (team.names, team.silent, team.first) == ((False,), (True,), False)
+    older = speaks_of("my older sister has a room in Gera", "", ("",), ())
+    assert (older.kin, older.first, older.silent) == (True, False, (False,))
+    assert speaks_of("my older sister has a room", "", ("'s older sister",), ()).names == (True,)
+    assert speaks_of("my sister and my car", "", ("",), ()).first
 
 
 def test_a_name_of_two_words_is_named_by_both() -> None:
