@@ -124,3 +124,37 @@ def test_what_was_told_later_in_words_that_no_rule_reads_casts_doubt_on_a_fact(s
     assert found(store, "what is my phone number?", as_of=MARCH)[0] == "fact"
     store.remember(Memory("ring my sister on 555-0303 from now on, she lost hers", id="hers", event_at=DECEMBER))
     assert found(store, "what is my phone number?")[0] == "new"
+
+
+@pytest.mark.parametrize(
+    ("query", "right", "newer"),
+    [
+        ("where does my older sister live?", "my older sister has a room in Gera", "packed up, I am in Jena now"),
+        (
+            "what is my mother-in-law's address?",
+            "my mother-in-law is at Lindenweg 3",
+            "my mother found a place at Parkallee 9",
+        ),
+        (
+            "what does my best friend do for a living?",
+            "my best friend sells insurance",
+            "I make my living with pottery",
+        ),
+        ("which name does my dog have?", "our dog answers to Rex", "our cat answers to Miso"),
+        ("gift for Lena", "Lena would love a fountain pen as a gift", "Lena moved to Jena"),
+        ("I need the soup recipe", "Recipe for soup: lentils, cumin", "I need to renew my passport"),
+        ("tell me about the plumber", "the plumber Kolb did our bathroom", "I need new shoes for the hike"),
+    ],
+)
+def test_what_is_of_others_or_asks_for_no_state_is_not_moved(
+    store: MemoryStore, query: str, right: str, newer: str
+) -> None:
+    store.remember_many(
+        [
+            Memory(right, id="right", event_at=FEBRUARY),
+            Memory(newer, id="newer", event_at=MARCH),
+            Memory("We decided to use Postgres for billing", id="team", event_at=JULY),
+            Memory("Omar lives in Halle and works at a bakery", id="omar", event_at=JULY),
+        ]
+    )
+    assert found(store, query)[0] == "right"
