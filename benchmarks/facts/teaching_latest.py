@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.facts import teaching
-from benchmarks.facts.histories import MEMORIES_MIN, Room, room, rooms
+from benchmarks.facts.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
 from benchmarks.facts.phrasings import NOW, THEN
 from benchmarks.facts.slots import DEV
 from benchmarks.facts.taught_slots import FOLDER, LISTED, styles, taught_slots
@@ -72,15 +72,13 @@ VAGUE = tuple(
     """.split(";")
 )
 
-# The same of people and things, in all combinations.
+# The same of people and things; one after the other is put in.
 OF_PEOPLE = tuple(
     "{name} {noun}; {noun} {name}; {noun} for {name}; {noun} with {name}; notes on {name}; my notes on {name}; "
-    "ideas for {name}; {name} and the {noun}; {name}'s stuff; {name}'s opinion on the {noun}; "
-    "what have I told you about {name}; which {noun} should I take with {name}; what do I know about the {noun}; "
-    "I need a {noun}; I need the {noun} again; things I have to do before the {noun}; "
-    "what do you remember about {name}".split("; ")
+    "ideas for {name}; {name} and the {noun}; {name}'s opinion on the {noun}; I need a {noun}; "
+    "I need the {noun} again; things I have to do before the {noun}".split("; ")
 )
-NAMES = ("Lena", "Omar", "Priya", "Tom")
+NAMES = tuple(name for name, _ in PEOPLE)  # those of the histories: a name says nothing of what is asked
 NOUNS = ("dog", "gift", "book", "film", "plumber", "birthday cake", "soup recipe", "certificate")
 
 Matrix = NDArray[np.float32]
@@ -139,6 +137,7 @@ class Asking:
             return rows, found
 
         vars(likely).update(seen=watched, latest_model=_Watching, of_several=lambda *_: False)
+        vars(likely).update(worded_as_asking=lambda _: True)
         vars(doubts).update(latest_model=_Watching)
         return self
 
@@ -247,7 +246,8 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
         others[kind] = [json.loads(line)["query"] for line in lines]
     listed = (teaching.TAUGHT / teaching.OTHERS).read_text(encoding="utf-8").splitlines()
     others["others"] = [line[3:] for line in listed if line.startswith("q: ")]
-    of_people = [line.format(name=name, noun=noun) for line in OF_PEOPLE for name in NAMES for noun in NOUNS]
+    pairs = [(line, noun) for line in OF_PEOPLE for noun in NOUNS]
+    of_people = [line.format(name=NAMES[n % len(NAMES)], noun=noun) for n, (line, noun) in enumerate(pairs)]
     vague = dict.fromkeys([*VAGUE, *of_people])
     others["vague"] = [form for line in vague for form in (line, f"{line}?")]
     others["multihop"] = [

@@ -48,6 +48,11 @@ _HAPPENED = regex(r"\b(?:what|which|who|whom)\b.*\bdid\b", 2)  # with a time: "w
 _NEWS = regex(
     r"\b(?:latest|newest|news|updates?)\s(?:on|about|from|of|with|regarding)\b", 2
 )  # whatever is new, not a state
+_WORDED = regex(
+    r"[?]|['’]s\b|\w\b['’](?!\w)|\b(?:wh(?:at|ere|ich|o|om|ose|en)|how|my|mine|our|current(?:ly)?|now|nowadays|these\sdays|"
+    r"remind|tell|spell|enter)\b",
+    2,
+)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -127,7 +132,8 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
         return None
     asks = latest_model().asks(text)
     read = state.sought is not None and surely(state.sought.asked, state.query)
-    sure = 1.0 if read else asks  # rules that read what is asked are seldom wrong
+    # Rules that read what is asked are seldom wrong.
+    sure = 1.0 if read else asks if worded_as_asking(text) else 0.0
     if sure < LATEST_MIN:
         return None
     pool = pool_of(state, fused, delivery)
@@ -152,6 +158,11 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     slot = slot_reader().slots[int(np.argmax(shares))]
     sought = Sought(asked=StateAsked(slots=(slot,), mode=mode, confidence=CONFIDENCE), subjects=subjects, until=until)
     return guessed(sought, (subjects[0], slot), state.scope.nums.item(row))
+
+
+def worded_as_asking(text: str) -> bool:
+    """Whether a query has any word of a question: "gift for Lena" has none, "Ruben's usual" and "my size" have."""
+    return _WORDED.search(text) is not None
 
 
 def may_be_read(state: RecallState) -> bool:

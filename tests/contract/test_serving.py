@@ -473,12 +473,14 @@ async def test_who_asks_too_often_is_told_when_to_come_back(optimizer: QueryOpti
     one, two = tokens.add(scopes=["u1"])[0], tokens.add(scopes=["u1"])[0]
     served = Served(store=optimizer.store, optimizer=optimizer, tokens=tokens, limits=Limits(rate=1))
     async with asking(served) as client:
-        replies = [await client.get("/health/live", headers=bearer(one)) for _ in range(3)]
-        assert [reply.status_code for reply in replies] == [200, 200, 429]
-        assert problem(replies[-1], 429, "TOO_MANY_REQUESTS") and replies[-1].headers["retry-after"] == "1"
+        # Many at once: on a busy machine a few take longer than what was used up takes to come back.
+        replies = await asyncio.gather(*[client.get("/health/live", headers=bearer(one)) for _ in range(20)])
+        assert {reply.status_code for reply in replies} == {200, 429}
+        refused = next(reply for reply in replies if reply.status_code == 429)
+        assert problem(refused, 429, "TOO_MANY_REQUESTS") and refused.headers["retry-after"] == "1"
         assert (await client.get("/health/live", headers=bearer(two))).status_code == 200
-        guesses = [await client.get("/health/live", headers=bearer("guess")) for _ in range(3)]
-        assert [reply.status_code for reply in guesses] == [401, 401, 429]
+        guesses = await asyncio.gather(*[client.get("/health/live", headers=bearer("guess")) for _ in range(20)])
+        assert {reply.status_code for reply in guesses} == {401, 429}
 
 
 class Breaking(Stage):

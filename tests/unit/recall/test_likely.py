@@ -143,6 +143,7 @@ def test_what_was_told_later_in_words_that_no_rule_reads_casts_doubt_on_a_fact(s
         ("which name does my dog have?", "our dog answers to Rex", "our cat answers to Miso"),
         ("gift for Lena", "Lena would love a fountain pen as a gift", "Lena moved to Jena"),
         ("I need the soup recipe", "Recipe for soup: lentils, cumin", "I need to renew my passport"),
+        ("cake for Omar", "Omar cannot have nuts, so no nuts in the cake", "Omar switched to oat milk"),
         ("tell me about the plumber", "the plumber Kolb did our bathroom", "I need new shoes for the hike"),
     ],
 )
