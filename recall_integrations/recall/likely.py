@@ -35,7 +35,7 @@ from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
 POOL = 12  # candidates that are looked at: the model was taught on so many
-LATEST_MIN = 0.45  # share of asking for a state, times that of being the latest that tells it
+LATEST_MIN = 0.55  # share of asking for a state, times that of being the latest that tells it
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
 LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
