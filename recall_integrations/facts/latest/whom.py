@@ -32,7 +32,7 @@ _NO_NAME = ME.union(
     "should shall may might must tell give show name remind look find please any the a an in on at for to by of with "
     "from under about ok okay hey hi so and if but also now id quick one oh it its this that these those there here "
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
-    "sep sept oct nov dec today yesterday tomorrow tonight we our us "
+    "sep sept oct nov dec today yesterday tomorrow tonight "
     "monday tuesday wednesday thursday friday saturday sunday christmas easter".split(),
 )
 _KIN, _WHICH = of_rules.RELATIONS, of_rules.RELATION_ADJECTIVES
@@ -102,8 +102,8 @@ def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collectio
         known: keys of people who are known.
     """
     raw = _WORD.findall(text)
-    low = [word.casefold().replace("’", "'") for word in raw]
-    bare = [word.removesuffix("'s") for word in low]
+    low = [_lower(word) for word in raw]
+    bare = [plain(word) for word in raw]
     said = frozenset(bare)
     kin = list(_kin(bare))
     first = sum(word in _SPEAKING for word in low) > len(kin)  # "my sister" alone is no "my"
@@ -138,8 +138,8 @@ def may_be_of(text: str, speaker: str, subject: str) -> bool:
         speaker: key of who says it.
         subject: key of whom is asked.
     """
-    words = [word.casefold().replace("’", "'") for word in _WORD.findall(text)]
-    bare = [word.removesuffix("'s") for word in words]
+    words = [_lower(word) for word in _WORD.findall(text)]
+    bare = [plain(word) for word in words]
     _, of, kin = subject.partition("'s ")
     if of:
         return all(part in bare for part in kin.split())
@@ -153,7 +153,11 @@ def may_be_of(text: str, speaker: str, subject: str) -> bool:
 
 def plain(word: str) -> str:
     """A word without case and without the 's of an owner."""
-    return word.casefold().replace("’", "'").removesuffix("'s")
+    return _lower(word).removesuffix("'s")
+
+
+def _lower(word: str) -> str:
+    return word.casefold().replace("’", "'")
 
 
 def _kin(words: Sequence[str]) -> Iterator[str]:
@@ -195,7 +199,7 @@ def _named(text: str, known: Collection[str]) -> Iterator[tuple[str, bool]]:
             if not row:
                 begins = text[: found.start()].rstrip()[-1:] in ("", ".", "?", "!")
             row.append(own)
-            owns = word.casefold().replace("’", "'").endswith("'s")
+            owns = _lower(word).endswith("'s")
     if row:
         yield from _whole(row, begins, owns, known)
 
