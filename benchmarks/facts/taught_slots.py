@@ -1,4 +1,4 @@
-"""Slots of which the phrasings in `taught/latest/` tell, with values that stand in them (`taught/latest/slots.txt`)."""
+"""Slots of which the phrasings in `taught/` tell, with values that stand in them (`taught/slots.txt`)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,23 @@ from typing import Any
 from benchmarks.facts.phrasings import sections
 from benchmarks.facts.slots import BY_NAME, PERSON, THING, FactSlot
 from benchmarks.facts.taught_values import value
-from benchmarks.facts.teaching import OF_THINGS
 from recall_integrations.facts.shipped import SHIPPED
 
-FOLDER = Path(__file__).with_name("taught") / "latest"
+FOLDER = Path(__file__).with_name("taught")
 LISTED = FOLDER / "slots.txt"
+OTHERS = FOLDER / "others.txt"  # texts about no slot
+OF_THINGS = frozenset("deadline room budget owner version price status launch_date location".split())
 TRIES = 300
 
 
-def styles() -> tuple[str, ...]:
-    """The hands, as `phrasings.sections` takes them."""
-    return tuple(f"taught/latest/{file.stem}" for file in sorted(FOLDER.glob("*.txt")) if file != LISTED)
+def hands() -> list[Path]:
+    """The files of phrasings, one for each who wrote them."""
+    return sorted(path for path in FOLDER.glob("*.txt") if path not in (LISTED, OTHERS))
+
+
+def style_of(hand: Path) -> str:
+    """A hand, as `phrasings.sections` takes it."""
+    return f"{FOLDER.name}/{hand.stem}"
 
 
 @cache
@@ -58,10 +64,11 @@ class TaughtSlot(FactSlot):
 
 def taught_slots(style: str) -> list[TaughtSlot]:
     """The slots of which a hand tells."""
-    return [_slot(name, style) for name in sections(style)]
+    return [taught_slot(name, style) for name in sections(style)]
 
 
-def _slot(name: str, style: str) -> TaughtSlot:
+def taught_slot(name: str, style: str) -> TaughtSlot:
+    """A slot, for a hand."""
     of, noun, values = listed().get(name, ("", "", ""))
     given = tuple(part.strip() for part in values.split(" | ")) if values else ()
     if name in BY_NAME:

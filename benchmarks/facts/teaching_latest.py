@@ -1,14 +1,16 @@
 """Teaches the model of candidates that ships (`recall_integrations.facts.latest`).
 
     python -m benchmarks.facts.teaching_latest ../shared/data            makes its file anew
-    python -m benchmarks.facts.teaching_latest ../shared/data --check    teaches it with a hand and a kind left out each
+    python -m benchmarks.facts.teaching_latest ../shared/data --check    teaches it without each fold in turn
 
-It is taught from histories (`histories.room`) in the phrasings of `taught/latest/`, a file for each hand, none of which
-the slot reader was taught from, and of the half of `dev` that rules may be written on; and from the questions of
-`talk`, `phone`, `projects` and `documents`, which may be used for that: they ask for no state, so no candidate tells
-it. Every question is asked of a store as users ask, and what the model would see is kept. Whether a query asks for a
-state is learned from questions of all hands and of these sets, each with its own hand or set left out while the rest
-is taught. Needs scikit-learn and torch.
+    histories, sets ─ asked of a store ─ what was found ─ evidence, by a reader without that fold ─▶ networks
+
+It is taught from histories (`histories.room`) in the phrasings of `taught/`, a file for each hand, and of the half of
+`dev` that rules may be written on; and from the questions of `talk`, `phone`, `projects` and `documents`, which may be
+used for that: they ask for no state, so no candidate tells it. Every question is asked of a store as users ask. The
+slot reader is taught from the same hands, and what it sees of phrasings that it was taught from is not what it sees of
+others: so hands are in folds, and the evidence of a fold is by a reader, and by shares of asking for a state, that were
+taught without it. Needs scikit-learn and torch, and an hour of two processors.
 """
 
 from __future__ import annotations
@@ -28,22 +30,31 @@ from benchmarks.facts import teaching
 from benchmarks.facts.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
 from benchmarks.facts.phrasings import NOW, THEN
 from benchmarks.facts.slots import DEV
-from benchmarks.facts.taught_slots import FOLDER, LISTED, styles, taught_slots
+from benchmarks.facts.taught_slots import OTHERS, hands, style_of, taught_slots
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.evaluation.datasets.loading import load as load_data
-from recall_integrations.facts.latest.evidence import FEATURES
+from recall_integrations.facts.latest.evidence import FEATURES, Candidate, Question, evidence
 from recall_integrations.facts.latest.model import FILE, OTHER, STATE, LatestModel, Nets, save
 from recall_integrations.facts.reader.features import BUCKETS, places, rarity, weights_of
-from recall_integrations.facts.reader.slot_reader import ASKED, Linear, Part, quantised
+from recall_integrations.facts.reader.slot_reader import ASKED, Linear, Part, SlotReader, quantised, slot_reader
 from recall_integrations.recall import doubts, likely
 
-HISTORIES = (600, 320)  # of each hand: in rooms as those that measure, and in large ones with other people's talk
+HISTORIES = (400, 200)  # of each hand: in rooms as those that measure, and in large ones with other people's talk
 OF_DEV = 500
 IN_A_ROOM = (3, 3)
 LARGE = (20, 30, 45, 70, 110)  # memories
 KINDS = ("talk", "phone", "projects", "documents")
+# What is left out together: hands of both halves of the schema, so that somebody else wrote of each slot; sets.
+FOLDS = (
+    ("first", "ninth", "seventh"),
+    ("second", "eighth", "third"),
+    ("fourth", "eleventh", "twelfth"),
+    ("fifth", "tenth", "sixth"),
+    ("talk", "documents"),
+    ("phone", "projects"),
+)
 C = 3.0  # of the regression
 NETS, HIDDEN, EPOCHS, BATCH = 4, 16, 12, 128
 RATE, FALLS, DECAY = 4e-3, 0.96, 1e-2
@@ -85,6 +96,43 @@ Matrix = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A question, and what was found for it.
+
+    Args:
+        query: the question.
+        group: the hand or set that it is from.
+        question: what is known of it.
+        candidates: what is known of what was found, best first.
+        own: whether each states anything and was told by then: the model chooses among these.
+        at: when each was told.
+        right, stale: whether each is what holds, or what holds no longer; none = it asks for no state.
+    """
+
+    query: str
+    group: str
+    question: Question
+    candidates: tuple[Candidate, ...]
+    own: NDArray[np.bool_]
+    at: NDArray[np.int64]
+    right: NDArray[np.bool_]
+    stale: NDArray[np.bool_]
+
+    def shown(self, reader: SlotReader, asking: Part) -> Shown:
+        """What the model sees, by a reader and a part that tells whether a query asks for a state."""
+        question = replace(self.question, asks_state=_asks(asking, self.query))
+        own = self.own
+        return Shown(
+            query=self.query,
+            group=self.group,
+            found=evidence(question, self.candidates, reader)[own],
+            at=self.at[own],
+            right=self.right[own],
+            stale=self.stale[own],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """A question, and what the model saw.
 
@@ -121,20 +169,21 @@ class _Watching:
 
 
 class Asking:
-    """Asks, and keeps what the model would see."""
+    """Asks, and keeps what the model would look at."""
 
     def __init__(self) -> None:
-        self._seen: list[tuple[tuple[str, ...], Matrix, NDArray[np.int64]]] = []
+        self._seen: list[tuple[Question, tuple[Candidate, ...], NDArray[np.bool_], NDArray[np.int64], list[str]]] = []
 
     def __enter__(self) -> Asking:
         self._kept = [(vars(module), dict(vars(module))) for module in (likely, doubts)]
-        real = likely.seen
 
-        def watched(question: Any, state: Any, *more: Any) -> Any:
-            rows, found = real(question, state, *more)
-            view = state.scope
-            self._seen.append((tuple(view.ids[row] for row in rows.tolist()), found, view.at[rows]))
-            return rows, found
+        def watched(question: Any, state: Any, pool: Any, until: int, held: Any) -> Any:
+            view, rows = state.scope, np.asarray(pool.rows, dtype=np.int64)
+            own = likely.counting(state, pool, until)
+            if own.any():
+                ids = [view.ids[row] for row in pool.rows]
+                self._seen.append((question, tuple(pool.candidates(question, view, held)), own, view.at[rows], ids))
+            return rows[own], np.zeros((int(own.sum()), len(FEATURES)), dtype=np.float32)
 
         vars(likely).update(seen=watched, latest_model=_Watching, of_several=lambda *_: False)
         vars(likely).update(worded_as_asking=lambda _: True)
@@ -145,7 +194,7 @@ class Asking:
         for names, kept in self._kept:
             names.update(kept)
 
-    def shown(
+    def found(
         self,
         optimizer: QueryOptimizer,
         query: str,
@@ -153,29 +202,32 @@ class Asking:
         right: Iterable[str],
         stale: Iterable[str],
         **asked: Any,
-    ) -> Shown | None:
-        """What is seen of a question; `None` = it is not taken for one that may ask for a state."""
+    ) -> Found | None:
+        """What is found for a question; `None` = it is not taken for one that may ask for a state."""
         self._seen.clear()
         optimizer.recall(query, k=5, **asked)
-        if not self._seen or not len(self._seen[-1][0]):
+        if not self._seen:
             return None
-        ids, found, at = self._seen[-1]
+        question, candidates, own, at, ids = self._seen[-1]
         yes, no = frozenset(right), frozenset(stale)
-        return Shown(
+        return Found(
             query=query,
             group=group,
-            found=found,
+            question=question,
+            candidates=candidates,
+            own=own,
             at=at,
-            right=np.asarray([one in yes for one in ids]),
-            stale=np.asarray([one in no for one in ids]),
+            right=np.asarray([one in yes for one in ids]) & own,
+            stale=np.asarray([one in no for one in ids]) & own,
         )
 
 
 # -- what is learned from ----------------------------------------------------------------------------------------------
 
 
-def histories(data: Path, style: str) -> Iterator[Room]:
+def histories(data: Path, hand: Path) -> Iterator[Room]:
     """Rooms in the words of a hand: small ones, and large ones in which people talk of other things."""
+    style = style_of(hand)
     slots, lines = taught_slots(style), _lines(data)
     for large, (count, each) in enumerate(zip(HISTORIES, IN_A_ROOM, strict=True)):
         for number in range(count // each):
@@ -197,8 +249,8 @@ def _lines(data: Path) -> list[str]:
     return found
 
 
-def of_rooms(made: Iterable[Room], group: str) -> Iterator[Shown]:
-    """What is seen of questions for now and for a time."""
+def of_rooms(made: Iterable[Room], group: str) -> Iterator[Found]:
+    """What is found for questions for now and for a time."""
     with MemoryStore.open() as store, Asking() as asking:
         optimizer = QueryOptimizer(store)
         for each in made:
@@ -207,7 +259,7 @@ def of_rooms(made: Iterable[Room], group: str) -> Iterator[Shown]:
                 for asked in history.questions:
                     if asked.kind in (NOW, THEN):
                         gold = asked.gold
-                        found = asking.shown(
+                        found = asking.found(
                             optimizer, asked.text, group, gold.first, gold.stale, scope=each.scope, now=each.now
                         )
                         if found is not None and found.right.any():
@@ -215,15 +267,15 @@ def of_rooms(made: Iterable[Room], group: str) -> Iterator[Shown]:
         optimizer.close()
 
 
-def of_sets(data: Path, kinds: Iterable[str] = KINDS) -> Iterator[Shown]:
-    """What is seen of questions that ask for no state."""
+def of_sets(data: Path, kinds: Iterable[str] = KINDS) -> Iterator[Found]:
+    """What is found for questions that ask for no state."""
     for kind in kinds:
         with MemoryStore.open() as store, Asking() as asking:
             optimizer = QueryOptimizer(store)
             for collection in load_data(data / kind, "jsonl").collections:
                 store.remember_many(collection.memories, scope=collection.scope)
                 for question in collection.questions:
-                    found = asking.shown(
+                    found = asking.found(
                         optimizer, question.text, kind, (), (), scope=collection.scope, now=question.asked_at
                     )
                     if found is not None:
@@ -237,14 +289,14 @@ def of_sets(data: Path, kinds: Iterable[str] = KINDS) -> Iterator[Shown]:
 def queries(data: Path) -> dict[str, dict[str, list[str]]]:
     """Questions by class and by the hand or set that they are from."""
     states: dict[str, list[str]] = {}
-    for file in (*teaching.hands(), *(each for each in sorted(FOLDER.glob("*.txt")) if each != LISTED)):
+    for file in hands():
         made = teaching.examples([file], seed=3)
         states[file.stem] = [one.text for one in made if one.part == ASKED]
     others: dict[str, list[str]] = {}
     for kind in KINDS:
         lines = (data / kind / "questions.jsonl").read_text(encoding="utf-8").splitlines()
         others[kind] = [json.loads(line)["query"] for line in lines]
-    listed = (teaching.TAUGHT / teaching.OTHERS).read_text(encoding="utf-8").splitlines()
+    listed = OTHERS.read_text(encoding="utf-8").splitlines()
     others["others"] = [line[3:] for line in listed if line.startswith("q: ")]
     pairs = [(line, noun) for line in OF_PEOPLE for noun in NOUNS]
     of_people = [line.format(name=NAMES[n % len(NAMES)], noun=noun) for n, (line, noun) in enumerate(pairs)]
@@ -259,8 +311,8 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
     return {STATE: states, OTHER: others}
 
 
-def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: str = "") -> Part:
-    """The part of the model that tells whether a query asks for a state, taught without a hand or set."""
+def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: Sequence[str] = ()) -> Part:
+    """The part of the model that tells whether a query asks for a state, taught without some hands or sets."""
     try:
         from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped]
         from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
@@ -270,7 +322,7 @@ def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: str =
         (text, name)
         for name, groups in asked.items()
         for group, texts in groups.items()
-        if group != without
+        if group not in without
         for text in texts
     ]
     texts = [text for text, _ in given]
@@ -283,22 +335,6 @@ def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: str =
     half = model.coef_[0] / 2  # a softmax of two classes is the logistic function of their difference
     bias = float(model.intercept_[0]) / 2
     return quantised((STATE, OTHER), np.stack([half, -half]), np.asarray([bias, -bias]), rare, bundled().dimensions)
-
-
-def with_asking(shown: Sequence[Shown], asked: Mapping[str, Mapping[str, Sequence[str]]], whole: Part) -> list[Shown]:
-    """The same, with the share of asking for a state by a part that was taught without the hand or set of each."""
-    parts = {group: asking_part(asked, group) for group in {one.group for one in shown} if _has(asked, group)}
-    done = []
-    for one in shown:
-        share = _asks(parts.get(one.group, whole), one.query)
-        found = one.found.copy()
-        found[:, ASKS_STATE] = share
-        done.append(replace(one, found=found))
-    return done
-
-
-def _has(asked: Mapping[str, Mapping[str, Sequence[str]]], group: str) -> bool:
-    return any(group in groups for groups in asked.values())
 
 
 def _asks(part: Part, query: str) -> float:
@@ -383,7 +419,7 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
     for one in shown:
         latest = model.telling(one.found, one.at.tolist())[1]
         best = int(np.argmax(latest))
-        asks = 1.0 if one.found[0, SLOT_KNOWN] else one.found[0, ASKS_STATE]
+        asks = likely.sure_of(float(one.found[0, ASKS_STATE]), bool(one.found[0, SLOT_KNOWN]))
         sure = asks * latest[best] >= likely.LATEST_MIN
         picks.append((one, best if sure else 0, bool(sure)))
     of_state = [(one, best) for one, best, _ in picks if one.right.any()]
@@ -394,30 +430,56 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
     return f"puts another one first for {sum(best > 0 for _, best, _ in picks):,} of {len(picks):,}"
 
 
+def found_in(data: Path) -> Iterator[Found]:
+    """Everything that is learned from, with progress printed."""
+    for hand in hands():
+        own = list(of_rooms(histories(data, hand), hand.stem))
+        print(f"{hand.stem}: {len(own):,} questions", flush=True)
+        yield from own
+    yield from of_rooms(rooms(OF_DEV, split=DEV), DEV)
+    yield from of_sets(data)
+
+
+def by_folds(data: Path, found: Sequence[Found], reader: SlotReader, asking: Part) -> Iterator[Shown]:
+    """What the model sees of each question: by what was taught without the fold that it is from.
+
+    Args:
+        data: the directory of evaluation data.
+        found: questions.
+        reader, asking: taught from everything; for what is in no fold.
+    """
+    asked = queries(data)
+    for fold in FOLDS:
+        own = [one for one in found if one.group in fold]
+        if own:
+            files = [hand for hand in hands() if hand.stem not in fold]
+            without = SlotReader(teaching.taught(teaching.given(files, data, without=fold)))
+            part = asking_part(asked, fold)
+            yield from (one.shown(without, part) for one in own)
+        print(f"{', '.join(fold)}: {len(own):,} questions", flush=True)
+    kept = frozenset(group for fold in FOLDS for group in fold)
+    yield from (one.shown(reader, asking) for one in found if one.group not in kept)
+
+
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, help="the directory of evaluation data")
-    parser.add_argument("--check", action="store_true", help="write nothing; leave out each hand, and each set, once")
+    parser.add_argument("--check", action="store_true", help="write nothing; leave out each fold once")
     parser.add_argument("--out", type=Path, default=FILE, help="the file that is made; default: the one that ships")
     given = parser.parse_args()
     missing = [kind for kind in KINDS if not (given.data / kind).is_dir()]
     if missing:
         raise InvalidArgument(f"{given.data} has no {', '.join(missing)}. Name the directory of evaluation data.")
-    shown: list[Shown] = []
-    for style in styles():
-        shown += of_rooms(histories(given.data, style), Path(style).stem)
-        print(f"{style}: {len(shown):,} questions", flush=True)
-    shown += of_rooms(rooms(OF_DEV, split=DEV), DEV)
-    shown += of_sets(given.data)
-    print(f"with those that ask for no state: {len(shown):,}", flush=True)
-    asked = queries(given.data)
-    whole = asking_part(asked)
-    shown = with_asking(shown, asked, whole)
+    whole = asking_part(queries(given.data))
+    shown = list(by_folds(given.data, list(found_in(given.data)), slot_reader(), whole))
     if given.check:
-        for left_out in (*(Path(style).stem for style in styles()), *KINDS):
-            model = LatestModel(whole, nets([one for one in shown if one.group != left_out], 2))
-            print(f"{left_out} left out: {read(model, [one for one in shown if one.group == left_out])}", flush=True)
+        for fold in FOLDS:
+            model = LatestModel(whole, nets([one for one in shown if one.group not in fold], 2))
+            for left_out in fold:
+                print(
+                    f"{left_out} left out: {read(model, [one for one in shown if one.group == left_out])}", flush=True
+                )
         return
     save(whole, nets(shown), given.out)
     print(f"{given.out.name}: {given.out.stat().st_size / 1e3:.0f} kB")

@@ -35,7 +35,8 @@ from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
 POOL = 12  # candidates that are looked at: the model was taught on so many
-LATEST_MIN = 0.55  # share of asking for a state, times that of being the latest that tells it
+LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest that tells it
+READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
 LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
@@ -132,8 +133,7 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
         return None
     asks = latest_model().asks(text)
     read = state.sought is not None and surely(state.sought.asked, state.query)
-    # Rules that read what is asked are seldom wrong.
-    sure = 1.0 if read else asks if worded_as_asking(text) else 0.0
+    sure = sure_of(asks, read) if read or worded_as_asking(text) else 0.0
     if sure < LATEST_MIN:
         return None
     pool = pool_of(state, fused, delivery)
@@ -158,6 +158,16 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     slot = slot_reader().slots[int(np.argmax(shares))]
     sought = Sought(asked=StateAsked(slots=(slot,), mode=mode, confidence=CONFIDENCE), subjects=subjects, until=until)
     return guessed(sought, (subjects[0], slot), state.scope.nums.item(row))
+
+
+def sure_of(asks: float, read: bool) -> float:
+    """Share of asking for a state.
+
+    Args:
+        asks: the same, by the model.
+        read: whether rules read what is asked. They are seldom wrong, but "what pets does Ana have?" may ask for all.
+    """
+    return asks + READ * (1 - asks) if read else asks
 
 
 def worded_as_asking(text: str) -> bool:
@@ -216,14 +226,18 @@ def seen(
 
     Arguments are those of `telling`.
     """
-    view, rows = state.scope, np.asarray(pool.rows, dtype=np.int64)
-    own = np.asarray([any(sentences(memory.text)) for memory in pool.memories], dtype=np.bool_)  # else it only asks
-    if len(rows):
-        own &= (view.at[rows] <= until) & view.dated[rows]
+    view, rows, own = state.scope, np.asarray(pool.rows, dtype=np.int64), counting(state, pool, until)
     if not own.any():
         return rows[own], np.empty((0, len(FEATURES)), dtype=np.float32)
     # The others are evidence, too.
     return rows[own], evidence(question, pool.candidates(question, view, held), slot_reader())[own]
+
+
+def counting(state: RecallState, pool: Pool, until: int) -> NDArray[np.bool_]:
+    """Which of the first candidates state anything and were told by then; arguments are those of `telling`."""
+    view, rows = state.scope, np.asarray(pool.rows, dtype=np.int64)
+    own = np.asarray([any(sentences(memory.text)) for memory in pool.memories], dtype=np.bool_)  # else it only asks
+    return own & (view.at[rows] <= until) & view.dated[rows] if len(rows) else own
 
 
 def _before(found: Telling, view: ScopeView) -> int | None:

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.facts import teaching
 from benchmarks.facts.phrasings import sections, sections_of
 from benchmarks.facts.slots import SLOTS
+from benchmarks.facts.taught_slots import hands
 from benchmarks.facts.taught_values import value
 from recall_integrations.facts.reader import SlotReader
 from recall_integrations.facts.reader.slot_reader import ASKED, ENDS, NOTHING, OTHER, SAYS, STATES, TOLD, WAS
@@ -66,6 +67,8 @@ def test_texts_about_no_slot(data: Path) -> None:
         (SAYS, NOTHING, "Tea is ready."),
     } <= made
     assert all(label in (OTHER, NOTHING) for _, label, _ in made)
+    without = {example.text for example in teaching.given([], data, without=["talk"])}
+    assert "who came to tea?" not in without and without < {text for _, _, text in made}
 
 
 def test_it_learns(phrased: Path, data: Path) -> None:
@@ -87,9 +90,7 @@ def test_no_value_and_no_phrasing_is_of_what_is_measured() -> None:
         for t in keys.values()
         for text in t
     }
-    taught = {
-        text for file in teaching.hands() for keys in sections_of(file).values() for t in keys.values() for text in t
-    }
+    taught = {text for file in hands() for keys in sections_of(file).values() for t in keys.values() for text in t}
     assert len(taught) > 2_000 and not taught & measured
     listed = {each for slot in SLOTS for each in slot.values if not re.search(r"[#^<]", each)}
     assert not {value(slot.name, rng) for slot in SLOTS for _ in range(30)} & listed

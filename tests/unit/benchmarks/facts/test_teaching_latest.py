@@ -13,38 +13,42 @@ import pytest
 from benchmarks.facts import teaching, teaching_latest
 from benchmarks.facts.histories import room
 from benchmarks.facts.phrasings import NOW, sections
-from benchmarks.facts.taught_slots import listed, styles, taught_slots
-from benchmarks.facts.teaching_latest import ASKS_STATE, Shown, nets, of_rooms, of_sets, with_asking
+from benchmarks.facts.taught_slots import hands, listed, style_of, taught_slots
+from benchmarks.facts.teaching_latest import ASKS_STATE, FOLDS, KINDS, Shown, by_folds, nets, of_rooms, of_sets
 from recall_integrations.facts.latest.evidence import FEATURES
 from recall_integrations.facts.latest.model import OTHER, STATE, LatestModel
+from recall_integrations.facts.reader import slot_reader
+from recall_integrations.facts.reader.slot_reader import ASKED, ENDS, NOTHING, SAYS, STATES, TOLD, WAS
 from recall_integrations.recall import likely
 
 
-def test_no_phrasing_is_of_what_is_measured_or_of_what_the_slot_reader_was_taught() -> None:
+def test_no_phrasing_is_of_what_is_measured() -> None:
     def lines(*names: str) -> set[str]:
         return {text for name in names for keys in sections(name).values() for given in keys.values() for text in given}
 
-    measured = lines("dev", "test", "free")
-    own = lines(*styles())
-    assert len(own) > 5_000 and not own & measured
-    taught = lines(*(f"taught/{file.stem}" for file in teaching.hands()))
-    assert len(own & taught) < 0.01 * len(own)  # short ones: "what gym do I go to?"
+    own = lines(*map(style_of, hands()))
+    assert len(own) > 15_000 and not own & lines("dev", "test", "free")
+
+
+def test_every_hand_and_set_is_in_one_fold() -> None:
+    assert sorted(one for fold in FOLDS for one in fold) == sorted((*(hand.stem for hand in hands()), *KINDS))
 
 
 def test_every_slot_has_values() -> None:
     rng = random.Random(0)
-    for style in styles():
+    for style in map(style_of, hands()):
         for slot in taught_slots(style):
             assert (slot.value(rng) and len(slot.distinct(4, rng)) == 4 and slot.noun) or slot.name == "home"
     assert listed()["bus_line"][:2] == ("person", "bus line")
 
 
 def test_what_is_seen_of_questions_is_kept() -> None:
-    style = styles()[0]
+    style = style_of(hands()[0])
     made = [room(f"x{n}", style, taught_slots(style), style, 2) for n in range(3)]
     found = list(of_rooms(made, "hand"))
-    assert found and all(one.group == "hand" and one.found.shape == (len(one.at), len(FEATURES)) for one in found)
+    assert found and all(one.group == "hand" and len(one.candidates) == len(one.at) == len(one.own) for one in found)
     assert all(one.right.any() and not (one.right & one.stale).any() for one in found)
+    assert all(one.own[one.right | one.stale].all() for one in found)
     asked = [each.text for one in made for history in one.histories for each in history.questions if each.kind == NOW]
     assert {one.query for one in found} & set(asked)
     assert likely.seen.__module__ == likely.__name__  # nobody watches any more
@@ -83,16 +87,33 @@ def test_it_learns_who_is_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(nothing) > 5 and np.mean(nothing) < 0.3
 
 
-def test_the_share_of_asking_is_of_a_part_that_did_not_see_the_hand() -> None:
+def test_what_is_seen_of_a_hand_is_by_what_did_not_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
     asked = {
         STATE: {"a": ["where do I live now?", "which gym is mine?"], "b": ["what car do I drive?", "what do I drive?"]},
         OTHER: {"c": ["why did he quit?", "what did they say?"], "d": ["tell me a joke about tea", "a joke please"]},
     }
+    taught_without = []
+
+    def given(files: list[Path], _data: Path, without: tuple[str, ...] = ()) -> list[teaching.Example]:
+        taught_without.append(without)
+        return [
+            teaching.Example(part=part, text=f"{word} here", label=label)
+            for part, labels in (
+                (ASKED, ("gym", "car", "home", "other")),
+                (TOLD, ("gym", "car", "home", "other")),
+                (SAYS, (STATES, ENDS, WAS, NOTHING)),
+            )
+            for word, label in zip(("lifting", "driving", "living", "tea"), labels, strict=True)
+        ]
+
+    monkeypatch.setattr(teaching_latest, "queries", lambda _: asked)
+    monkeypatch.setattr(teaching_latest, "FOLDS", (("a",), ("c", "d")))
+    monkeypatch.setattr(teaching, "given", given)
+    style = style_of(hands()[0])
+    made = list(of_rooms([room("x", style, taught_slots(style), style, 2)], "a"))[:1]
+    one = replace(made[0], query="which gym is mine?")
     whole = teaching_latest.asking_part(asked)
-    empty = np.zeros((1, len(FEATURES)), dtype=np.float32)
-    none = np.zeros(1, dtype=np.bool_)
-    one = Shown(query="which gym is mine?", group="a", found=empty, at=np.zeros(1, np.int64), right=none, stale=none)
-    (unseen,) = with_asking([one], asked, whole)
-    (seen,) = with_asking([replace(one, group="elsewhere")], asked, whole)
-    assert 0 < unseen.found[0, ASKS_STATE] < seen.found[0, ASKS_STATE] < 1 and not one.found.any()
+    (unseen, seen) = by_folds(Path(), [one, replace(one, group="elsewhere")], slot_reader(), whole)
+    assert 0 < unseen.found[0, ASKS_STATE] < seen.found[0, ASKS_STATE] < 1
+    assert unseen.found.shape == (int(one.own.sum()), len(FEATURES)) and taught_without == [("a",)]
