@@ -77,6 +77,11 @@ class VectorServer:
         return False
 
     @property
+    def loading(self) -> None:
+        """A new collection is filled as any other."""
+        return None
+
+    @property
     def opened(self) -> bool:
         """Whether it was asked anything."""
         return self._client is not None

@@ -24,7 +24,9 @@ from recall_integrations.database import tenants, upgrading
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
 from recall_integrations.indexes import pg_vectors
-from recall_integrations.indexes.pg_vectors import CATALOGUE, PREFIX, PgVectors, table_of
+from recall_integrations.indexes.asked_server import Loaded
+from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
+from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vectors import CollectionLost
 from recall_integrations.store import filling, homes, nearest, served_collections
 from recall_integrations.store.moving.moving import move
@@ -140,6 +142,13 @@ def said(rng: random.Random) -> str:
 # -- the collections themselves ----------------------------------------------------------------------------------------
 
 
+def index_of(url: str) -> str:
+    """How the index of a collection was made; empty = there is none."""
+    with beside(url) as connection:
+        found = connection.execute(text(f"SELECT indexdef FROM pg_indexes WHERE indexname = '{table_of(HOME)}_i'"))
+        return str(found.scalar() or "")
+
+
 @pytest.fixture
 def server(postgres_url: str) -> Iterator[PgVectors]:
     with closing(PgVectors(postgres_url, HERE)) as made:
@@ -166,7 +175,15 @@ def test_a_collection_from_its_beginning_to_its_end(server: PgVectors, postgres_
     server.apply(HOME, [], np.empty((0, 1), dtype=np.float32), [3])
     assert not tables(postgres_url), "it is made when vectors come"
     vectors = drawn(120)
-    server.apply(HOME, range(1, 121), vectors, [])
+    assert server.loaded(HOME) == Loaded()
+    server.load(HOME, range(1, 101), vectors[:100], [])
+    server.note(HOME, 100)
+    assert server.loaded(HOME) == Loaded(upto=100)
+    assert not index_of(postgres_url), "it is made when all is there"
+    assert not server.index(HOME, lambda: False) and not server.index(HOME, lambda: False)
+    assert server.loaded(HOME) == Loaded(upto=100, indexed=True)
+    assert "USING hnsw" in index_of(postgres_url) and "ef_construction='200'" in index_of(postgres_url)
+    server.apply(HOME, range(101, 121), vectors[100:], [])
     server.mark(HOME, "3f9a0c5d17e2", 7, "abc")
     seen = server.look(HOME)
     assert (seen.dimension, seen.seq, seen.digest) == (32, 7, "abc")
@@ -227,6 +244,8 @@ def test_what_is_lost_of_a_collection_is_noticed(server: PgVectors, postgres_url
         server.make(HOME, "s")
         server.apply(HOME, [1], drawn(1), [])
         assert server.look(HOME).dimension == 32
+        server.index(HOME, lambda: False)
+        assert server.look(HOME).dimension == 32
         with beside(postgres_url) as connection:
             connection.execute(text(lost))
         with pytest.raises(CollectionLost):
@@ -246,7 +265,8 @@ def test_more_than_a_search_gives_at_once(server: PgVectors, postgres_url: str) 
     """`hnsw.ef_search` ends at 1,000; where the index is asked, and not the table read."""
     server.make(HOME, "s")
     vectors = drawn(3_000, 64)
-    server.apply(HOME, range(1, 3_001), vectors, [])
+    server.load(HOME, range(1, 3_001), vectors, [])
+    server.index(HOME, lambda: False)
     with beside(postgres_url) as connection:
         connection.execute(text(f"ANALYZE {table_of(HOME)}"))
         connection.execute(text(f"ALTER DATABASE {make_url(postgres_url).database} SET enable_seqscan = off"))
