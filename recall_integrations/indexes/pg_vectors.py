@@ -300,7 +300,8 @@ class PgVectors:
             if not is_free(connection, home):
                 return None
             row = connection.execute(listed, {"home": home}).first()
-            return Loaded() if row is None else Loaded(upto=int(row[0]), indexed=bool(row[1]))
+            # Where nothing is noted, an earlier version made it, and began with the index.
+            return Loaded(upto=int(row[0]), indexed=bool(row[1])) if row is not None and row[0] else Loaded()
 
         found = self._asked(asked)
         if found is None:
