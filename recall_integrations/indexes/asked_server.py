@@ -140,6 +140,9 @@ class CollectionServer(Neighbours, Protocol):
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
         """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
 
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """Collections of which an index is being built, by whichever process, and how many vectors are in it."""
+
     def count(self, home: str) -> int:
         """How many vectors a collection holds."""
 

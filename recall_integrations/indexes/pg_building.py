@@ -28,6 +28,10 @@ BESIDE = 16 * (2 * int(str(HNSW["max_neighbors"])) + 8) + 384
 NO_ROOM = frozenset({"53100", "53200", "53400"})  # disk, which shared memory counts as, too; memory; a limit
 # A table is not indexed by two: the name of the index would be waited for, in a request that has no time for it.
 _TAKE = "SELECT pg_try_advisory_xact_lock(hashtextextended(:table, 0))"
+BUILDING = (
+    "SELECT c.relname, p.tuples_done FROM pg_stat_progress_create_index p JOIN pg_class c ON c.oid = p.relid "
+    "WHERE p.datname = current_database() AND c.relname = ANY(:tables)"
+)
 _SETTINGS = (
     "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'), ('transaction_timeout', '0'), "
     f"('lock_timeout', '{LOCK_S}s')) given (name, value) JOIN pg_settings USING (name)"

@@ -36,7 +36,7 @@ from recall_integrations.database.postgres_errors import is_lost, is_ours, shown
 from recall_integrations.database.tenants import role_under_policies
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.asked_server import Asking, CollectionBusy, Loaded, Loading, Seen, VectorsLate
-from recall_integrations.indexes.pg_building import NO_ROOM, Built, Way, build, is_free, ways
+from recall_integrations.indexes.pg_building import BUILDING, NO_ROOM, Built, Way, build, is_free, ways
 from recall_integrations.indexes.pg_tables import (
     CATALOGUE,
     INDEXED,
@@ -60,6 +60,7 @@ ITERATIVE = (0, 8)  # from which a search goes on beyond hnsw.ef_search
 EF, EF_MAX = int(str(HNSW["ef_search"])), 1_000  # of hnsw.ef_search
 CONNECTIONS = 8
 CONNECT_S = 2  # the least that the driver takes
+BUILDING_S = 0.2  # for which it is waited what is being built: a probe asks
 OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 BATCH = 50  # vectors of a transaction: putting one into a large graph takes milliseconds
 LOADED_NUMBERS = 128_000  # of all vectors in a transaction that puts them into a table without a graph
@@ -370,6 +371,16 @@ class PgVectors:
             "as long as it could. Give the user of the nodes more: ALTER ROLE … SET maintenance_work_mem = "
             f"'{built.needed}MB'."
         )
+
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """Collections of which an index is being built, by whichever node, and how many vectors are in it."""
+        named = {table_of(home): home for home in homes}
+
+        def asked(connection: Connection) -> dict[str, int]:
+            rows = connection.execute(text(BUILDING), {"tables": list(named)})
+            return {named[str(table)]: int(done or 0) for table, done in rows}
+
+        return self._asked(asked, BUILDING_S)
 
     def _built(self, home: str, way: Way, given_up: Callable[[], bool]) -> Built | None:
         with self._free, given_up_when(given_up):

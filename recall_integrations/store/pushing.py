@@ -110,18 +110,6 @@ class Pushing:
             return SHRUNK * self.local_max
         return SHRUNK * min(self.local_max, whole - LIMIT) if whole else -1
 
-    def progress(self, connection: Connection) -> dict[int, dict[str, Any]]:
-        """Of each scope that is not read whole, or will not be: `memories`, how many are `counted`, and `whole`."""
-        if self.local_max is None:
-            return {}
-        query = select(_S.scope_id, _S.memories, _P.memories, _P.whole)
-        query = query.select_from(schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id))
-        query = query.where((_S.memories > self.local_max) | _P.scope_id.is_not(None)).order_by(_S.scope_id)
-        return {
-            int(scope_id): {"memories": int(memories), "counted": int(counted or 0), "whole": bool(whole)}
-            for scope_id, memories, counted, whole in connection.execute(query)
-        }
-
     def settle(self, timeout: float | None = None) -> bool:
         """Wait for what is to be filled; whether it was, in time."""
         return self.local_max is None or self.filling.settle(timeout)

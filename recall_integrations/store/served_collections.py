@@ -171,6 +171,11 @@ class ServedCollections:
             raise
 
     @property
+    def outside(self) -> CollectionServer:
+        """The server."""
+        return self._server
+
+    @property
     def index(self) -> ServedCollections:
         """What is asked for neighbours."""
         return self

@@ -6,6 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +16,14 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
+from rich.console import Console
 from sqlalchemy import Connection, create_engine, make_url, text
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms import semantic
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
+from recall_integrations.console import rendering
 from recall_integrations.database import tenants, upgrading
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
@@ -29,7 +32,9 @@ from recall_integrations.indexes.asked_server import CollectionBusy, Loaded
 from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vectors import CollectionLost
-from recall_integrations.store import filling, homes, nearest, served_collections
+from recall_integrations.serving.routes.health import health_of
+from recall_integrations.serving.served import Served
+from recall_integrations.store import filling, homes, large_scopes, nearest, reader, served_collections
 from recall_integrations.store.moving.moving import move
 from recall_integrations.types import RecallResult
 from tests import pgbouncer
@@ -394,6 +399,19 @@ def test_only_one_builds_an_index(server: PgVectors, postgres_url: str) -> None:
     assert server.loaded(HOME) == Loaded(upto=20) and server.health().failures == 0
 
 
+def test_it_is_seen_that_an_index_is_being_built(server: PgVectors, postgres_url: str) -> None:
+    loaded(server)
+    with beside(postgres_url) as connection, ThreadPoolExecutor(1) as pool:
+        with connection.execution_options(isolation_level="READ COMMITTED").begin():
+            connection.execute(text(f"CREATE TABLE {table_of(HOME)}_i (nothing integer)"))  # it waits for that name
+            built = pool.submit(server.index, HOME, never)
+            until(lambda: building(postgres_url))
+            until(lambda: server.building([HOME, "other"]) == {HOME: 0})
+            connection.rollback()
+        assert not built.result(WAIT_S)
+    assert server.building([HOME]) == {}
+
+
 def test_with_little_room_it_is_built_alone(
     server: PgVectors, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -530,6 +548,50 @@ def test_what_is_forgotten_while_its_index_is_built_is_not_waited_for(
         until(lambda: building(postgres_url))
         began = time.monotonic()
     assert time.monotonic() - began < 8, "nor does a store wait for it that is closed"
+
+
+def test_health_says_how_large_scopes_are(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is not counted, not in an index, or cannot be reached; and nothing where no scope is large."""
+    real, built = PgVectors.index, list[str]()
+    monkeypatch.setattr(reader, "LARGE_S", 0.0)
+    monkeypatch.setattr(PgVectors, "building", lambda _self, homes: {home: 7 for home in homes if home in built})
+
+    def waits(self: PgVectors, name: str, given_up: Callable[[], bool]) -> str:
+        built.append(name)
+        while built:
+            assert not given_up()
+            time.sleep(0.02)
+        return real(self, name, given_up)
+
+    monkeypatch.setattr(PgVectors, "index", waits)
+    large = replace(config(), retrieval=RetrievalConfig(exact_max=10, cache_mb=0, local_max=30))
+    with MemoryStore.open(postgres_url, config=large) as store:
+        served = Served(store=store, optimizer=QueryOptimizer(store))
+        assert "large_scopes" not in health_of(served)
+        put(store, 0, 40)
+        until(lambda: built and store.large_scopes().get("uncounted") == 0)
+        of_it = {"scopes": 1, "uncounted": 0, "failed": "", "left_out": False}
+        found = health_of(served)
+        assert found["large_scopes"] == {**of_it, "vectors": {"indexing": 1}, "vectors_behind": 40}
+        assert found["status"] == "ok", "nothing is left out"
+        told = store.stats()["pushed"][number(store)]
+        assert (told["vectors"], told["behind"], told["indexed"]) == ("indexing", 40, 7)
+        rendering.show_stats(Console(), {**store.stats(), "first_event": None})
+        assert "an index of 40 vectors is built (7 are in it)" in capsys.readouterr().out
+        built.clear()
+        assert store.indexes.settle(WAIT_S)
+        assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"there": 1}, "vectors_behind": 0}
+        with store._parts.indexes.collections.filling.held():
+            put(store, 40, 45)
+            assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"behind": 1}, "vectors_behind": 5}
+            monkeypatch.setattr(large_scopes, "BEHIND_MAX", 5)
+            assert health_of(served)["status"] == "degraded", "of more only the newest are compared"
+            monkeypatch.setattr(large_scopes, "BEHIND_MAX", 20_001)
+        monkeypatch.setattr(PgVectors, "resting", 1.0)
+        found = health_of(served)
+        assert found["large_scopes"]["vectors"] == {"away": 1} and found["status"] == "degraded"
 
 
 def test_a_collection_that_lacks_most_is_made_anew(postgres_url: str) -> None:

@@ -259,7 +259,10 @@ def test_a_scope_that_shrinks_is_read_whole_again_and_one_that_is_emptied_leaves
         assert store.indexes.settle(60) and pushed_down(store) and pushed_down(other)
         scope_id = store.scope_id(ANN)
         assert scope_id is not None
-        assert store.stats()["pushed"] == {scope_id: {"memories": 60, "counted": 60, "whole": True}}
+        compared = {"vectors": "compared", "behind": 60, "indexed": 0}
+        assert store.stats()["pushed"] == {scope_id: {"memories": 60, "counted": 60, "whole": True, **compared}}
+        of_it = {"scopes": 1, "uncounted": 0, "vectors": {"compared": 1}, "vectors_behind": 0}
+        assert store.large_scopes() == {**of_it, "failed": "", "left_out": False}
         for n in range(30):
             store.forget(f"m{n}", scope=ANN)
         assert store.indexes.settle(60) and not pushed_down(store) and not pushed_down(other)
