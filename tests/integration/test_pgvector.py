@@ -1002,7 +1002,7 @@ def test_the_tables_are_checked_upgraded_and_moved_without_it(
     with MemoryStore.open(postgres_url, config=config()) as store:
         put(store, 0, 40)
         agrees(postgres_url, store)
-        assert checked()[0] == 0 and "not named here" in checked()[1]
+        assert checked()[0] == 0 and "pgvector: notice" in checked()[1] and "not named here" in checked()[1]
         monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "pgvector")
         assert checked()[0] == 0 and "pgvector: ok" in checked()[1]
         with closing_engine(postgres_url) as engine:

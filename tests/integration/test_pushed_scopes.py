@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import func, select
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
+from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.indexes import scope_view
@@ -263,6 +265,8 @@ def test_a_scope_that_shrinks_is_read_whole_again_and_one_that_is_emptied_leaves
         assert store.stats()["pushed"] == {scope_id: {"memories": 60, "counted": 60, "whole": True, **compared}}
         of_it = {"scopes": 1, "uncounted": 0, "vectors": {"compared": 1}, "vectors_behind": 0}
         assert store.large_scopes() == {**of_it, "failed": "", "left_out": False}
+        done = CliRunner().invoke(main, ["db", "check", postgres_url])
+        assert done.exit_code == 0 and "PostgreSQL is asked of 1, and no node reads them whole." in done.output
         for n in range(30):
             store.forget(f"m{n}", scope=ANN)
         assert store.indexes.settle(60) and not pushed_down(store) and not pushed_down(other)
