@@ -299,9 +299,9 @@ def _pushed(scopes: Sequence[Mapping[str, Any]]) -> str:
     said += [
         f"an index of {one['memories']:,} vectors is built ({one['indexed']:,} are in it)"
         for one in scopes
-        if one["vectors"] == "indexing"
+        if one.get("vectors") == "indexing"
     ]
-    if away := sum(one["vectors"] == "away" for one in scopes):
+    if away := sum(one.get("vectors") == "away" for one in scopes):
         said.append(f"the vectors of {away:,} cannot be reached")
     return ", ".join(said)
 
