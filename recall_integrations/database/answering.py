@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 _end: ContextVar[float] = ContextVar("recall_answered_by", default=math.inf)  # monotonic seconds
+_given_up: ContextVar[Callable[[], bool] | None] = ContextVar("recall_given_up", default=None)
 
 
 @contextmanager
@@ -25,6 +26,19 @@ def within(seconds: float) -> Iterator[None]:
         yield
     finally:
         _end.reset(token)
+
+
+@contextmanager
+def given_up_when(over: Callable[[], bool]) -> Iterator[None]:
+    """Inside, no statement of this thread is waited for any more once `over` says so: it is asked ten times a second.
+
+    For what may take hours, and is not worth it any more once the process wants to end.
+    """
+    token = _given_up.set(over)
+    try:
+        yield
+    finally:
+        _given_up.reset(token)
 
 
 def remaining() -> float:
@@ -70,11 +84,11 @@ def connection_class() -> Any:
 
         def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
             """As the driver does; it ends the connection when the time is over."""
-            end = _end.get()
-            if end == math.inf:
+            end, over = _end.get(), _given_up.get()
+            if end == math.inf and over is None:
                 return super().wait(gen, *given, **more)
             try:
-                return super().wait(_until(gen, end), *given, **more)
+                return super().wait(_until(gen, end, over), *given, **more)
             except _Over:
                 self.pgconn.finish()  # what it was doing is not known
                 raise psycopg.OperationalError("the server did not answer in time") from None
@@ -93,8 +107,10 @@ class _Over(Exception):
     """The time is over."""
 
 
-def _until(gen: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any]:
-    """What the driver waits for, which it says at least ten times a second, until the time is over."""
+def _until(
+    gen: Generator[Any, Any, Any], end: float, over: Callable[[], bool] | None = None
+) -> Generator[Any, Any, Any]:
+    """What the driver waits for, which it says at least ten times a second, until there is an end."""
     answer = None
     while True:
         try:
@@ -102,5 +118,5 @@ def _until(gen: Generator[Any, Any, Any], end: float) -> Generator[Any, Any, Any
         except StopIteration as done:
             return done.value
         answer = yield state
-        if not answer and time.monotonic() >= end:
+        if not answer and (time.monotonic() >= end or (over is not None and over())):
             raise _Over

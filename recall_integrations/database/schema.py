@@ -188,7 +188,9 @@ pushed = Table(
     metadata,
     Column("scope_id", Integer, nullable=False, autoincrement=False),
     Column("until", BigInteger, nullable=False),  # memories with higher numbers are not in these tables yet
-    Column("whole", Integer, nullable=False),  # 1: all were, and every write brings them forward
+    Column(
+        "whole", Integer, nullable=False
+    ),  # above 0: all were, and every write brings them forward (`pushing.LIMIT`)
     Column("memories", BigInteger, nullable=False),
     Column("length", BigInteger, nullable=False),  # stems together, of each `PIVOT` at least
     Column("log_length", BigInteger, nullable=False),  # of content words, in parts of `columns.UNIT`

@@ -33,6 +33,10 @@ class VectorsLate(VectorsAway):
     """It did not answer in the time that there was."""
 
 
+class CollectionBusy(Exception):
+    """Somebody else is at work on it for a while."""
+
+
 @record(frozen=True, slots=True, kw_only=True)
 class Seen:
     """What a collection says of itself.
@@ -45,6 +49,40 @@ class Seen:
     dimension: int | None
     seq: int
     digest: str
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """How far a collection is filled on which nobody relies yet.
+
+    Args:
+        upto: the number up to which it holds vectors; 0 = it is to be made.
+        indexed: whether its index is there.
+    """
+
+    upto: int = 0
+    indexed: bool = False
+
+
+class Loading(Protocol):
+    """How a new collection is filled where an index over all of it at once costs less than one that grows.
+
+    loaded ─▶ load, note, load, note, … ─▶ index
+
+    Nobody asks it for neighbours before that. Whoever comes after one that was killed goes on where that was.
+    """
+
+    def loaded(self, home: str) -> Loaded:
+        """How far it is. May raise `CollectionBusy`."""
+
+    def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection without an index."""
+
+    def note(self, home: str, upto: int) -> None:
+        """Note the number up to which it is loaded."""
+
+    def index(self, home: str, given_up: Callable[[], bool]) -> str:
+        """Build the index, unless it is there; what an operator should know of it. May raise `CollectionBusy`."""
 
 
 class CollectionServer(Neighbours, Protocol):
@@ -65,6 +103,10 @@ class CollectionServer(Neighbours, Protocol):
     @property
     def own(self) -> bool:
         """Whether it is the store's alone: no collection there can be another store's."""
+
+    @property
+    def loading(self) -> Loading | None:
+        """How a new collection is filled; `None` = by `apply`, as ever."""
 
     @property
     def opened(self) -> bool:
@@ -97,6 +139,9 @@ class CollectionServer(Neighbours, Protocol):
 
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
         """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
+
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """Collections of which an index is being built, by whichever process, and how many vectors are in it."""
 
     def count(self, home: str) -> int:
         """How many vectors a collection holds."""

@@ -1,11 +1,9 @@
 """Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector.
 
-    recall_collections             home, store, dimension, seq, digest: a row for each collection
-    recall_nearest_<home>          num, vector halfvec(d), and an HNSW index of it: made when the first vectors come
-
-They are beside the tables of the store and none of them: nothing compares, upgrades, moves or shares them out. The
-record is the truth; these tables can be dropped. Source: Malkov and Yashunin, "Efficient and robust approximate nearest
-neighbor search using Hierarchical Navigable Small World graphs" (2018), as pgvector has it.
+Its tables (`pg_tables`) are beside those of the store and none of them: nothing compares, upgrades, moves or shares
+them out. The record is the truth; they can be dropped. A table is made when the first vectors come, and its index when
+all are there (`pg_building`); from then on vectors are put into that. Source: Malkov and Yashunin, "Efficient and
+robust approximate nearest neighbor search using Hierarchical Navigable Small World graphs" (2018), as pgvector has it.
 
 Connections are of a pool of its own. A recall of a scope that is pushed down holds a connection of the store's pool
 while it asks here: with one pool for both, recalls that hold all of them would wait for each other. The store's
@@ -16,7 +14,6 @@ Every setting is one of its transaction, so a pooler may give each another conne
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 import time
@@ -32,36 +29,44 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql.elements import TextClause
 
 from recall_integrations.config import VectorsConfig
-from recall_integrations.database.answering import within
+from recall_integrations.database.answering import given_up_when, within
 from recall_integrations.database.pooling import one_was_lost
 from recall_integrations.database.postgres import open_postgres, parsed
 from recall_integrations.database.postgres_errors import is_lost, is_ours, shown, sqlstate, words_of
 from recall_integrations.database.tenants import role_under_policies
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import Asking, Seen, VectorsLate
+from recall_integrations.indexes.asked_server import Asking, CollectionBusy, Loaded, Loading, Seen, VectorsLate
+from recall_integrations.indexes.pg_building import BUILDING, NO_ROOM, Built, Way, build, is_free, ways
+from recall_integrations.indexes.pg_tables import (
+    CATALOGUE,
+    INDEXED,
+    LOADED,
+    PREFIX,
+    Extension,
+    has_catalogue,
+    make_table,
+    see_catalogue,
+    table_of,
+)
 from recall_integrations.indexes.vectors import FETCH_MAX, HNSW, CollectionLost
-from recall_integrations.patterns import regex
-from recall_integrations.records import record
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health
 
 T = TypeVar("T")
 EXTENSION = "vector"  # which is what pgvector is called in a database
-CATALOGUE = "recall_collections"
-PREFIX = "recall_nearest_"
 DIMENSIONS_MAX = 4_000  # that pgvector indexes of halfvec
 LEAST = (0, 7)  # of the extension: halfvec
 ITERATIVE = (0, 8)  # from which a search goes on beyond hnsw.ef_search
 EF, EF_MAX = int(str(HNSW["ef_search"])), 1_000  # of hnsw.ef_search
 CONNECTIONS = 8
 CONNECT_S = 2  # the least that the driver takes
+BUILDING_S = 0.2  # for which it is waited what is being built: a probe asks
 OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 BATCH = 50  # vectors of a transaction: putting one into a large graph takes milliseconds
+LOADED_NUMBERS = 128_000  # of all vectors in a transaction that puts them into a table without a graph
 DELETED_AT_ONCE = 1_000
 LISTED_AT_ONCE = 50_000  # numbers of a request
 SERVER_SHARE = 0.9  # of the time: then the server stops by itself, and the connection is kept
-SAFE_HOME = regex(r"[0-9a-z]+(?:\.[0-9a-z]+)*")
-HOME_CHARS_MAX = 40
 _NO_RIGHT = "42501"
 _REFUSED = frozenset({_NO_RIGHT, "42704", "42883", "3F000", "54000", "58P01"})  # no type, no schema, too long, no file
 _RIGHTS = (
@@ -72,19 +77,6 @@ _LOST = frozenset({"42P01", "42703", "22000", "XX001", "XX002"})  # no table, an
 _LATE = frozenset({"57014", "55P03"})
 _RACED = frozenset({"23505", "42710", "42P07"})  # another process made the same at the same time
 _SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)"
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Extension:
-    """The extension, as a database has it.
-
-    Args:
-        version: major and minor.
-        schema: where its types are, as it is written in statements.
-    """
-
-    version: tuple[int, int]
-    schema: str
 
 
 class PgVectors:
@@ -194,13 +186,8 @@ class PgVectors:
         """
 
         def made(connection: Connection) -> None:
-            if not _has_catalogue(connection):
-                connection.exec_driver_sql(
-                    f"CREATE TABLE IF NOT EXISTS {CATALOGUE} (home text PRIMARY KEY, store text NOT NULL, "
-                    "dimension integer, seq bigint NOT NULL DEFAULT 0, digest text NOT NULL DEFAULT '')"
-                )
-                _wall(connection, CATALOGUE)
-            put = f"INSERT INTO {CATALOGUE} (home, store) VALUES (:home, :store) ON CONFLICT (home) DO NOTHING"
+            see_catalogue(connection)
+            put = f"INSERT INTO {CATALOGUE} (home, store, indexed) VALUES (:home, :store, false) ON CONFLICT DO NOTHING"
             connection.execute(text(put), {"home": home, "store": store})
 
         self._asked(made)
@@ -209,7 +196,7 @@ class PgVectors:
         """All collections that are there."""
 
         def listed(connection: Connection) -> list[str]:
-            if not _has_catalogue(connection):
+            if not has_catalogue(connection):
                 return []
             return [
                 str(home) for home in connection.execute(text(f"SELECT home FROM {CATALOGUE} ORDER BY 1")).scalars()
@@ -228,7 +215,7 @@ class PgVectors:
         def looked(connection: Connection) -> Seen:
             row = connection.execute(
                 text(
-                    f"SELECT c.dimension, c.seq, c.digest, (SELECT a.atttypmod FROM pg_attribute a "
+                    f"SELECT c.dimension, c.seq, c.digest, {INDEXED}, (SELECT a.atttypmod FROM pg_attribute a "
                     f"WHERE a.attrelid = to_regclass('{table}') AND a.attname = 'vector' AND NOT a.attisdropped), "
                     f"EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('{table}_i') AND i.indisvalid) "
                     f"FROM {CATALOGUE} c WHERE c.home = :home"
@@ -239,8 +226,8 @@ class PgVectors:
                 if connection.execute(text(f"SELECT row_security_active('{CATALOGUE}')")).scalar():
                     raise VectorsRefused(f"{self.called} shows this user nothing of its collections. {_RIGHTS}")
                 raise CollectionLost(f"{self.called} has no collection {home}.")
-            noted, seq, digest, width, indexed = row
-            if noted is not None and (width is None or not indexed):
+            noted, seq, digest, indexed, width, there = row
+            if noted is not None and (width is None or (indexed and not there)):
                 raise CollectionLost(f"{self.called} lacks the table of the collection {home}, or the index of that.")
             return Seen(dimension=width if noted is not None else None, seq=int(seq), digest=str(digest))
 
@@ -262,7 +249,7 @@ class PgVectors:
 
         def dropped(connection: Connection) -> None:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table_of(home)}")
-            if _has_catalogue(connection):
+            if has_catalogue(connection):
                 connection.execute(text(f"DELETE FROM {CATALOGUE} WHERE home = :home"), {"home": home})
 
         self._asked(dropped)
@@ -274,6 +261,11 @@ class PgVectors:
             CollectionLost: it is not there, or holds vectors of another length.
             VectorsRefused: they are longer than pgvector indexes.
         """
+        self._apply(home, nums, vectors, deletes, BATCH)
+
+    def _apply(
+        self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int], at_once: int
+    ) -> None:
         table = table_of(home)
         if len(deletes) and self.look(home).dimension is not None:
             for start in range(0, len(deletes), DELETED_AT_ONCE):
@@ -282,11 +274,124 @@ class PgVectors:
         if not len(nums):
             return
         self._check_width(vectors.shape[1])
-        for start in range(0, len(nums), BATCH):
-            some = [int(n) for n in nums[start : start + BATCH]]
-            rows = [_written(row) for row in vectors[start : start + BATCH]]
+        for start in range(0, len(nums), at_once):
+            some = [int(n) for n in nums[start : start + at_once]]
+            rows = [_written(row) for row in vectors[start : start + at_once]]
             width = None if start else vectors.shape[1]
             self._asked(partial(self._put, home=home, nums=some, rows=rows, width=width))
+
+    # -- the first filling -----------------------------------------------------------------------------------------
+
+    @property
+    def loading(self) -> Loading:
+        """How a new collection is filled."""
+        return self
+
+    def loaded(self, home: str) -> Loaded:
+        """How far a collection is filled on which nobody relies yet.
+
+        Raises:
+            CollectionBusy: another node builds its index.
+        """
+        listed = text(f"SELECT {LOADED}, {INDEXED} FROM {CATALOGUE} c WHERE c.home = :home")
+
+        def asked(connection: Connection) -> Loaded | None:
+            if not has_catalogue(connection):
+                return Loaded()
+            if not is_free(connection, home):
+                return None
+            row = connection.execute(listed, {"home": home}).first()
+            # Where nothing is noted, an earlier version made it, and began with the index.
+            return Loaded(upto=int(row[0]), indexed=bool(row[1])) if row is not None and row[0] else Loaded()
+
+        found = self._asked(asked)
+        if found is None:
+            raise CollectionBusy(f"The index of the collection {home} is built by another node.")
+        return found
+
+    def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """As `apply`, for a collection without an index.
+
+        Raises:
+            CollectionLost: it is not there, or holds vectors of another length.
+            VectorsRefused: they are longer than pgvector indexes.
+        """
+        self._apply(home, nums, vectors, deletes, max(BATCH, LOADED_NUMBERS // max(1, vectors.shape[1])))
+
+    def note(self, home: str, upto: int) -> None:
+        """Note the number up to which a collection is loaded.
+
+        Raises:
+            CollectionLost: it is not there.
+        """
+
+        def noted(connection: Connection) -> int:
+            # Not before what was loaded: the log keeps the order, and what is lost of its end is lost of both.
+            connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+            put = f"UPDATE {CATALOGUE} SET loaded = :upto WHERE home = :home"
+            return connection.execute(text(put), {"home": home, "upto": upto}).rowcount
+
+        if not self._asked(noted):
+            raise CollectionLost(f"{self.called} has no collection {home}.")
+
+    def index(self, home: str, given_up: Callable[[], bool]) -> str:
+        """Build the index of a collection over all that was loaded, unless it is there.
+
+        It takes as long as it takes, with no timeout, and says nothing of whether the server answers: the breaker hears
+        of none of it.
+
+        Args:
+            home: the collection.
+            given_up: looked at ten times a second; the server stops soon after.
+
+        Returns:
+            What an operator should know of it; empty = nothing.
+
+        Raises:
+            CollectionBusy: another node builds it.
+            CollectionLost: it is not there.
+            VectorsAway: it was given up, or did not work.
+        """
+        if self.look(home).dimension is None:
+            raise CollectionLost(f"The collection {home} is empty.")
+        for way, last in ways():
+            try:
+                built = self._built(home, way, given_up)
+            except SQLAlchemyError as e:
+                if sqlstate(e) in NO_ROOM and not last:
+                    continue
+                raise self._met(e) from None
+            break
+        if built is None:
+            raise CollectionBusy(f"The index of the collection {home} is built by another node.")
+        if not built.lacked:
+            return ""
+        return (
+            f"{self.called} had {built.lacked:,} MB to build an index of {built.needed:,} MB, so it took several times "
+            "as long as it could. Give the user of the nodes more: ALTER ROLE … SET maintenance_work_mem = "
+            f"'{built.needed}MB'."
+        )
+
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """Collections of which an index is being built, by whichever node, and how many vectors are in it."""
+        named = {table_of(home): home for home in homes}
+
+        def asked(connection: Connection) -> dict[str, int]:
+            rows = connection.execute(text(BUILDING), {"tables": list(named)})
+            return {named[str(table)]: int(done or 0) for table, done in rows}
+
+        return self._asked(asked, BUILDING_S)
+
+    def _built(self, home: str, way: Way, given_up: Callable[[], bool]) -> Built | None:
+        with self._free, given_up_when(given_up):
+            engine = self._opened()
+            try:
+                with engine.begin() as connection:
+                    return build(connection, home, self._place(connection), way)
+            except SQLAlchemyError as e:
+                if is_lost(e):
+                    one_was_lost(engine)
+                raise
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
@@ -390,17 +495,7 @@ class PgVectors:
             if noted[0] != width:
                 raise CollectionLost(f"The collection {home} holds vectors of {noted[0]} numbers, not {width}.")
             return
-        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")  # which nobody noted
-        connection.exec_driver_sql(
-            f"CREATE TABLE {table} (num bigint PRIMARY KEY, vector {place.schema}.halfvec({width}) NOT NULL)"
-        )
-        # Beside the number: long vectors would be kept apart otherwise, and the table taken for a small one.
-        connection.exec_driver_sql(f"ALTER TABLE {table} ALTER COLUMN vector SET STORAGE PLAIN")
-        connection.exec_driver_sql(
-            f"CREATE INDEX {table}_i ON {table} USING hnsw (vector {place.schema}.halfvec_cosine_ops) "
-            f"WITH (m = {HNSW['max_neighbors']}, ef_construction = {HNSW['ef_construction']})"
-        )
-        _wall(connection, table)
+        make_table(connection, table, place, width)
         connection.execute(
             text(f"UPDATE {CATALOGUE} SET dimension = :width WHERE home = :home"), {"width": width, "home": home}
         )
@@ -471,13 +566,6 @@ class PgVectors:
         return VectorsAway(f"{self.called} cannot be reached, or fails ({said}).")
 
 
-def table_of(home: str) -> str:
-    """The table of a collection: a name that needs no quotes, of 63 letters at most, of which two are its index's."""
-    if SAFE_HOME.fullmatch(home) and len(home) <= HOME_CHARS_MAX:
-        return PREFIX + home.replace(".", "_")
-    return PREFIX + hashlib.blake2b(home.encode(), digest_size=16).hexdigest()
-
-
 def _in_transaction(engine: Engine, call: Callable[[Connection], T], end: float) -> T:
     with engine.begin() as connection:
         left_ms = 1e3 * SERVER_SHARE * (end - time.monotonic())
@@ -499,10 +587,6 @@ def _extension(connection: Connection) -> Extension | None:
     return Extension(version=(numbers[0], numbers[1]) if len(numbers) == 2 else (0, 0), schema=str(found[1]))
 
 
-def _has_catalogue(connection: Connection) -> bool:
-    return connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is not None
-
-
 def _create_extension(connection: Connection) -> None:
     """In `public` where we may: the schema of one store may go, with all that is in it, and others have vectors too."""
     public = connection.execute(
@@ -515,12 +599,6 @@ def _create_extension(connection: Connection) -> None:
     except SQLAlchemyError as e:
         if sqlstate(e) not in _RACED:
             raise
-
-
-def _wall(connection: Connection, table: str) -> None:
-    """Nobody but its owner meets a row of a table, whatever is granted by default: tenants have roles there."""
-    connection.exec_driver_sql(f"REVOKE ALL ON {table} FROM PUBLIC")
-    connection.exec_driver_sql(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
 
 
 def _searching(place: Extension) -> str:

@@ -77,6 +77,11 @@ class VectorServer:
         return False
 
     @property
+    def loading(self) -> None:
+        """A new collection is filled as any other."""
+        return None
+
+    @property
     def opened(self) -> bool:
         """Whether it was asked anything."""
         return self._client is not None
@@ -195,6 +200,10 @@ class VectorServer:
         )
         nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
         return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
+
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """None: an index grows with its collection."""
+        return {}
 
     def count(self, home: str) -> int:
         """How many vectors a collection holds."""

@@ -105,6 +105,11 @@ class Collections:
         return self._until.get(scope_id, 0)
 
     @property
+    def outside(self) -> None:
+        """There is no server."""
+        return None
+
+    @property
     def index(self) -> SemanticIndex:
         """Chroma, opened and looked at on first use.
 

@@ -99,9 +99,9 @@ class Indexes:
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
         self._served = served is not None
         self.collections: Collections | ServedCollections = (
-            Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self._note)
+            Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self.note)
             if served is None
-            else served(self._note)
+            else served(self.note)
         )
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
@@ -139,13 +139,13 @@ class Indexes:
                 raise IndexUnavailable(f"The lexical index holds {index.count:,} memories, the store {count:,}.")
             self._check_history()
         except IndexUnavailable as e:
-            self._note(f"{e} It is rebuilt from the store.")
+            self.note(f"{e} It is rebuilt from the store.")
             self._lexical = None
             try:
                 self.rebuild(LEXICAL)
             except (IndexUnavailable, OSError) as failure:  # no space, say: recall goes on without this arm
                 self._lexical = None
-                self._note(f"The lexical index could not be rebuilt: {failure}")
+                self.note(f"The lexical index could not be rebuilt: {failure}")
         if self._served:  # what was in files, before there was a server
             epochs.sweep(self._directory, SEMANTIC, [])
         self.collections.open()
@@ -402,7 +402,7 @@ class Indexes:
                 failed = True
                 if name == LEXICAL and self._told:
                     self._applied_lexical(None, 0)  # it was told of what the index may not have
-                self._note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
+                self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
         self._told = 0
         self.lag = self._behind()
@@ -512,7 +512,7 @@ class Indexes:
             assert failed is not None
             raise failed
         if failed is not None:  # else it came back midway
-            self._note(f"{sum(v is None for v in vectors)} of {len(texts)} texts could not be embedded: {failed}")
+            self.note(f"{sum(v is None for v in vectors)} of {len(texts)} texts could not be embedded: {failed}")
         return vectors
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
@@ -674,7 +674,7 @@ class Indexes:
         lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
         return lag if self._keeps() else {**lag, LEXICAL: 0}  # what is not in it is looked through
 
-    def _note(self, message: str) -> None:
+    def note(self, message: str) -> None:
         message = told(message)
         logger.warning(message)
         self.notices.append(message)

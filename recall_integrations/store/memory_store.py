@@ -607,12 +607,25 @@ class MemoryStore:
     def stats(self) -> dict[str, Any]:
         """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs.
 
-        `collections_lack`: of each large scope, by its number, how many vectors are scanned until Chroma has them.
+        `collections_lack`: of each large scope, by its number, how many vectors are in no index yet, and scanned.
         `pushed`: of each scope in PostgreSQL of more than `retrieval.local_max`, by its number: `memories`, how
-        many are `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it.
+        many are `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it; where its
+        `vectors` are (`compared`, `loading`, `indexing`, `behind`, `there`, `away`), how many are `behind` (counted up
+        to 20,001), and how many are `indexed` in an index that is being built.
         """
         self._parts.up_to_date()
         return self._reader.stats()
+
+    def large_scopes(self) -> dict[str, Any]:
+        """How the scopes are that PostgreSQL is asked of, in sums; nothing where there are none. Kept for five seconds:
+        cheap enough to be read every second.
+
+        `scopes`; `uncounted`: memories whose words are not counted yet, of scopes that nodes read whole until then;
+        `vectors`: how many scopes have them `there`, `behind`, `indexing`, `loading`, `compared` (no server has them)
+        or `away`; `vectors_behind`: how many are in no index; `failed`: why the server could not be filled when that
+        was last tried; `left_out`: whether recalls leave anything out for it.
+        """
+        return self._reader.large_scopes()
 
     def hydration(self) -> dict[str, int]:
         """How many memories were delivered out of memory (`hits`), and how many had to be read (`misses`).

@@ -10,6 +10,11 @@ A scope of more than `retrieval.local_max` memories in PostgreSQL is counted in 
 Any node fills, a thread beside the callers; how far it is stands in `pushed.until`, so whoever comes after a node that
 was killed goes on there. Which scopes there are every node has to know before it writes: a row that comes, is whole or
 goes is told to the others as an entry of the journal (`touch`).
+
+What one node pushed is so for all. Nodes should have one `local_max`, and may not: then the least holds, as a scope
+that one gives back and another pushes again would be counted without end. So `pushed.whole` says by which limit it was
+counted, and nobody gives it back that has not shrunk below that, nor what is being counted. Who began to count it may,
+and who has opened the store with nobody else there: so the limit can be raised.
 """
 
 from __future__ import annotations
@@ -18,10 +23,10 @@ import logging
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import Connection, Engine, case, func, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
@@ -41,6 +46,7 @@ logger = logging.getLogger("recall_integrations")
 
 SLICE = 1_000  # memories that are counted in one turn to write
 SHRUNK = 0.8  # of `local_max`: a scope that has become so small is read whole again
+LIMIT = 2  # `pushed.whole` is the limit of who counted it and this; 1 = one that an earlier version did not say
 CLOSE_S = 10.0  # for the slice that is under way
 _P, _S = schema.pushed.c, schema.scopes.c
 
@@ -56,7 +62,9 @@ class Pushing:
     def __init__(self, engine: Engine, local_max: int | None) -> None:
         self._engine = engine
         self.local_max = local_max
-        self._known: dict[int, bool] | None = {} if local_max is None else None  # scope → whether it is whole
+        self._known: dict[int, int] | None = {} if local_max is None else None  # scope → `pushed.whole`
+        self._own: set[int] = set()  # scopes that are given back by the limit of this node
+        self._noticed: set[int] = set()  # limits of other nodes that were told of
         self._counts: dict[int, int] = {}  # memories of scopes, by what this node knows of them
         self._lock = threading.Lock()
         self._parts: Callable[[], StoreParts | None] = lambda: None
@@ -69,6 +77,9 @@ class Pushing:
             return
         with reading(self._engine) as connection:
             counts = connection.execute(select(_S.scope_id, _S.memories)).all()
+            there = connection.execute(select(_P.scope_id)).scalars().all()
+        if there and not parts.directory.others():
+            self._own.update(there)
         self._counts.update({int(scope_id): int(memories) for scope_id, memories in counts})
         for scope_id in self._counts:
             self.note(scope_id, 0)
@@ -81,7 +92,7 @@ class Pushing:
 
     def is_whole(self, scope_id: int) -> bool:
         """Whether a scope is answered from the tables."""
-        return self._states().get(scope_id, False)
+        return self._states().get(scope_id, 0) > 0
 
     def note(self, scope_id: int, added: int) -> None:
         """So many memories were written to a scope, or removed from it."""
@@ -89,20 +100,15 @@ class Pushing:
             return
         count = self._counts[scope_id] = self._counts.get(scope_id, 0) + added
         known = self._states().get(scope_id)
-        if (known is not True and count > self.local_max) or (known is not None and count <= SHRUNK * self.local_max):
+        if (not known and count > self.local_max) or (known is not None and count <= self._small(scope_id, known)):
             self.filling.wake()
 
-    def progress(self, connection: Connection) -> dict[int, dict[str, Any]]:
-        """Of each scope that is not read whole, or will not be: `memories`, how many are `counted`, and `whole`."""
-        if self.local_max is None:
-            return {}
-        query = select(_S.scope_id, _S.memories, _P.memories, _P.whole)
-        query = query.select_from(schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id))
-        query = query.where((_S.memories > self.local_max) | _P.scope_id.is_not(None)).order_by(_S.scope_id)
-        return {
-            int(scope_id): {"memories": int(memories), "counted": int(counted or 0), "whole": bool(whole)}
-            for scope_id, memories, counted, whole in connection.execute(query)
-        }
+    def _small(self, scope_id: int, whole: int) -> float:
+        """Up to how many memories a scope is given back that was pushed; -1 = not by this node."""
+        assert self.local_max is not None
+        if scope_id in self._own or whole == LIMIT - 1:
+            return SHRUNK * self.local_max
+        return SHRUNK * min(self.local_max, whole - LIMIT) if whole else -1
 
     def settle(self, timeout: float | None = None) -> bool:
         """Wait for what is to be filled; whether it was, in time."""
@@ -130,7 +136,7 @@ class Pushing:
         cuts: Sequence[Cut],
     ) -> None:
         """Memories are written, with numbers above all that are there."""
-        if not self._states().get(scope_id, False):
+        if not self.is_whole(scope_id):
             return
         rows = [_of(num, memory, cut) for num, memory, cut in zip(nums, memories, cuts, strict=True)]
         for start in range(0, len(rows), SLICE):
@@ -149,7 +155,7 @@ class Pushing:
 
     # -- filling ---------------------------------------------------------------------------------------------------
 
-    def _states(self) -> dict[int, bool]:
+    def _states(self) -> dict[int, int]:
         known = self._known
         if known is None:
             with self._lock:
@@ -157,8 +163,22 @@ class Pushing:
                 if known is None:
                     with reading(self._engine) as connection:
                         rows = connection.execute(select(_P.scope_id, _P.whole)).all()
-                    known = self._known = {int(scope_id): bool(whole) for scope_id, whole in rows}
+                    known = self._known = {int(scope_id): int(whole) for scope_id, whole in rows}
+                    self._see_limits({whole - LIMIT for whole in known.values() if whole >= LIMIT})
         return known
+
+    def _see_limits(self, limits: set[int]) -> None:
+        """Say it where other nodes have another limit, once for each."""
+        parts = self._parts()
+        if parts is None:
+            return
+        for limit in sorted(limits - {self.local_max} - self._noticed):
+            self._noticed.add(limit)
+            parts.indexes.note(
+                f"A node with a retrieval.local_max of {limit:,} has pushed scopes down, and that of this node is "
+                f"{self.local_max:,}. Every node asks PostgreSQL of them. Give all nodes the same limit; a higher one "
+                "holds for these scopes once a node opens the store with no other there."
+            )
 
     def _step(self) -> bool:
         """One slice; whether there is more to do."""
@@ -166,7 +186,7 @@ class Pushing:
         if parts is None or not parts.usable or self.filling.halted or self.local_max is None:
             return False
         with parts.errors(), reading(self._engine) as connection:
-            work = _work(connection, self.local_max)
+            work = _work(connection, self.local_max, self._own)
         if work is None:
             return False
         began = time.monotonic()
@@ -186,7 +206,7 @@ class Pushing:
             removing = Removing(parts)
             with self._engine.begin() as connection:
                 row = connection.execute(select(_P.until, _P.whole).where(_P.scope_id == scope_id)).first()
-                change, rows = _next(connection, scope_id, row, large=large)
+                change, rows = self._next(connection, scope_id, row, large=large)
                 if change is None:
                     pushed_rows.add(connection, scope_id, rows)
                     return
@@ -202,43 +222,55 @@ class Pushing:
                 touched = removing.touch(connection, scope_id)
         finally:
             self.forget()
+        if change is pushed_rows.begin:
+            self._own.add(scope_id)
+        else:  # it is whole, or given back
+            self._own.discard(scope_id)
         removing.touched(scope_id, touched)
         parts.views.drop(scope_id)
+
+    def _next(
+        self, connection: Connection, scope_id: int, row: Any, *, large: bool
+    ) -> tuple[Callable[[Connection, int], None] | None, list[Pushed]]:
+        """What is done next with a scope: a change that others are told, or memories that are counted."""
+        if row is None or not large:
+            change = pushed_rows.begin if large else pushed_rows.clear
+            return (change if large or row is not None else _nothing), []
+        if row.whole:
+            return _nothing, []
+        rows = pushed_rows.read(connection, scope_id, schema.memories.c.num > row.until, limit=SLICE)
+        return (None, rows) if rows else (self._whole, [])
+
+    def _whole(self, connection: Connection, scope_id: int) -> None:
+        assert self.local_max is not None
+        noted = update(schema.pushed).where(_P.scope_id == scope_id).values(whole=self.local_max + LIMIT)
+        connection.execute(noted)
 
 
 def _of(num: int, memory: Memory, cut: Cut) -> Pushed:
     return pushed(num, cut, memory.actor, memory.role, memory.thread)
 
 
-def _work(connection: Connection, local_max: int) -> tuple[int, bool] | None:
-    """A scope with which something is to be done, and whether it is large; `None` = nothing is."""
+def _work(connection: Connection, local_max: int, own: Collection[int]) -> tuple[int, bool] | None:
+    """A scope with which something is to be done, and whether it is large; `None` = nothing is.
+
+    Args:
+        own: scopes that are given back by this limit, others by the least of both, if they are whole.
+    """
     large = _S.memories > local_max
-    small = _S.memories <= int(SHRUNK * local_max)
+    mine = _P.scope_id.in_(sorted(own))
+    least = case(
+        (mine | (_P.whole == LIMIT - 1), local_max), (_P.whole > 0, func.least(_P.whole - LIMIT, local_max)), else_=-1
+    )
+    small = _P.scope_id.is_not(None) & (_S.memories <= SHRUNK * least)
     query = select(_S.scope_id, large).select_from(schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id))
-    query = query.where((large & (_P.scope_id.is_(None) | (_P.whole == 0))) | (small & _P.scope_id.is_not(None)))
+    query = query.where((large & (_P.scope_id.is_(None) | (_P.whole == 0))) | small)
     found = connection.execute(query.order_by(_S.scope_id).limit(1)).first()
     return None if found is None else (int(found[0]), bool(found[1]))
 
 
-def _next(
-    connection: Connection, scope_id: int, row: Any, *, large: bool
-) -> tuple[Callable[[Connection, int], None] | None, list[Pushed]]:
-    """What is done next with a scope: a change that others are told, or memories that are counted."""
-    if row is None or not large:
-        change = pushed_rows.begin if large else pushed_rows.clear
-        return (change if large or row is not None else _nothing), []
-    if row.whole:
-        return _nothing, []
-    rows = pushed_rows.read(connection, scope_id, schema.memories.c.num > row.until, limit=SLICE)
-    return (None, rows) if rows else (_whole, [])
-
-
 def _nothing(_connection: Connection, _scope_id: int) -> None:
     """Somebody else did it meanwhile."""
-
-
-def _whole(connection: Connection, scope_id: int) -> None:
-    connection.execute(update(schema.pushed).where(_P.scope_id == scope_id).values(whole=1))
 
 
 def _failed(error: BaseException) -> None:

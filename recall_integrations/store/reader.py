@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property, partial
@@ -16,6 +17,7 @@ from recall_integrations.database.sending import begun
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.store import fetching, journal, languages
+from recall_integrations.store.large_scopes import LargeScope, left_out, look, summed
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.recent import Recent
 from recall_integrations.text.spoken import Spoken
@@ -29,6 +31,18 @@ if TYPE_CHECKING:
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
+LARGE_S = 5.0  # for which is kept how large scopes are: a probe may ask every second
+
+
+def _told(scope: LargeScope) -> dict[str, Any]:
+    return {
+        "memories": scope.memories,
+        "counted": scope.counted,
+        "whole": scope.whole,
+        "vectors": scope.vectors,
+        "behind": scope.behind,
+        "indexed": scope.indexed,
+    }
 
 
 def _spoken(scope_id: int, engine: Engine) -> Spoken:
@@ -47,6 +61,7 @@ class Reader:
         self._parts = parts
         self._recent = Recent(parts.revisions, parts.scopes)
         self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
+        self._large: tuple[float, dict[str, Any]] | None = None  # when that was looked at, and how they were
         parts.forgets.append(WeakMethod(self._forget))
 
     @cached_property
@@ -172,6 +187,20 @@ class Reader:
             "hydration": self.hydration(),
         }
 
+    def large_scopes(self) -> dict[str, Any]:
+        """See `MemoryStore.large_scopes`."""
+        parts = self._parts
+        if parts.pushing.local_max is None:
+            return {}
+        kept = self._large
+        if kept is None or time.monotonic() - kept[0] > LARGE_S:
+            collections = parts.indexes.collections
+            with parts.errors(), parts.engine.connect() as connection:
+                scopes = look(connection, None, collections.outside)
+            found = {**summed(scopes, collections.failed), "left_out": left_out(scopes)} if scopes else {}
+            kept = self._large = (time.monotonic(), found)
+        return dict(kept[1])
+
     def stats(self) -> dict[str, Any]:
         """See `MemoryStore.stats`."""
         parts, m = self._parts, schema.memories
@@ -186,7 +215,8 @@ class Reader:
                 table.name: connection.execute(select(func.count()).select_from(table)).scalar_one()
                 for table in _COUNTED
             }
-            pushed = parts.pushing.progress(connection)
+            local_max = parts.pushing.local_max
+            large = {} if local_max is None else look(connection, local_max, parts.indexes.collections.outside)
         scopes = self.scopes()
         return {
             "path": parts.directory.name,
@@ -199,7 +229,7 @@ class Reader:
             **sizes,
             "index_lag": dict(parts.indexes.lag),
             "collections_lack": parts.indexes.collections.lacking(),
-            "pushed": pushed,
+            "pushed": {scope_id: _told(one) for scope_id, one in large.items()},
             "bytes": parts.directory.size(),
             "hydration": self.hydration(),
             "notices": list(parts.indexes.notices),

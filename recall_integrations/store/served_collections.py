@@ -9,6 +9,9 @@ where another one ended. A collection says of itself up to which point of which 
 of another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
 (`store.homes`), so nobody takes a new one, half full, for the one that it knew.
 
+Where an index over all of a collection costs less than one that grows (`Loading`), a new collection is loaded and then
+indexed, and how far is kept beside it: in the record it reaches to 0 until then, so every node scans the scope.
+
 A server that is away is tried again after pauses that grow, each of random length.
 """
 
@@ -20,7 +23,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +33,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.errors import IndexUnavailable, RecallError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import CollectionServer, Seen
+from recall_integrations.indexes.asked_server import CollectionBusy, CollectionServer, Loading, Seen
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
@@ -55,8 +58,10 @@ POLL_S = 0.05  # of who waits until all is filled
 LEASE_S = 5.0  # until it is looked whether another node still fills
 ALL_S = 60.0  # between two looks at all scopes; written ones are looked at at once
 CLOSE_S = 10.0
+WANTED_S = 2.0  # between two looks at whether an index that is being built is still needed
 SAMPLES = 4  # vectors that a collection has to find
 SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
+OUTGROWN = 4  # times what it holds: a collection that lacks more is made anew, all of it indexed at once
 ANEW = "It is made anew from the store."
 
 
@@ -76,6 +81,7 @@ class Home:
 
 
 NOTHING = Home(name=NO_HOME, until=0)
+Apply = Callable[[str, Sequence[int], NDArray[np.float32], Sequence[int]], None]
 
 
 class Lease:
@@ -165,6 +171,11 @@ class ServedCollections:
             raise
 
     @property
+    def outside(self) -> CollectionServer:
+        """The server."""
+        return self._server
+
+    @property
     def index(self) -> ServedCollections:
         """What is asked for neighbours."""
         return self
@@ -206,14 +217,17 @@ class ServedCollections:
         self._known[scope_id] = found
         return found
 
-    def _prove(self, home: str, seen: Seen) -> None:
+    def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
         """Whether a collection is what the record says.
+
+        Args:
+            until: how far it should reach; `None` = as the record has it.
 
         Raises:
             CollectionStrange: it was filled from another history.
         """
         with self._engine.connect() as connection:
-            until = self._until_of(connection, home)
+            until = self._until_of(connection, home) if until is None else until
             problem = foreign(connection, until, seen)
         if problem:
             raise CollectionStrange(f"The collection {home} is of another history: {problem}.")
@@ -398,9 +412,18 @@ class ServedCollections:
         self._remove_left()
         with self._engine.connect() as connection:
             found = self._all(connection)
-        for scope_id, home in sorted(found.items()):
-            if self.filling.halted or self._step_of(scope_id, home):
-                break
+        busy = False
+        # What is relied on comes first: a new one takes long.
+        for scope_id, home in sorted(found.items(), key=lambda one: (not one[1].until, one[0])):
+            try:
+                if self.filling.halted or self._step_of(scope_id, home):
+                    break
+            except CollectionBusy:
+                busy = True
+        else:
+            if busy:
+                self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
+                return False
         self._tries = 0
         return not self.filling.halted
 
@@ -418,42 +441,126 @@ class ServedCollections:
                 raise CollectionLost(self._lost[home.name])
             if home.until and home.name not in self._checked:
                 self._check(scope_id, home)
-            part = next_slice(self._engine, scope_id, home.until, SLICE)
-            if part is None:
-                return False
-            self._fill(scope_id, home, part)
+            return self._advance(scope_id, home) is not None
         except CollectionLost as e:
             self._rehouse(scope_id, home.name, leave=self._server.own or not isinstance(e, CollectionStrange))
             self._note(f"{e} {ANEW}")
         return True
 
-    def _fill(self, scope_id: int, home: Home, part: Slice, *, whole: bool = False) -> None:
-        """Give a slice to the server, and note in the record that it has it.
+    def _advance(self, scope_id: int, home: Home, *, whole: bool = False) -> int | None:
+        """Give a collection what it gets next; how many vectors that is, and `None` = it lacks nothing.
 
         Args:
             whole: do not stop for who wants the thread to.
+
+        Raises:
+            CollectionBusy: another node is at it.
         """
+        loading = self._server.loading
+        if loading is not None and not home.until:
+            return self._load(scope_id, home, loading, whole=whole)
+        part = next_slice(self._engine, scope_id, home.until, SLICE)
+        if part is None:
+            return None
+        if loading is not None and len(part.nums) == SLICE and self._outgrown(scope_id, home):
+            self._rehouse(scope_id, home.name)
+            return 0
+        if self._given(home, part, self._server.apply, whole=whole):
+            self._reach(scope_id, home, part.upto)
+        return len(part.nums)
+
+    def _given(self, home: Home, part: Slice, apply: Apply, *, whole: bool) -> bool:
+        """Give a slice to the server; whether it has all of it."""
         server, store = self._server, homes.store_part(home.name)
         if part.after:
-            self._prove(home.name, server.look(home.name))  # a copy of this store may have written to it
+            self._prove(home.name, server.look(home.name), part.after)  # a copy of this store may have written to it
         else:
             server.drop(home.name)  # what an interrupted slice left, of which some may be gone now
             server.make(home.name, store)
         mark = part.mark or Point(part.upto)
         server.mark(home.name, store, mark.seq, mark.digest)
-        server.apply(home.name, [], part.vectors[:0], part.gone)
+        apply(home.name, [], part.vectors[:0], part.gone)
         for start in range(0, len(part.nums), AT_ONCE):
             if self.filling.halted and not whole:
-                return
+                return False
             some = slice(start, start + AT_ONCE)
-            server.apply(home.name, part.nums[some], part.vectors[some], [])
+            apply(home.name, part.nums[some], part.vectors[some], [])
+        return True
+
+    def _reach(self, scope_id: int, home: Home, upto: int) -> None:
+        """Note in the record how far a collection reaches, from where it did."""
         s = schema.scopes
         reached = update(s).where(s.c.scope_id == scope_id, s.c.vector_home == home.name)
         with self._writing(), self._engine.begin() as connection:
-            connection.execute(reached.where(s.c.vector_until == part.after).values(vector_until=part.upto))
+            connection.execute(reached.where(s.c.vector_until == home.until).values(vector_until=upto))
         self._known.pop(scope_id, None)
         self._checked.add(home.name)
         self._proven.add(home.name)
+
+    def _load(self, scope_id: int, home: Home, loading: Loading, *, whole: bool) -> int | None:
+        """Give a new collection its next slice, or, where it has all, the index; from then on it is relied on."""
+        there = loading.loaded(home.name)
+        if not there.indexed:
+            part = next_slice(self._engine, scope_id, there.upto, SLICE)
+            if part is not None:
+                if self._given(home, part, loading.load, whole=whole):
+                    loading.note(home.name, part.upto)
+                return len(part.nums)
+            if not there.upto:
+                return None
+            self._prove(home.name, self._server.look(home.name), there.upto)
+            self._take_out(scope_id, home.name, there.upto)  # the journal may have been cut while it was loaded
+            said = self._index(scope_id, home.name, loading, whole=whole)
+            if said is None:
+                return 0
+            if said:
+                self._note(said)
+        with self._engine.connect() as connection:
+            lost = pruned_upto(connection) > there.upto
+        if lost:
+            self._take_out(scope_id, home.name, there.upto)
+        self._reach(scope_id, home, there.upto)
+        return 0
+
+    def _index(self, scope_id: int, home: str, loading: Loading, *, whole: bool) -> str | None:
+        """Build the index of a collection; what `Loading.index` says, and `None` = nobody needs it any more.
+
+        It may take an hour, in which all that is in it may be forgotten.
+        """
+        looked = time.monotonic()
+
+        def given_up() -> bool:
+            nonlocal looked
+            if self._closed or (self.filling.halted and not whole):
+                return True
+            if time.monotonic() - looked < WANTED_S:
+                return False
+            looked = time.monotonic()
+            return not self._wanted(scope_id, home)
+
+        try:
+            return loading.index(home, given_up)
+        except VectorsAway:
+            if self._wanted(scope_id, home):
+                raise
+            return None
+
+    def _wanted(self, scope_id: int, home: str) -> bool:
+        """Whether a collection is that of a scope in which there is anything."""
+        s = schema.scopes.c
+        with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
+            found = connection.execute(select(s.vector_home, s.memories).where(s.scope_id == scope_id)).first()
+            return found is not None and found[0] == home and found[1] > 0
+        return True
+
+    def _outgrown(self, scope_id: int, home: Home) -> bool:
+        """Whether a collection lacks so many vectors that to index all at once costs less, and little is lost by it."""
+        mine = schema.vectors.c.scope_id == scope_id
+        num = schema.vectors.c.num
+        with self._engine.connect() as connection:
+            held = connection.execute(select(func.count()).where(mine, num <= home.until)).scalar_one()
+            lacking = connection.execute(select(func.count()).where(mine, num > home.until)).scalar_one()
+        return int(lacking) > OUTGROWN * int(held)
 
     def _check(self, scope_id: int, home: Home) -> None:
         """Compare a collection with the record: history, length, numbers, and whether it finds its own vectors.
@@ -485,7 +592,7 @@ class ServedCollections:
             if vector.any() and (not len(cosines) or float(cosines[0]) < SELF_COSINE):
                 raise CollectionLost(f"The collection {home.name} does not find its own vectors.")
         if lost or found > wanted:
-            self._take_out(scope_id, home)
+            self._take_out(scope_id, home.name, home.until)
         self._checked.add(home.name)
 
     def _asked_itself(self, home: str, vector: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -503,14 +610,22 @@ class ServedCollections:
                 raise e from None
             raise CollectionLost(f"The collection {home} cannot be asked: {e}") from e
 
-    def _take_out(self, scope_id: int, home: Home) -> None:
-        """Remove what the record does not have any more, though the journal does not tell of it (any longer)."""
-        held, v = self._server.nums(home.name), schema.vectors.c
+    def _take_out(self, scope_id: int, home: str, until: int) -> None:
+        """Remove what the record does not have any more, though the journal does not tell of it (any longer).
+
+        Raises:
+            CollectionLost: it lacks some of what the record has up to a number, so it is to be made anew.
+        """
+        held, v = self._server.nums(home), schema.vectors.c
         with self._engine.connect() as connection:
-            standing = connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all()
-        gone = np.setdiff1d(held, np.asarray(standing, dtype=np.int64))
+            found = connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all()
+        standing = np.asarray(found, dtype=np.int64)
+        lacks = len(np.setdiff1d(standing[standing <= until], held))
+        if lacks:
+            raise CollectionLost(f"The collection {home} lacks {lacks:,} vectors.")
+        gone = np.setdiff1d(held, standing)
         if len(gone):
-            self._server.apply(home.name, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
+            self._server.apply(home, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
 
     def _sweep(self) -> None:
         """Remove what no scope names, once: what was there while the store was opened without the server."""
@@ -571,7 +686,7 @@ class ServedCollections:
             try:
                 self._remove_left()
                 self._fill_all(progress)
-            except (VectorsAway, VectorsRefused) as e:
+            except (VectorsAway, VectorsRefused, CollectionBusy) as e:
                 self._note(f"{told(e)} Collections are filled when it is back.")
         self._busy = True
         self.filling.wake(urgent=True)
@@ -592,11 +707,10 @@ class ServedCollections:
             while True:
                 with self._engine.connect() as connection:
                     home = self._all(connection)[scope_id]
-                part = next_slice(self._engine, scope_id, home.until, SLICE)
-                if part is None:
+                given = self._advance(scope_id, home, whole=True)
+                if given is None:
                     break
-                self._fill(scope_id, home, part, whole=True)
-                done += len(part.nums)
+                done += given
                 if progress is not None:
                     progress(SEMANTIC, min(done, lacking), lacking)
 

@@ -544,8 +544,8 @@ def test_a_tenant_and_a_database_of_ones_own(shared: Chroma) -> None:
 # -- the doctor --------------------------------------------------------------------------------------------------------
 
 
-def check_of(found: Findings) -> Check | None:
-    return next((check for check in found.checks if check.name == "chroma server"), None)
+def check_of(found: Findings, name: str = "chroma server") -> Check | None:
+    return next((check for check in found.checks if check.name == name), None)
 
 
 def test_the_doctor_compares_and_mends(shared: Chroma, tmp_path: Path) -> None:
@@ -558,7 +558,7 @@ def test_the_doctor_compares_and_mends(shared: Chroma, tmp_path: Path) -> None:
     assert found is not None and found.state == "ok", found
     away = check_of(examine(tmp_path / "s", vectors=VectorsConfig(address="http://127.0.0.1:1")))
     assert away is not None and away.state == "notice" and "cannot be reached" in away.says
-    unnamed = check_of(examine(tmp_path / "s", vectors=VectorsConfig()))
+    unnamed = check_of(examine(tmp_path / "s", vectors=VectorsConfig()), "server of vectors")
     assert unnamed is not None and unnamed.state == "notice" and "not named" in unnamed.says
     there = chromadb.HttpClient(host="127.0.0.1", port=shared.port).get_collection(home_name(name))
     there.delete(ids=there.get(include=[], limit=3)["ids"])

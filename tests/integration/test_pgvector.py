@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +16,25 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
+from rich.console import Console
 from sqlalchemy import Connection, create_engine, make_url, text
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms import semantic
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
+from recall_integrations.console import rendering
 from recall_integrations.database import tenants, upgrading
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
-from recall_integrations.indexes import pg_vectors
-from recall_integrations.indexes.pg_vectors import CATALOGUE, PREFIX, PgVectors, table_of
+from recall_integrations.indexes import pg_building, pg_vectors
+from recall_integrations.indexes.asked_server import CollectionBusy, Loaded
+from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
+from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vectors import CollectionLost
-from recall_integrations.store import filling, homes, nearest, served_collections
+from recall_integrations.serving.routes.health import health_of
+from recall_integrations.serving.served import Served
+from recall_integrations.store import filling, homes, large_scopes, nearest, reader, served_collections
 from recall_integrations.store.moving.moving import move
 from recall_integrations.types import RecallResult
 from tests import pgbouncer
@@ -140,6 +148,13 @@ def said(rng: random.Random) -> str:
 # -- the collections themselves ----------------------------------------------------------------------------------------
 
 
+def index_of(url: str) -> str:
+    """How the index of a collection was made; empty = there is none."""
+    with beside(url) as connection:
+        found = connection.execute(text(f"SELECT indexdef FROM pg_indexes WHERE indexname = '{table_of(HOME)}_i'"))
+        return str(found.scalar() or "")
+
+
 @pytest.fixture
 def server(postgres_url: str) -> Iterator[PgVectors]:
     with closing(PgVectors(postgres_url, HERE)) as made:
@@ -166,7 +181,15 @@ def test_a_collection_from_its_beginning_to_its_end(server: PgVectors, postgres_
     server.apply(HOME, [], np.empty((0, 1), dtype=np.float32), [3])
     assert not tables(postgres_url), "it is made when vectors come"
     vectors = drawn(120)
-    server.apply(HOME, range(1, 121), vectors, [])
+    assert server.loaded(HOME) == Loaded()
+    server.load(HOME, range(1, 101), vectors[:100], [])
+    server.note(HOME, 100)
+    assert server.loaded(HOME) == Loaded(upto=100)
+    assert not index_of(postgres_url), "it is made when all is there"
+    assert not server.index(HOME, lambda: False) and not server.index(HOME, lambda: False)
+    assert server.loaded(HOME) == Loaded(upto=100, indexed=True)
+    assert "USING hnsw" in index_of(postgres_url) and "ef_construction='200'" in index_of(postgres_url)
+    server.apply(HOME, range(101, 121), vectors[100:], [])
     server.mark(HOME, "3f9a0c5d17e2", 7, "abc")
     seen = server.look(HOME)
     assert (seen.dimension, seen.seq, seen.digest) == (32, 7, "abc")
@@ -227,6 +250,8 @@ def test_what_is_lost_of_a_collection_is_noticed(server: PgVectors, postgres_url
         server.make(HOME, "s")
         server.apply(HOME, [1], drawn(1), [])
         assert server.look(HOME).dimension == 32
+        server.index(HOME, lambda: False)
+        assert server.look(HOME).dimension == 32
         with beside(postgres_url) as connection:
             connection.execute(text(lost))
         with pytest.raises(CollectionLost):
@@ -246,7 +271,8 @@ def test_more_than_a_search_gives_at_once(server: PgVectors, postgres_url: str) 
     """`hnsw.ef_search` ends at 1,000; where the index is asked, and not the table read."""
     server.make(HOME, "s")
     vectors = drawn(3_000, 64)
-    server.apply(HOME, range(1, 3_001), vectors, [])
+    server.load(HOME, range(1, 3_001), vectors, [])
+    server.index(HOME, lambda: False)
     with beside(postgres_url) as connection:
         connection.execute(text(f"ANALYZE {table_of(HOME)}"))
         connection.execute(text(f"ALTER DATABASE {make_url(postgres_url).database} SET enable_seqscan = off"))
@@ -301,6 +327,303 @@ def test_the_extension_in_another_schema(postgres_url: str) -> None:
             server.apply(HOME, [1, 2], drawn(2), [])
             assert server.nearest(HOME, drawn(2)[1], 1)[0].tolist() == [2]
             server.drop(HOME)
+
+
+# -- the first filling -------------------------------------------------------------------------------------------------
+
+
+def never() -> bool:
+    return False
+
+
+def while_it_is_built(url: str, does: str) -> None:
+    """From now on, who makes an index in a database does this first."""
+    with beside(url) as connection:
+        connection.exec_driver_sql(
+            "CREATE OR REPLACE FUNCTION first() RETURNS event_trigger LANGUAGE plpgsql AS "
+            f"$$ BEGIN IF tg_tag = 'CREATE INDEX' THEN {does} END IF; END $$"
+        )
+        connection.exec_driver_sql("DROP EVENT TRIGGER IF EXISTS first")
+        connection.exec_driver_sql("CREATE EVENT TRIGGER first ON ddl_command_start EXECUTE FUNCTION first()")
+
+
+def building(url: str) -> int:
+    """How many make an index now."""
+    with beside(url) as connection:
+        asked = (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'CREATE INDEX%'"
+        )
+        return int(connection.execute(text(f"{asked} AND state = 'active'")).scalar_one())
+
+
+def loaded(server: PgVectors, count: int = 20) -> None:
+    server.make(HOME, "s")
+    server.load(HOME, range(1, count + 1), drawn(count), [])
+    server.note(HOME, count)
+
+
+def test_no_timeout_ends_an_index_that_is_built(postgres_url: str) -> None:
+    with beside(postgres_url) as connection:
+        for name in ("statement_timeout", "transaction_timeout"):
+            connection.execute(text(f"ALTER DATABASE {make_url(postgres_url).database} SET {name} = '300ms'"))
+    with closing(PgVectors(postgres_url, VectorsConfig(address="pgvector", timeout_ms=250))) as server:
+        server.check()
+        loaded(server)
+        while_it_is_built(postgres_url, "PERFORM pg_sleep(0.7);")
+        assert not server.index(HOME, never) and index_of(postgres_url)
+        assert server.health().failures == 0 and server.nearest(HOME, drawn(20)[4], 1)[0].tolist() == [5]
+
+
+def test_an_index_that_nobody_waits_for_is_not_built(server: PgVectors, postgres_url: str) -> None:
+    loaded(server)
+    while_it_is_built(postgres_url, "PERFORM pg_sleep(60);")
+    began = time.monotonic()
+    with pytest.raises(VectorsAway):
+        server.index(HOME, lambda: building(postgres_url) > 0)
+    until(lambda: not building(postgres_url))
+    assert time.monotonic() - began < 30, "the server notices that nobody is there any more"
+    assert not index_of(postgres_url) and server.health().failures == 0
+    while_it_is_built(postgres_url, "NULL;")
+    until(lambda: server.loaded(HOME) == Loaded(upto=20))
+    assert not server.index(HOME, never) and index_of(postgres_url)
+
+
+def test_only_one_builds_an_index(server: PgVectors, postgres_url: str) -> None:
+    """A node that lost its lease while it builds goes on, and who has it now leaves that collection alone."""
+    loaded(server)
+    with beside(postgres_url) as connection, connection.execution_options(isolation_level="READ COMMITTED").begin():
+        assert pg_building.is_free(connection, HOME)
+        for asks in (lambda: server.loaded(HOME), lambda: server.index(HOME, never)):
+            with pytest.raises(CollectionBusy, match="by another node"):
+                asks()
+    assert server.loaded(HOME) == Loaded(upto=20) and server.health().failures == 0
+
+
+def test_it_is_seen_that_an_index_is_being_built(server: PgVectors, postgres_url: str) -> None:
+    loaded(server)
+    with beside(postgres_url) as connection, ThreadPoolExecutor(1) as pool:
+        with connection.execution_options(isolation_level="READ COMMITTED").begin():
+            connection.execute(text(f"CREATE TABLE {table_of(HOME)}_i (nothing integer)"))  # it waits for that name
+            built = pool.submit(server.index, HOME, never)
+            until(lambda: building(postgres_url))
+            until(lambda: server.building([HOME, "other"]) == {HOME: 0})
+            connection.rollback()
+        assert not built.result(WAIT_S)
+    assert server.building([HOME]) == {}
+
+
+def test_with_little_room_it_is_built_alone(
+    server: PgVectors, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers share memory, of which containers have little: then without them, at last with the server's settings."""
+    none = "RAISE EXCEPTION 'could not resize shared memory segment' USING ERRCODE = '53100';"
+    alone = "current_setting('max_parallel_maintenance_workers') = '0'"
+    own = "current_setting('maintenance_work_mem') = (SELECT reset_val || 'kB' FROM pg_settings WHERE name = "
+    own += "'maintenance_work_mem')"
+    monkeypatch.setattr(pg_building, "BESIDE", 5_000_000)  # which does not fit
+    with beside(postgres_url) as connection:
+        connection.execute(
+            text(f"ALTER DATABASE {make_url(postgres_url).database} SET maintenance_work_mem = '3333kB'")
+        )
+    with closing(PgVectors(postgres_url, HERE)) as other:
+        loaded(other)
+        while_it_is_built(postgres_url, f"IF NOT ({alone} AND {own}) THEN {none} END IF;")
+        said = other.index(HOME, never)
+        assert "had 3 MB to build an index of 103 MB" in said and "maintenance_work_mem = '103MB'" in said
+        assert index_of(postgres_url)
+        other.drop(HOME)
+        loaded(other)
+        while_it_is_built(postgres_url, none)
+        with pytest.raises(VectorsAway, match="could not resize shared memory"):
+            other.index(HOME, never)
+    while_it_is_built(postgres_url, "NULL;")
+    assert not server.index(HOME, never), "up to `shared_buffers` it takes what it needs"
+
+
+def test_collections_of_an_earlier_version(postgres_url: str) -> None:
+    """Their list has no columns for it, and their index was there from the start."""
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        put(store, 0, 40)
+        agrees(postgres_url, store)
+        before = home(store)
+    with beside(postgres_url) as connection:
+        connection.execute(text(f"ALTER TABLE {CATALOGUE} DROP COLUMN loaded, DROP COLUMN indexed"))
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        put(store, 40, 50)
+        finds(store, 7, 45)
+        agrees(postgres_url, store)
+        assert home(store) == before and not store.stats()["notices"]
+        with beside(postgres_url) as connection:  # what it left half way
+            connection.execute(text(f"UPDATE scopes SET vector_until = 0 WHERE vector_home = '{before}'"))
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        agrees(postgres_url, store)
+        finds(store, 7, 45)
+        assert home(store) == before and store.indexes.home_until(number(store))
+
+
+def test_until_its_index_is_there_a_scope_answers_as_without(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted, real, go_on = counting(monkeypatch), PgVectors.index, threading.Event()
+
+    def waits(*given: Any) -> str:
+        assert go_on.wait(WAIT_S)
+        return real(*given)
+
+    monkeypatch.setattr(PgVectors, "index", waits)
+    with (
+        MemoryStore.open(postgres_url, config=config()) as store,
+        MemoryStore.open(postgres_url, config=config()) as two,
+    ):
+        put(store, 0, 40)
+        until(lambda: tables(postgres_url) and len(held(postgres_url, store)) == 40)
+        for node in (store, two):
+            finds(node, 7, 39)
+        put(two, 40, 60)
+        for i in range(10):
+            two.forget(f"m{i}", scope=SCOPE)
+        finds(two, 45)
+        finds(store, 12, 59)
+        assert not counted and store.stats()["collections_lack"] == {number(store): 50}
+        go_on.set()
+        agrees(postgres_url, store)
+        finds(store, 12, 59)
+        assert counted and not any(asked(two, i).hits[0].memory.id == f"m{i}" for i in range(10))
+
+
+@pytest.mark.parametrize(
+    ("ends", "at", "again"),
+    [("load", 4, 86), ("note", 1, 86), ("index", 1, 0), ("_reach", 1, 0)],
+    ids=[
+        "in its second slice",
+        "when a slice was noted",
+        "when the index was built",
+        "when it was noted in the record",
+    ],
+)
+def test_a_node_goes_on_where_another_ended(
+    ends: str, at: int, again: int, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner: Any = PgVectors if hasattr(PgVectors, ends) else served_collections.ServedCollections
+    real, load, calls = getattr(owner, ends), PgVectors.load, list[int]()
+
+    def killed(*given: Any) -> Any:
+        calls.append(1)
+        done = real(*given) if len(calls) <= at else None
+        if len(calls) >= at:
+            raise VectorsAway("killed")
+        return done
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, ends, killed)
+        with MemoryStore.open(postgres_url, config=config()) as one:
+            put(one, 0, 150)
+            until(lambda: any("killed" in said for said in one.stats()["notices"]))
+    nums: list[int] = []
+
+    def noticed(self: PgVectors, name: str, given: Any, *more: Any) -> None:
+        nums.extend(given)
+        load(self, name, given, *more)
+
+    monkeypatch.setattr(PgVectors, "load", noticed)
+    with MemoryStore.open(postgres_url, config=config()) as two:
+        two.forget("m3", scope=SCOPE)
+        agrees(postgres_url, two)
+        finds(two, 7, 149)
+    assert len(nums) == again, "what was noted is not loaded again"
+
+
+def test_what_is_forgotten_while_its_index_is_built_is_not_waited_for(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(served_collections, "WANTED_S", 0.1)
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        while_it_is_built(postgres_url, "PERFORM pg_sleep(100);")
+        put(store, 0, 40)
+        until(lambda: building(postgres_url))
+        store.forget(scope=SCOPE)
+        until(lambda: not tables(postgres_url) and not listed(postgres_url), 30)
+        assert not store.stats()["notices"]
+        put(store, 0, 40)
+        until(lambda: building(postgres_url))
+        began = time.monotonic()
+    assert time.monotonic() - began < 8, "nor does a store wait for it that is closed"
+
+
+def test_health_says_how_large_scopes_are(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is not counted, not in an index, or cannot be reached; and nothing where no scope is large."""
+    real, built = PgVectors.index, list[str]()
+    monkeypatch.setattr(reader, "LARGE_S", 0.0)
+    monkeypatch.setattr(PgVectors, "building", lambda _self, homes: {home: 7 for home in homes if home in built})
+
+    def waits(self: PgVectors, name: str, given_up: Callable[[], bool]) -> str:
+        built.append(name)
+        while built:
+            assert not given_up()
+            time.sleep(0.02)
+        return real(self, name, given_up)
+
+    monkeypatch.setattr(PgVectors, "index", waits)
+    large = replace(config(), retrieval=RetrievalConfig(exact_max=10, cache_mb=0, local_max=30))
+    with MemoryStore.open(postgres_url, config=large) as store:
+        served = Served(store=store, optimizer=QueryOptimizer(store))
+        assert "large_scopes" not in health_of(served)
+        put(store, 0, 40)
+        until(lambda: built and store.large_scopes().get("uncounted") == 0)
+        of_it = {"scopes": 1, "uncounted": 0, "failed": "", "left_out": False}
+        found = health_of(served)
+        assert found["large_scopes"] == {**of_it, "vectors": {"indexing": 1}, "vectors_behind": 40}
+        assert found["status"] == "ok", "nothing is left out"
+        told = store.stats()["pushed"][number(store)]
+        assert (told["vectors"], told["behind"], told["indexed"]) == ("indexing", 40, 7)
+        rendering.show_stats(Console(), {**store.stats(), "first_event": None})
+        assert "an index of 40 vectors is built (7 are in it)" in capsys.readouterr().out
+        built.clear()
+        assert store.indexes.settle(WAIT_S)
+        assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"there": 1}, "vectors_behind": 0}
+        with store._parts.indexes.collections.filling.held():
+            put(store, 40, 45)
+            assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"behind": 1}, "vectors_behind": 5}
+            monkeypatch.setattr(large_scopes, "BEHIND_MAX", 5)
+            assert health_of(served)["status"] == "degraded", "of more only the newest are compared"
+            monkeypatch.setattr(large_scopes, "BEHIND_MAX", 20_001)
+        monkeypatch.setattr(PgVectors, "resting", 1.0)
+        found = health_of(served)
+        assert found["large_scopes"]["vectors"] == {"away": 1} and found["status"] == "degraded"
+
+
+def test_a_collection_that_lacks_most_is_made_anew(postgres_url: str) -> None:
+    """To put so many into the graph would take longer than to build it over all."""
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        put(store, 0, 20)
+        agrees(postgres_url, store)
+        before = home(store)
+        put(store, 20, 80)
+        agrees(postgres_url, store)
+        assert home(store) == before
+        put(store, 80, 500)
+        agrees(postgres_url, store)
+        assert home(store) != before and not store.stats()["notices"]
+        finds(store, 7, 499)
+
+
+def test_what_the_journal_does_not_tell_any_more_is_not_indexed(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = PgVectors.index
+
+    def after_more(self: PgVectors, name: str, given_up: Callable[[], bool]) -> str:
+        self.load(name, [9_999], drawn(1, 256), [])  # which the record does not have
+        return real(self, name, given_up)
+
+    monkeypatch.setattr(PgVectors, "index", after_more)
+    monkeypatch.setattr(served_collections, "pruned_upto", lambda _connection: 10_000)
+    with MemoryStore.open(postgres_url, config=config()) as store:
+        put(store, 0, 40)
+        agrees(postgres_url, store)
+        finds(store, 7)
 
 
 # -- a store -----------------------------------------------------------------------------------------------------------
@@ -679,7 +1002,7 @@ def test_the_tables_are_checked_upgraded_and_moved_without_it(
     with MemoryStore.open(postgres_url, config=config()) as store:
         put(store, 0, 40)
         agrees(postgres_url, store)
-        assert checked()[0] == 0 and "not named here" in checked()[1]
+        assert checked()[0] == 0 and "pgvector: notice" in checked()[1] and "not named here" in checked()[1]
         monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "pgvector")
         assert checked()[0] == 0 and "pgvector: ok" in checked()[1]
         with closing_engine(postgres_url) as engine:

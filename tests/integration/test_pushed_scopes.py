@@ -9,9 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from sqlalchemy import func, select
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
+from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.indexes import scope_view
@@ -215,7 +217,7 @@ def test_what_is_kept_is_what_would_be_counted_anew(postgres_url: str) -> None:
         with one._write_lock, one.engine.begin() as connection:
             pushed_rows.begin(connection, scope_id)
             pushed_rows.add(connection, scope_id, pushed_rows.read(connection, scope_id))
-            connection.execute(schema.pushed.update().values(whole=1))
+            connection.execute(schema.pushed.update().values(whole=50 + pushing.LIMIT))
         assert tables(one, scope_id) == kept
 
 
@@ -246,7 +248,7 @@ def test_a_scope_is_filled_in_slices_while_others_write(postgres_url: str, monke
             assert (connection.execute(select(schema.pushed.c.until)).scalar() or 0) > until
             pushed_rows.begin(connection, scope_id)
             pushed_rows.add(connection, scope_id, pushed_rows.read(connection, scope_id))
-            connection.execute(schema.pushed.update().values(whole=1))
+            connection.execute(schema.pushed.update().values(whole=50 + pushing.LIMIT))
         assert tables(store, scope_id) == kept
     assert before_kill >= 0
 
@@ -259,7 +261,12 @@ def test_a_scope_that_shrinks_is_read_whole_again_and_one_that_is_emptied_leaves
         assert store.indexes.settle(60) and pushed_down(store) and pushed_down(other)
         scope_id = store.scope_id(ANN)
         assert scope_id is not None
-        assert store.stats()["pushed"] == {scope_id: {"memories": 60, "counted": 60, "whole": True}}
+        compared = {"vectors": "compared", "behind": 60, "indexed": 0}
+        assert store.stats()["pushed"] == {scope_id: {"memories": 60, "counted": 60, "whole": True, **compared}}
+        of_it = {"scopes": 1, "uncounted": 0, "vectors": {"compared": 1}, "vectors_behind": 0}
+        assert store.large_scopes() == {**of_it, "failed": "", "left_out": False}
+        done = CliRunner().invoke(main, ["db", "check", postgres_url])
+        assert done.exit_code == 0 and "PostgreSQL is asked of 1, and no node reads them whole." in done.output
         for n in range(30):
             store.forget(f"m{n}", scope=ANN)
         assert store.indexes.settle(60) and not pushed_down(store) and not pushed_down(other)
@@ -271,6 +278,65 @@ def test_a_scope_that_shrinks_is_read_whole_again_and_one_that_is_emptied_leaves
         store.forget(scope=ANN)
         assert store.indexes.settle(60)
         assert not any(tables(store, scope_id))
+
+
+def test_nodes_with_different_limits_do_not_take_turns_to_count(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one pushed is so for all, until it has shrunk below the least of their limits; and each says that it is."""
+    changed: list[str] = []
+    for name in ("begin", "clear"):
+        real = getattr(pushed_rows, name)
+        monkeypatch.setattr(pushed_rows, name, lambda *given, do=real, name=name: (changed.append(name), do(*given)))
+    rng, higher = random.Random(8), RecallConfig(retrieval=RetrievalConfig(local_max=500))
+    with node(postgres_url) as one, node(postgres_url, higher) as two:
+        one.remember_many([made(rng, n) for n in range(60)], scope=ANN)
+        assert one.indexes.settle(60) and pushed_down(one) and pushed_down(two)
+        for n in range(60, 66):
+            for store in (two, one):
+                store.remember(made(rng, n), scope=ANN)
+                assert two.indexes.settle(60) and one.indexes.settle(60) and pushed_down(one) and pushed_down(two)
+        assert changed.count("begin") == 1, changed
+        assert any("local_max of 50" in said and "this node is 500" in said for said in two.stats()["notices"])
+        assert not one.stats()["notices"]
+        with node(postgres_url, higher) as later:
+            assert pushed_down(later) and changed.count("begin") == 1
+        scope_id = one.scope_id(ANN)
+        assert scope_id is not None
+        kept = tables(one, scope_id)
+        with one._write_lock, one.engine.begin() as connection:
+            whole = connection.execute(select(schema.pushed.c.whole)).scalar_one()
+            pushed_rows.begin(connection, scope_id)
+            pushed_rows.add(connection, scope_id, pushed_rows.read(connection, scope_id))
+            connection.execute(schema.pushed.update().values(whole=whole))
+        assert tables(one, scope_id) == kept, "both count what they write"
+        for n in range(30):
+            one.forget(f"m{n}", scope=ANN)
+        assert one.indexes.settle(60) and two.indexes.settle(60) and not pushed_down(one) and not pushed_down(two)
+
+
+def test_what_one_node_counts_another_with_a_higher_limit_does_not_stop(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pushing, "SLICE", 5)
+    rng, higher = random.Random(9), RecallConfig(retrieval=RetrievalConfig(local_max=500))
+    with node(postgres_url, higher) as two:
+        scope_id = -1
+        with MemoryStore.open(postgres_url, config=LARGE, clock=lambda: NOW) as one:
+            one.remember_many([made(rng, n) for n in range(60)], scope=ANN)
+            found = one.scope_id(ANN)
+            assert found is not None
+            scope_id = found
+            with one.engine.connect() as connection:
+                while not connection.execute(select(schema.pushed.c.until)).scalar():
+                    connection.rollback()
+            two.remember(made(rng, 60), scope=ANN)
+            assert two.indexes.settle(60)
+            with one.engine.connect() as connection:
+                assert connection.execute(select(schema.pushed.c.until)).scalar(), "it goes on"
+            assert one.indexes.settle(60) and pushed_down(one) and pushed_down(two)
+    with node(postgres_url, higher) as two:  # alone: its limit holds
+        assert not pushed_down(two) and not any(tables(two, scope_id))
 
 
 def test_reindex_counts_anew(postgres_url: str) -> None:

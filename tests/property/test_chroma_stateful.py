@@ -15,7 +15,8 @@ from recall_integrations.arms import semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.indexes import pg_vectors, vector_server
 from recall_integrations.indexes.asked_server import CollectionServer
-from recall_integrations.indexes.pg_vectors import PgVectors, table_of
+from recall_integrations.indexes.pg_tables import table_of
+from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import filling, served_collections

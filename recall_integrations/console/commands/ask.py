@@ -287,8 +287,9 @@ def stats(store: Place, as_json: bool, config_path: str | None, embedding: str |
       first_event, last_event             ISO 8601 or null
       entities, aliases, mentions, edges, vectors
       index_lag   {index: changes not applied yet}
-      collections_lack    {number of a large scope: vectors that Chroma does not have yet}
-      pushed      {number of a scope that PostgreSQL is asked of: {memories, counted, whole}}
+      collections_lack    {number of a large scope: vectors that are in no index yet}
+      pushed      {number of a scope that PostgreSQL is asked of:
+                   {memories, counted, whole, vectors, behind, indexed}}
       notices     repairs made while opening
     """
     from recall_integrations.console import rendering

@@ -34,6 +34,7 @@ class HealthReply(Reply):
     status: str
     behind: dict[str, int] | None = None
     components: list[dict[str, Any]] | None = None
+    large_scopes: dict[str, Any] | None = None
     waiting: int | None = None
     active: int | None = None
 
@@ -49,7 +50,7 @@ def router(served: Served) -> APIRouter:
 
     @routes.get("/health/retrieval", response_model=HealthReply, responses=problems(), summary="Can it recall?")
     async def retrieval(request: Request) -> Response:
-        """Cheap: asked every few seconds, it costs one look into the database."""
+        """Cheap: asked every second, it costs one look into the database, and some for large scopes every five."""
         caller: Caller | None = getattr(request.state, STATE, None)
         try:
             health = await served.health.run(lambda: health_of(served))
@@ -86,6 +87,7 @@ def health_of(served: Served) -> dict[str, Any]:
     """
     with served.store.reading(), served.store.engine.connect() as connection:
         last_seq(connection)
+    large = served.store.large_scopes()
     behind = {name: lag for name, lag in served.store.indexes.lag.items() if lag}
     components = [
         {
@@ -100,11 +102,12 @@ def health_of(served: Served) -> dict[str, Any]:
     ]
     # Without a Redis nothing is left out of an answer.
     whole = all(one["breaker"] == "closed" for one in components if one["component"] != REDIS)
-    well = not behind and whole and served.ready
+    well = not behind and whole and served.ready and not large.get("left_out")
     return {
         "status": "ok" if well else "degraded" if served.ready else "unavailable",
         "behind": behind,
         "components": components,
+        **({"large_scopes": large} if large else {}),
         "waiting": served.reads.waiting + served.writes.waiting,
         "active": served.reads.active + served.writes.active,
     }

@@ -13,6 +13,7 @@ from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.asked_server import CollectionServer
+from recall_integrations.indexes.pg_tables import has_catalogue
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost
 from recall_integrations.store import homes
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
@@ -20,6 +21,7 @@ from recall_integrations.store.doctor.mending import SERVER
 from recall_integrations.store.opening import made_server
 from recall_integrations.store.served_collections import foreign
 
+UNNAMED = "server of vectors"  # what the check of one is called that no setting names: which it is is not known
 Served = Mapping[int, tuple[str, int]]
 _ANEW = "`--repair` gives each of these scopes another collection, which is filled when the store is open."
 _LATER = "It is filled while the store is open; what it lacks is scanned."
@@ -46,13 +48,16 @@ def examine(connection: Connection, served: Served, settings: VectorsConfig, rem
         return None
     held = counted(len(served), "large scope has its vectors", "large scopes have their vectors")
     if not settings.address:
-        says = f"{held} on a server, which is not named here: they were not compared."
-        return notice(SERVER, says, "Name it in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
+        where, name, remedy = "on a server", UNNAMED, "Name it"
+        if _in_pgvector(connection):
+            where, name, remedy = "in pgvector", PGVECTOR, f"Write {PGVECTOR}"
+        says = f"{held} {where}, which is not named here: they were not compared."
+        return notice(name, says, f"{remedy} in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
     name = PGVECTOR if settings.address == PGVECTOR else SERVER
     try:
         server = made_server(settings, _address(connection), makes=False)
     except ConfigError as e:
-        return problem(name, str(e), "Set it, and look again.")
+        return problem(name, str(e), "See to that, and look again.")
     try:
         server.check()
         wrong, lacking = _compared(connection, served, server)
@@ -74,6 +79,11 @@ def examine(connection: Connection, served: Served, settings: VectorsConfig, rem
     if lacking:
         return ok(name, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
     return ok(name, f"{held} there, exactly those that it should.")
+
+
+def _in_pgvector(connection: Connection) -> bool:
+    """Whether the database has collections of pgvector."""
+    return connection.dialect.name == "postgresql" and has_catalogue(connection)
 
 
 def _address(connection: Connection) -> str | None:

@@ -24,6 +24,9 @@ def test_scopes_that_postgresql_is_asked_of_and_how_far_those_are_that_will_be()
     part = {"memories": 3_000_000, "counted": 12_000, "whole": False}
     said = shown(pushed={4: {"memories": 5, "counted": 5, "whole": True}, 7: part})
     assert "1 large in PostgreSQL, 12,000 of 3,000,000 memories of another" in said
+    whole = {"memories": 4_000, "counted": 4_000, "whole": True}
+    said = shown(pushed={4: {**whole, "vectors": "indexing", "indexed": 70}, 5: {**whole, "vectors": "away"}})
+    assert "an index of 4,000 vectors is built (70 are in it)" in said and "vectors of 1 cannot be reached" in said
 
 
 def test_nothing_is_said_of_them_where_every_scope_is_read_whole() -> None:

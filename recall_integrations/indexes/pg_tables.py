@@ -1,0 +1,92 @@
+"""The tables of pgvector: what they are called, who may read them, and how far a collection is filled.
+
+    recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
+    recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
+
+A list that an earlier version made has neither `loaded` nor `indexed`: its collections had their index from the start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from sqlalchemy import Connection, text
+
+from recall_integrations.indexes.vectors import HNSW
+from recall_integrations.patterns import regex
+from recall_integrations.records import record
+
+CATALOGUE = "recall_collections"
+PREFIX = "recall_nearest_"
+SAFE_HOME = regex(r"[0-9a-z]+(?:\.[0-9a-z]+)*")
+HOME_CHARS_MAX = 40
+# Read so that a list of an earlier version, which has no such columns, is read as well.
+INDEXED = "coalesce(CAST(to_jsonb(c) ->> 'indexed' AS boolean), true)"
+LOADED = "coalesce(CAST(to_jsonb(c) ->> 'loaded' AS bigint), 0)"
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Extension:
+    """The extension, as a database has it.
+
+    Args:
+        version: major and minor.
+        schema: where its types are, as it is written in statements.
+    """
+
+    version: tuple[int, int]
+    schema: str
+
+
+def table_of(home: str) -> str:
+    """The table of a collection: a name that needs no quotes, of 63 letters at most, of which two are its index's."""
+    if SAFE_HOME.fullmatch(home) and len(home) <= HOME_CHARS_MAX:
+        return PREFIX + home.replace(".", "_")
+    return PREFIX + hashlib.blake2b(home.encode(), digest_size=16).hexdigest()
+
+
+def has_catalogue(connection: Connection) -> bool:
+    """Whether there is a list of collections."""
+    return connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is not None
+
+
+def see_catalogue(connection: Connection) -> None:
+    """Make the list of collections, or give an earlier one what it lacks."""
+    if not has_catalogue(connection):
+        connection.exec_driver_sql(
+            f"CREATE TABLE IF NOT EXISTS {CATALOGUE} (home text PRIMARY KEY, store text NOT NULL, "
+            "dimension integer, seq bigint NOT NULL DEFAULT 0, digest text NOT NULL DEFAULT '', "
+            "loaded bigint NOT NULL DEFAULT 0, indexed boolean NOT NULL DEFAULT true)"
+        )
+        wall(connection, CATALOGUE)
+    there = f"SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('{CATALOGUE}') AND attname = 'indexed'"
+    if not connection.execute(text(there)).scalar():
+        connection.exec_driver_sql(
+            f"ALTER TABLE {CATALOGUE} ADD COLUMN IF NOT EXISTS loaded bigint NOT NULL DEFAULT 0, "
+            "ADD COLUMN IF NOT EXISTS indexed boolean NOT NULL DEFAULT true"
+        )
+
+
+def make_table(connection: Connection, table: str, place: Extension, width: int) -> None:
+    """Make the table of a collection, without its index."""
+    connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table}")  # which nobody noted
+    connection.exec_driver_sql(
+        f"CREATE TABLE {table} (num bigint PRIMARY KEY, vector {place.schema}.halfvec({width}) NOT NULL)"
+    )
+    # Beside the number: long vectors would be kept apart otherwise, and the table taken for a small one.
+    connection.exec_driver_sql(f"ALTER TABLE {table} ALTER COLUMN vector SET STORAGE PLAIN")
+    wall(connection, table)
+
+
+def make_index(connection: Connection, table: str, place: Extension) -> None:
+    """Make the index of a collection, unless it is there."""
+    connection.exec_driver_sql(
+        f"CREATE INDEX IF NOT EXISTS {table}_i ON {table} USING hnsw (vector {place.schema}.halfvec_cosine_ops) "
+        f"WITH (m = {HNSW['max_neighbors']}, ef_construction = {HNSW['ef_construction']})"
+    )
+
+
+def wall(connection: Connection, table: str) -> None:
+    """Nobody but its owner meets a row of a table, whatever is granted by default: tenants have roles there."""
+    connection.exec_driver_sql(f"REVOKE ALL ON {table} FROM PUBLIC")
+    connection.exec_driver_sql(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
