@@ -421,7 +421,8 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
         latest = model.telling(one.found, one.at.tolist())[1]
         best = int(np.argmax(latest))
         asks = likely.sure_of(float(one.found[0, ASKS_STATE]), bool(one.found[0, SLOT_KNOWN]))
-        sure = asks * latest[best] >= likely.LATEST_MIN
+        covers = one.found[:, likely.COVERS].tolist()
+        sure = asks * latest[best] >= likely.limit_of(covers[best], covers[0])
         picks.append((one, best if sure else 0, bool(sure)))
     of_state = [(one, best) for one, best, _ in picks if one.right.any()]
     if of_state:

@@ -36,10 +36,15 @@ from recall_integrations.types.roles import Role
 
 POOL = 12  # candidates that are looked at: the model was taught on so many
 LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest that tells it
+# The same for one that holds some words of the query, and not all that the first candidate holds: "my password for the
+# printer" is not any password.
+PARTLY_MIN = 0.6
+COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
 LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
+COVERS = FEATURES.index("covers")
 _MODES = (NOW, THEN, PREVIOUS)
 # Asks whether something is so, or for a count of what was told.
 _OTHER = regex(
@@ -105,16 +110,33 @@ class Telling:
         rows: of them, best first.
         told: how likely each tells what is asked.
         latest: how likely each is the latest that does.
+        covers: share of the words of the question that each holds.
     """
 
     rows: Rows
     told: Sequence[float]
     latest: Sequence[float]
+    covers: Sequence[float]
 
     def best(self) -> tuple[int, float]:
         """The row that is likely the latest that tells it, and how likely."""
         place = int(np.argmax(self.latest))
         return int(self.rows[place]), self.latest[place]
+
+    def limit(self, row: int, first: int) -> float:
+        """The least share with which a row comes before the one that is first."""
+        shares = dict(zip(self.rows.tolist(), self.covers, strict=True))
+        return limit_of(shares[row], shares.get(first, 0.0))
+
+
+def limit_of(covers: float, first: float) -> float:
+    """The least share with which a candidate comes first.
+
+    Args:
+        covers: share of the words of the question that it holds.
+        first: the same of the first candidate.
+    """
+    return PARTLY_MIN if COVERS_LESS < covers < first - COVERS_LESS else LATEST_MIN
 
 
 def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | None:
@@ -147,7 +169,7 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     if found is None:
         return None
     row, share = found.best()
-    if sure * share < LATEST_MIN:
+    if sure * share < found.limit(row, int(fused.rows[0])):
         return None
     if mode == PREVIOUS:
         before = _before(found, state.scope)
@@ -216,7 +238,7 @@ def telling(
     if not len(rows):
         return None
     told, latest = latest_model().telling(shown, state.scope.at[rows].tolist())
-    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist())
+    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist(), covers=shown[:, COVERS].tolist())
 
 
 def seen(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations.recall.likely import LATEST_MIN, limit_of, sure_of
 
 FEBRUARY, MARCH, JULY, DECEMBER = (datetime(2025, month, 3, tzinfo=UTC) for month in (2, 3, 7, 12))
 OLD = Memory("a courier can ring me on 555-0101, evenings are best", id="old", event_at=FEBRUARY)
@@ -159,3 +160,12 @@ def test_what_is_of_others_or_asks_for_no_state_is_not_moved(
         ]
     )
     assert found(store, query)[0] == "right"
+
+
+def test_what_holds_only_some_words_of_the_query_has_to_be_surer() -> None:
+    least = limit_of(0.5, 1.0)
+    assert least > limit_of(1.0, 1.0) == limit_of(0.0, 1.0) == limit_of(0.5, 0.5) == limit_of(1.0, 0.5) == LATEST_MIN
+
+
+def test_a_rule_that_reads_what_is_asked_makes_it_surer_and_not_sure() -> None:
+    assert sure_of(0.2, read=False) == 0.2 < sure_of(0.2, read=True) < sure_of(0.8, read=True) < 1
