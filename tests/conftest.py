@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import os
 import signal
@@ -28,6 +29,11 @@ os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose 
 # Chroma inserts with one thread: with several, vectors that come in at once may end without a link to them, so that
 # what a search reaches depends on the machine's load (docs/decisions.md). Children inherit it.
 os.environ["RAYON_NUM_THREADS"] = "1"
+# Compiled modules are kept, also where the environment says otherwise: each of the hundreds of processes that the tests
+# start would compile all that it loads. Not of mutants, which may be as long and as old as what they replace.
+if "mutation_profile" not in sys.modules:
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 
@@ -37,6 +43,12 @@ def pytest_configure(config: pytest.Config) -> None:
     # How long one example takes says nothing on a shared machine.
     hypothesis.settings.register_profile("here", deadline=None, max_examples=quick.examples(100))
     hypothesis.settings.load_profile("here")
+
+
+def pytest_collection_finish() -> None:
+    # What is loaded and collected by now stays: the collector need not look through it again, which takes a second.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
 
 import pytest
 
-from recall_integrations.collector import paused
-
 
 def test_what_was_made_in_a_pause_is_old_and_is_collected_like_anything_old() -> None:
-    gc.collect()
-    with paused():
-        made: list[list[object]] = [[] for _ in range(1_000)]
-    assert gc.isenabled() and gc.get_freeze_count() == 0
-    old = {id(found) for found in gc.get_objects(generation=2)}
-    assert sum(id(one) in old for one in made) > 990
-    made[0].append(made[0])  # a circle that nobody holds
-    del made[0]
-    assert gc.collect() >= 1
+    code = """
+import gc
+from recall_integrations.collector import paused
+gc.collect()
+with paused():
+    made = [[] for _ in range(1_000)]
+assert gc.isenabled() and gc.get_freeze_count() == 0
+old = {id(found) for found in gc.get_objects(generation=2)}
+assert sum(id(one) in old for one in made) > 990
+made[0].append(made[0])  # a circle that nobody holds
+del made[0]
+assert gc.collect() >= 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_what_somebody_has_frozen_stays_frozen() -> None:
