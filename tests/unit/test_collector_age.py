@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 
 import pytest
+
+from recall_integrations.collector import paused
 
 
 def test_what_was_made_in_a_pause_is_old_and_is_collected_like_anything_old() -> None:
@@ -15,6 +18,7 @@ import gc
 from recall_integrations.collector import paused
 gc.collect()
 with paused():
+    import colorsys
     made = [[] for _ in range(1_000)]
 assert gc.isenabled() and gc.get_freeze_count() == 0
 old = {id(found) for found in gc.get_objects(generation=2)}
@@ -33,10 +37,16 @@ from recall_integrations.collector import paused
 gc.freeze()
 count = gc.get_freeze_count()
 with paused():
-    pass
+    import colorsys
 assert gc.get_freeze_count() == count > 0
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_where_nothing_was_loaded_nobody_counts_what_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: pytest.fail("all that is frozen was counted"))
+    with paused():
+        pass
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
