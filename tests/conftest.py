@@ -38,6 +38,20 @@ if "mutation_profile" not in sys.modules:
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-of-each", action="store_true", help="of the parameters of a test, the first (tests/quick.py)"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist says what it would choose
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    # A process goes through files one after the other and takes from another what that has not come to: what tests of a
+    # file share is then made once, and not in each process.
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
+
+
 def pytest_configure(config: pytest.Config) -> None:
     quick.choose(config.getoption("markexpr"))
     # How long one example takes says nothing on a shared machine.
@@ -51,9 +65,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True)  # around `-m`, which chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     quick.thin(items)
+    yield
+    if config.getoption("one_of_each"):
+        items[:], left = quick.first_of_each(items)
+        config.hook.pytest_deselected(items=left)
 
 
 class FakeEmbedding:

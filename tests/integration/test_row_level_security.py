@@ -256,9 +256,7 @@ def test_raw_statements_meet_rows_of_their_own_only(
         "CREATE TABLE mine (x int)",
     ],
 )
-def test_what_is_the_store_s_as_a_whole_is_not_a_tenant_s_to_change(
-    statement: str, untouched: Isolated
-) -> None:
+def test_what_is_the_store_s_as_a_whole_is_not_a_tenant_s_to_change(statement: str, untouched: Isolated) -> None:
     url, _, owner = untouched
     before = owner.stats()
     with (
