@@ -36,8 +36,8 @@ def migration(*, to: int) -> Callable[[Migration], Migration]:
 
 @migration(to=1)
 def _create_tables(connection: Connection) -> None:
-    # In a new store, what the steps up to `_MADE` add too. Nobody asks for each table whether it is there: `migrate` came
-    # here because there is none at all.
+    # In a new store, what the steps up to `_MADE` add too. Nobody asks for each table whether it is there: `migrate`
+    # came here because there is none at all.
     for statement in _statements():
         connection.exec_driver_sql(statement)
     entity_keys.make(connection)
