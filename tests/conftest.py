@@ -6,6 +6,7 @@ import contextlib
 import gc
 import hashlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -34,6 +35,12 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 if "mutation_profile" not in sys.modules:
     sys.dont_write_bytecode = False
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Files of tests are in memory where there is room: every acknowledged write waits for the disk. Children inherit it.
+_MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4_000_000_000:
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None  # it is looked up again
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 
