@@ -35,9 +35,7 @@ CHECKED = ".checked"  # behind the name of a database: its size and time of chan
 FAULTS_MAX = 50  # that are named of a damaged database
 _MAGIC = b"SQLite format 3\x00"
 _shared: dict[str, Dialect] = {}
-_compiled: LRUCache[Any, Any] = LRUCache(
-    2_000
-)  # statements; two thousand are four times what SQLAlchemy keeps of an engine
+_compiled: LRUCache[Any, Any] = LRUCache(2_000)  # statements: four times what SQLAlchemy keeps of an engine
 _DAMAGE = regex(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
 _OF_INDEXES = regex(
     r"missing from index|non-unique entry in index|wrong # of entries in index|values differ from index"
