@@ -30,6 +30,9 @@ os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose 
 # Chroma inserts with one thread: with several, vectors that come in at once may end without a link to them, so that
 # what a search reaches depends on the machine's load (docs/decisions.md). Children inherit it.
 os.environ["RAYON_NUM_THREADS"] = "1"
+# Several processes of tests share the processors: threads of a library would wait for each other by turning in circles.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 # Compiled modules are kept, also where the environment says otherwise: each of the hundreds of processes that the tests
 # start would compile all that it loads. Not of mutants, which may be as long and as old as what they replace.
 if "mutation_profile" not in sys.modules:
