@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import hashlib
+import importlib
 import os
 import shutil
 import signal
@@ -67,6 +68,21 @@ def pytest_configure(config: pytest.Config) -> None:
     # How long one example takes says nothing on a shared machine.
     hypothesis.settings.register_profile("here", deadline=None, max_examples=quick.examples(100))
     hypothesis.settings.load_profile("here")
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    # All processes load all modules of tests, and where none is compiled yet, would all compile the same one at a time.
+    # So each begins with another part of them.
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    places = [session.config.invocation_params.dir / argument.partition("::")[0] for argument in session.config.args]
+    files = sorted(file for place in places if place.is_dir() for file in place.rglob("test_*.py"))
+    number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    for file in files[number * len(files) // count :] if number else ():
+        name = ".".join(file.relative_to(session.config.rootpath).with_suffix("").parts)
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it says what is wrong
+            importlib.import_module(name)
 
 
 def pytest_collection_finish() -> None:
