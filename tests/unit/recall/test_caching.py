@@ -19,6 +19,8 @@ from recall_integrations.recall import Stage, StageEvent, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience import admission
 
+pytestmark = pytest.mark.usefixtures("no_hurry")
+
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 CACHED = RecallConfig(mode="cached")
 A, B = Scope(user_id="a"), Scope(user_id="b")
