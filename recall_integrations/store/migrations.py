@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from sqlalchemy import Connection, Engine, create_mock_engine, inspect, select, text, update
+from sqlalchemy.dialects import sqlite
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
@@ -47,7 +48,8 @@ def _create_tables(connection: Connection) -> None:
 def _statements() -> tuple[str, ...]:
     """What makes all tables and their indexes in SQLite; rendering them takes longer than they do."""
     made: list[str] = []
-    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(engine))))
+    dialect = sqlite.dialect()
+    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))
     schema.metadata.create_all(engine, checkfirst=False)
     return tuple(made)
 
