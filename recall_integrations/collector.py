@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import get_ident
@@ -16,19 +17,21 @@ def paused() -> Iterator[None]:
     """Without the collector, for a block that loads modules: beside large frameworks it looks through all that these
     hold, which takes longer than the loading. A collector that is off stays off.
 
-    What the block has made counts as old afterwards, and so does what else was young: the collector looks at it when it
-    looks at everything, and not twice before. Threads may enter it at once: who found it on switches it on again. Not
-    for blocks that work on data.
+    Where the block has loaded a module, what it made counts as old afterwards, and so does what else was young: the
+    collector looks at it when it looks at everything, and not twice before. Threads may enter it at once: who found it
+    on switches it on again. Not for blocks that work on data.
     """
     if not gc.isenabled():
         yield
         return
     _pauses.append(get_ident())
+    loaded = len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
-        _age()
+        if len(sys.modules) != loaded:  # whether anybody has frozen anything is found by counting all of it
+            _age()
         gc.enable()
         _pauses.remove(get_ident())
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
+import importlib
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -28,8 +31,36 @@ os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose 
 # Chroma inserts with one thread: with several, vectors that come in at once may end without a link to them, so that
 # what a search reaches depends on the machine's load (docs/decisions.md). Children inherit it.
 os.environ["RAYON_NUM_THREADS"] = "1"
+# Several processes of tests share the processors: threads of a library would wait for each other by turning in circles.
+for _library in ("OMP", "OPENBLAS", "MKL"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+# Compiled modules are kept, also where the environment says otherwise: each of the hundreds of processes that the tests
+# start would compile all that it loads. Not of mutants, which may be as long and as old as what they replace.
+if "mutation_profile" not in sys.modules:
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+# Files of tests are in memory where there is room: every acknowledged write waits for the disk. Children inherit it.
+_MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4_000_000_000:
+    os.environ["TMPDIR"] = str(_MEMORY)
+    tempfile.tempdir = None  # it is looked up again
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--one-of-each", action="store_true", help="of the parameters of a test, the first (tests/quick.py)"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist says what it would choose
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    # A process goes through files one after the other and takes from another what that has not come to: what tests of a
+    # file share is then made once, and not in each process.
+    if config.getoption("numprocesses", None) and config.getoption("dist") == "no":
+        config.option.dist = "worksteal"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -39,9 +70,34 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("here")
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection(session: pytest.Session) -> None:
+    # All processes load all modules of tests, and where none is compiled yet, would all compile the same one at a time.
+    # So each begins with another part of them.
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    places = [session.config.invocation_params.dir / argument.partition("::")[0] for argument in session.config.args]
+    files = sorted(file for place in places if place.is_dir() for file in place.rglob("test_*.py"))
+    number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
+    for file in files[number * len(files) // count :] if number else ():
+        name = ".".join(file.relative_to(session.config.rootpath).with_suffix("").parts)
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collecting it says what is wrong
+            importlib.import_module(name)
+
+
+def pytest_collection_finish() -> None:
+    # What is loaded and collected by now stays: the collector need not look through it again, which takes a second.
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)  # around `-m`, which chooses
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     quick.thin(items)
+    yield
+    if config.getoption("one_of_each"):
+        items[:], left = quick.first_of_each(items)
+        config.hook.pytest_deselected(items=left)
 
 
 class FakeEmbedding:

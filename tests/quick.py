@@ -7,6 +7,9 @@
   planted, texts that are repeated); the first and every N-th place after it are quick, the others slow. What is asked
   for by its id is collected alone, so it runs. `N` is odd, so that it goes through each of several parameters.
 - `examples`: of a property, a fifth of its examples are quick.
+
+`--one-of-each` leaves of all parameters of a test the first: another release of Python or of a framework changes what
+code does, and not which of the values that are given to the same code. It tries whether all code runs there.
 """
 
 from __future__ import annotations
@@ -38,6 +41,18 @@ def only(parameters: Iterable[Any], *quick: Any) -> list[Any]:
     missing = [wanted for wanted in quick if wanted not in made]
     assert not missing, f"{missing} are no parameters"
     return [each if each in quick else pytest.param(each, marks=pytest.mark.slow) for each in made]
+
+
+def first_of_each(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """What `--one-of-each` runs of the tests, and what it does not."""
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    seen: set[str] = set()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        (left if function in seen else kept).append(item)
+        seen.add(function)
+    return kept, left
 
 
 def thin(items: Iterable[pytest.Item]) -> None:

@@ -7,8 +7,10 @@ is opened. A store of a newer version than this package knows is refused, untouc
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
-from sqlalchemy import Connection, Engine, inspect, select, text, update
+from sqlalchemy import Connection, Engine, create_mock_engine, inspect, select, text, update
+from sqlalchemy.dialects import sqlite
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
@@ -19,6 +21,7 @@ from recall_integrations.store import entity_keys, epochs, journal
 
 Migration = Callable[[Connection], None]
 _MIGRATIONS: dict[int, Migration] = {}
+_MADE = 17  # the version whose tables the first step makes: a new store takes only those steps that come after it
 
 
 def migration(*, to: int) -> Callable[[Migration], Migration]:
@@ -34,9 +37,21 @@ def migration(*, to: int) -> Callable[[Migration], Migration]:
 
 @migration(to=1)
 def _create_tables(connection: Connection) -> None:
-    # In a new store, those of later versions too. Nobody asks for each whether it is there: `migrate` came here because
-    # there is no table at all.
-    schema.metadata.create_all(connection, checkfirst=False)
+    # In a new store, what the steps up to `_MADE` add too. Nobody asks for each table whether it is there: `migrate`
+    # came here because there is none at all.
+    for statement in _statements():
+        connection.exec_driver_sql(statement)
+    entity_keys.make(connection)
+
+
+@cache
+def _statements() -> tuple[str, ...]:
+    """What makes all tables and their indexes in SQLite; rendering them takes longer than they do."""
+    made: list[str] = []
+    dialect = sqlite.dialect()
+    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))
+    schema.metadata.create_all(engine, checkfirst=False)
+    return tuple(made)
 
 
 @migration(to=2)
@@ -184,6 +199,11 @@ def migrate(engine: Engine) -> int:
             f"This store has schema version {version}; this package knows up to {schema.SCHEMA_VERSION}. "
             "Upgrade recall-integrations to open it. Nothing was changed."
         )
+    if version == 0:  # in one transaction: each step by itself would wait for the disk
+        with engine.begin() as connection:
+            _MIGRATIONS[1](connection)
+            put_meta(connection, "schema_version", str(_MADE))
+        version = _MADE
     for target in range(version + 1, schema.SCHEMA_VERSION + 1):
         with engine.begin() as connection:
             _MIGRATIONS[target](connection)

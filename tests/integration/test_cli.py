@@ -11,8 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner, Result
 
 from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCOMO = ROOT.parent / "shared/data/locomo"
@@ -35,6 +37,11 @@ def recall(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=cwd, env=environment(), capture_output=True, text=True, encoding="utf-8", check=False, timeout=120
     )
+
+
+def here(*arguments: object) -> Result:
+    """The command in this process: where what is looked at is its answer."""
+    return CliRunner().invoke(main, list(map(str, arguments)), catch_exceptions=False)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["search", "--help"], ["explain", "--help"], ["--version"]])
@@ -69,8 +76,8 @@ def small_store(tmp_path: Path) -> Path:
     ]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    done = recall("import", path, "--format", "jsonl", tmp_path / "s", "--scope", "ann", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = here("import", path, "--format", "jsonl", tmp_path / "s", "--scope", "ann")
+    assert done.exit_code == 0, done.stderr
     return tmp_path / "s"
 
 
@@ -87,19 +94,19 @@ def test_explain_is_plain_text_in_a_pipe(tmp_path: Path, small_store: Path) -> N
         assert words in done.stdout
     assert "\n2  0." not in done.stdout
     assert ", learned)" not in done.stdout  # it was new, though the question is asked twice
-    planned = recall("explain", small_store, question, *options, "--no-search", cwd=tmp_path)
-    assert planned.returncode == 0 and "nothing was searched" in planned.stdout
+    planned = here("explain", small_store, question, *options, "--no-search")
+    assert planned.exit_code == 0 and "nothing was searched" in planned.stdout
 
 
-def test_explain_as_json_reads_dates_in_the_zone_that_is_given(tmp_path: Path, small_store: Path) -> None:
+def test_explain_as_json_reads_dates_in_the_zone_that_is_given(small_store: Path) -> None:
     options = ("--scope", "ann", "--now", "2026-03-04T23:30:00Z", "--timezone", "Europe/Berlin", "--json")
-    done = recall("explain", small_store, "Inbox3 yesterday", *options, cwd=tmp_path)
+    done = here("explain", small_store, "Inbox3 yesterday", *options)
     data = json.loads(done.stdout)
     assert data["parsed"]["window"]["start"] == "2026-03-04T00:00:00+01:00" and data["now"].endswith("+01:00")
     assert data["searched"] is True and data["k"] == 3 and len(data["hits"]) == 2
     assert [t["text"] for t in data["tokens"]] == ["Inbox3", "yesterday"]
-    done = recall("explain", small_store, "x", "--scope", "ann", "--timezone", "Nowhere", cwd=tmp_path)
-    assert done.returncode == 1 and "time zone 'Nowhere'" in done.stderr
+    done = here("explain", small_store, "x", "--scope", "ann", "--timezone", "Nowhere")
+    assert done.exit_code == 1 and "time zone 'Nowhere'" in done.stderr
 
 
 @pytest.mark.slow
@@ -134,6 +141,7 @@ def test_an_interrupted_import_leaves_a_sound_store_and_continues(tmp_path: Path
     assert hit.memory.id == f"m{count - 1}"
 
 
+@pytest.mark.slow  # thousands of memories
 def test_locomo_is_imported_once(tmp_path: Path) -> None:
     if not LOCOMO.exists():
         pytest.skip("LoCoMo is not there: shared/data/locomo")

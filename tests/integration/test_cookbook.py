@@ -14,7 +14,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COOKBOOK = ROOT / "cookbook"
 NOTEBOOKS = sorted(COOKBOOK.glob("*.ipynb"))
-QUICK = ("03_agent_in_langgraph",)  # a kernel takes seconds to start; .ci/run runs the others with what is slow
 PLACES = "|".join(re.escape(f"{place}/") for place in (ROOT, Path.home(), tempfile.gettempdir(), "/home", "/Users"))
 OF_A_MACHINE = re.compile(rf"{PLACES}|site-packages|0x[0-9a-f]{{6,}}|ipykernel_\d")
 
@@ -43,9 +42,8 @@ def _kinds(notebook: nbformat.NotebookNode) -> list[list[str]]:
     return [[o.output_type for o in cell.outputs if o.get("name") != "stderr"] for cell in cells]
 
 
-@pytest.mark.parametrize(
-    "path", [pytest.param(p, id=p.stem, marks=() if p.stem in QUICK else pytest.mark.slow) for p in NOTEBOOKS]
-)
+@pytest.mark.slow  # a kernel takes seconds to start; .ci/run runs all of them
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_it_runs_from_top_to_bottom(path, tmp_path):
     done = _module(ROOT / "scripts/run_notebooks.py").execute(path, tmp_path)
     assert _kinds(done) == _kinds(nbformat.read(path, as_version=4)), "run it again with --write"

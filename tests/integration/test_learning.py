@@ -103,6 +103,7 @@ def test_a_plan_that_was_learned_is_taken_and_says_so(store, clock) -> None:
         assert plan.arm("lexical").weight == 3.0  # 2 in this plan
 
 
+@pytest.mark.slow  # two hundred recalls and judgements of them
 def test_the_whole_way(store, clock) -> None:
     """Somebody always wants the oldest note of those that fit: that is learned, tried, promoted and answers better."""
     with closing(QueryOptimizer(store, config=LEARNED, clock=clock)) as optimizer:

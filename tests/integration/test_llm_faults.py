@@ -36,9 +36,6 @@ from tests.integration.openai_server import (
     OpenAiServer,
 )
 
-pytest.importorskip("langchain_openai", reason="langchain-openai (extra `test`) is not installed")
-pytest.importorskip("llama_index.llms.openai", reason="llama-index-llms-openai (extra `test`) is not installed")
-
 MEMORIES = 300
 K = 10
 BUDGET_MS = 10_000.0  # of a recall; far more than the model may take, so that the arms always end in time
@@ -63,6 +60,13 @@ VAGUE = tuple(
     for one, other in itertools.combinations(("interview", "incident", "payment", "deadline"), 2)
 )
 ANSWERS = {query: [f"what was said: {query}", f"notes that say {query}"] for query in QUERIES.values()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def clients() -> None:
+    """Loaded when a test runs: it takes seconds, and every process of tests imports this module."""
+    pytest.importorskip("langchain_openai", reason="langchain-openai (extra `test`) is not installed")
+    pytest.importorskip("llama_index.llms.openai", reason="llama-index-llms-openai (extra `test`) is not installed")
 
 
 def settings(patience_ms: float = PATIENCE_MS, **breakers: Any) -> RecallConfig:

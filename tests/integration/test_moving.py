@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -339,6 +340,17 @@ def test_stores_are_not_mixed(tmp_path: Path, postgres_url: str) -> None:
         move(7, tmp_path / "two")  # type: ignore[arg-type]
 
 
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory: pytest.TempPathFactory, postgres: Postgres) -> Iterator[tuple[Path, str]]:
+    """A store, and a database that it was moved to."""
+    source, place = tmp_path_factory.mktemp("moved") / "one", postgres.fresh()
+    filled(source)
+    move(source, place)
+    assert not verify(source, place, sample=0).differences
+    yield source, place
+    postgres.drop(place)
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -348,18 +360,19 @@ def test_stores_are_not_mixed(tmp_path: Path, postgres_url: str) -> None:
         "DELETE FROM aliases",
     ],
 )
-def test_a_difference_is_found(statement: str, tmp_path: Path, postgres_url: str) -> None:
+def test_a_difference_is_found(statement: str, moved: tuple[Path, str], postgres: Postgres) -> None:
     from recall_integrations.database.postgres import open_postgres
 
-    filled(tmp_path / "one")
-    move(tmp_path / "one", postgres_url)
-    engine = open_postgres(postgres_url)
+    source, place = moved
+    copy = postgres.fresh_of(place)
+    engine = open_postgres(copy)
     with engine.begin() as connection:
         assert connection.execute(text(statement)).rowcount
     engine.dispose()
-    assert verify(tmp_path / "one", postgres_url, sample=0).differences
-    found = CliRunner().invoke(main, ["move", str(tmp_path / "one"), postgres_url, "--verify-only"])
+    assert verify(source, copy, sample=0).differences
+    found = CliRunner().invoke(main, ["move", str(source), copy, "--verify-only"])
     assert found.exit_code == 1 and "Not the same" in found.output
+    postgres.drop(copy)
 
 
 def test_the_command(tmp_path: Path, postgres_url: str) -> None:

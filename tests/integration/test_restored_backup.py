@@ -23,7 +23,7 @@ SMALL = RecallConfig()
 Open = Callable[[], MemoryStore]
 
 
-@pytest.fixture(params=[SMALL, LARGE], ids=["in memory", "by the indexes"])
+@pytest.fixture(params=[pytest.param(SMALL, marks=pytest.mark.slow), LARGE], ids=["in memory", "by the indexes"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path, embedding: object) -> Open:
     return lambda: MemoryStore.open(tmp_path / "store", embedding=embedding, config=request.param, clock=lambda: NOW)
 

@@ -32,15 +32,14 @@ def named(role: str) -> str:
     return '"' + role.replace('"', '""') + '"'
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def roles(postgres: Postgres) -> Iterator[None]:
     """Roles that tenants log in as; of the server, so of all databases."""
     names = [*ROLES.values(), "app", "insider", "passing"]
     postgres.run(*(f"CREATE ROLE {named(name)} LOGIN".replace(":", r"\:") for name in names))
     postgres.run("GRANT ann TO insider", "ALTER ROLE passing BYPASSRLS")
     yield
-    for name in names:
-        postgres.run(f"DROP ROLE {named(name)}".replace(":", r"\:"))
+    postgres.run(*(f"DROP ROLE {named(name)}".replace(":", r"\:") for name in names))
 
 
 @pytest.fixture
@@ -100,23 +99,51 @@ def write_all(store: MemoryStore, user: str) -> None:
     store.read_facts(lambda _prompt: '{"n": 1, "facts": []}', scope=scope)
 
 
-@pytest.fixture
-def isolated(database: str) -> Iterator[tuple[str, dict[str, MemoryStore], MemoryStore]]:
-    """The address, a node of each tenant that wrote, and one of the owner."""
+Isolated = tuple[str, dict[str, MemoryStore], MemoryStore]
+
+
+@pytest.fixture(scope="module")
+def written(roles: None, postgres: Postgres) -> Iterator[str]:
+    """A database in which two tenants wrote, each by a node of its own; nobody is connected to it any more."""
+    url = postgres.fresh()
     with ExitStack() as stack:
-        owner = stack.enter_context(MemoryStore.open(database, config=LARGE))
+        owner = stack.enter_context(MemoryStore.open(url, config=LARGE))
         owner.remember(Memory("Everybody's coffee is on the third floor", id="coffee"))
-        with engine_of(database) as engine:
+        with engine_of(url) as engine:
             for user, role in ROLES.items():
                 tenants.isolate(engine, role, user)
-        nodes = {
-            user: stack.enter_context(MemoryStore.open(by(database, role), config=LARGE))
-            for user, role in ROLES.items()
-        }
-        for user, node in nodes.items():
+        for user, role in ROLES.items():
+            node = stack.enter_context(MemoryStore.open(by(url, role), config=LARGE))
             write_all(node, user)
             assert node.indexes.settle(60)
-        yield database, nodes, owner
+    yield url
+    postgres.drop(url)
+
+
+@contextmanager
+def nodes_of(written: str, postgres: Postgres) -> Iterator[Isolated]:
+    url = postgres.fresh_of(written)
+    with ExitStack() as stack:
+        stack.callback(postgres.drop, url)
+        owner = stack.enter_context(MemoryStore.open(url, config=LARGE))
+        nodes = {
+            user: stack.enter_context(MemoryStore.open(by(url, role), config=LARGE)) for user, role in ROLES.items()
+        }
+        yield url, nodes, owner
+
+
+@pytest.fixture
+def isolated(written: str, postgres: Postgres) -> Iterator[Isolated]:
+    """The address, a node of each tenant that wrote, and one of the owner."""
+    with nodes_of(written, postgres) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def untouched(written: str, postgres: Postgres) -> Iterator[Isolated]:
+    """The same for tests of what is refused, which leave it as it is."""
+    with nodes_of(written, postgres) as found:
+        yield found
 
 
 def texts(store: MemoryStore, query: str, scope: Scope) -> list[str]:
@@ -124,7 +151,7 @@ def texts(store: MemoryStore, query: str, scope: Scope) -> list[str]:
 
 
 def test_a_tenant_works_as_in_a_store_of_its_own(
-    isolated: tuple[str, dict[str, MemoryStore], MemoryStore],
+    isolated: Isolated,
 ) -> None:
     _, nodes, owner = isolated
     for user, number, other in (("ann", "4471", "bob"), ("bob", "9000", "ann")):
@@ -161,7 +188,7 @@ TABLES = [name for name, table in schema.metadata.tables.items() if "scope_id" i
 
 
 def test_raw_statements_meet_rows_of_their_own_only(
-    isolated: tuple[str, dict[str, MemoryStore], MemoryStore],
+    isolated: Isolated,
 ) -> None:
     url, nodes, _ = isolated
     with engine_of(url) as engine, engine.connect() as connection:
@@ -229,10 +256,8 @@ def test_raw_statements_meet_rows_of_their_own_only(
         "CREATE TABLE mine (x int)",
     ],
 )
-def test_what_is_the_store_s_as_a_whole_is_not_a_tenant_s_to_change(
-    statement: str, isolated: tuple[str, dict[str, MemoryStore], MemoryStore]
-) -> None:
-    url, _, owner = isolated
+def test_what_is_the_store_s_as_a_whole_is_not_a_tenant_s_to_change(statement: str, untouched: Isolated) -> None:
+    url, _, owner = untouched
     before = owner.stats()
     with (
         engine_of(by(url, "ann")) as engine,
@@ -244,7 +269,7 @@ def test_what_is_the_store_s_as_a_whole_is_not_a_tenant_s_to_change(
 
 
 def test_notes_of_others_are_neither_read_nor_changed(
-    isolated: tuple[str, dict[str, MemoryStore], MemoryStore],
+    isolated: Isolated,
 ) -> None:
     url, _, _ = isolated
     with engine_of(url) as engine, engine.begin() as connection:
@@ -276,7 +301,7 @@ def test_notes_of_others_are_neither_read_nor_changed(
     ],
 )
 def test_a_node_of_a_tenant_says_what_it_cannot_do(
-    act: Callable[[MemoryStore], object], says: str, isolated: tuple[str, dict[str, MemoryStore], MemoryStore]
+    act: Callable[[MemoryStore], object], says: str, isolated: Isolated
 ) -> None:
     _, nodes, owner = isolated
     before = owner.counts()
@@ -339,7 +364,7 @@ def test_plans_tell_nothing_of_the_values_of_others(database: str) -> None:
 
 
 def test_a_cursor_that_is_put_ahead_stops_at_the_journal(
-    isolated: tuple[str, dict[str, MemoryStore], MemoryStore],
+    isolated: Isolated,
 ) -> None:
     url, _, _ = isolated
     with engine_of(by(url, "ann")) as engine, engine.begin() as connection:
@@ -476,7 +501,7 @@ def test_before_there_is_a_store(database: str) -> None:
             tenants.isolate(engine, "ann", "ann")
 
 
-def test_asked_again_undone_and_what_lacks(isolated: tuple[str, dict[str, MemoryStore], MemoryStore]) -> None:
+def test_asked_again_undone_and_what_lacks(isolated: Isolated) -> None:
     url, nodes, owner = isolated
     with engine_of(url) as engine:
 
@@ -525,8 +550,8 @@ def test_asked_again_undone_and_what_lacks(isolated: tuple[str, dict[str, Memory
         assert texts(nodes["ann"], BADGE, ANN)[0] == "My badge number is 4471"
 
 
-def test_a_chroma_server_has_no_such_wall(isolated: tuple[str, dict[str, MemoryStore], MemoryStore]) -> None:
-    url, _, _ = isolated
+def test_a_chroma_server_has_no_such_wall(untouched: Isolated) -> None:
+    url, _, _ = untouched
     config = RecallConfig(vectors=VectorsConfig(address="http://localhost:1"))
     with pytest.raises(ConfigError, match="role of a tenant"):
         MemoryStore.open(by(url, "ann"), config=config)

@@ -20,6 +20,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.serving import start
 from recall_integrations.serving.workers import Workers
 from recall_integrations.store.directory import LOCK
+from tests.quick import only
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
 SCOPE = Scope(user_id="u1")
@@ -95,7 +96,10 @@ class Other:
             self.process.wait(30)
 
 
-@pytest.fixture(params=["directory", "postgres"])
+PLACES = ("directory", "postgres")
+
+
+@pytest.fixture(params=PLACES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(tmp_path / "store" if request.param == "directory" else request.getfixturevalue("postgres_url"))
 
@@ -124,6 +128,7 @@ def test_what_one_does_the_others_find_at_their_next_call(others: list[Other], p
     assert sum(one.ask("keeps") for one in others) == ("://" not in place)
 
 
+@pytest.mark.parametrize("place", only(PLACES, "directory"), indirect=True)
 def test_all_write_at_once_and_nothing_is_lost(others: list[Other], place: str) -> None:
     for number, one in enumerate(others):
         one.tell("write", f"P{number}", 30)
@@ -143,6 +148,7 @@ def test_all_write_at_once_and_nothing_is_lost(others: list[Other], place: str) 
         assert store.stats()["notices"] == [] and store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
 
 
+@pytest.mark.parametrize("place", only(PLACES, "postgres"), indirect=True)
 def test_one_is_killed_while_all_write(others: list[Other], place: str) -> None:
     acknowledged = set()
     for number, one in enumerate(others):

@@ -41,9 +41,11 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.recall import RecallState, Stage, StageEvent, Turn
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Scope
+from tests.quick import only
 
 CASES = int(os.environ.get("RECALL_LEAK_CASES", "288"))
 BATCH = 24  # memories of a store
+PARTS = 3  # of which the first is quick
 MODES = ("redact", "block")
 GIVEN = ("what the reranker was given", "what the language model was given")
 DOCUMENTS = ("a LangChain document", "a LlamaIndex node")
@@ -155,12 +157,14 @@ def recognised(item: Planted) -> bool:
     return query and not any(form in seen or form in packed(seen) for form in item.forms())
 
 
-def batches() -> Iterator[tuple[int, list[Planted]]]:
-    """Some of all pairs of kind and place, then all over again with other identifiers."""
+def batches(part: int = 0) -> Iterator[tuple[int, list[Planted]]]:
+    """Some of all pairs of kind and place, then all over again with other identifiers; every third of these lots."""
     pairs = cycle([(place, kind) for place in PLACES for kind in KINDS])
     for seed, start in enumerate(range(0, CASES, BATCH)):
         rng = random.Random(seed)
         chosen = list(islice(pairs, min(BATCH, CASES - start)))
+        if seed % PARTS != part:
+            continue
         yield seed, [planted(rng, number, place, kind) for number, (place, kind) in enumerate(chosen)]
 
 
@@ -381,10 +385,11 @@ def store_of(items: Sequence[Planted]) -> MemoryStore:
 # -- the property --------------------------------------------------------------------------------------------------
 
 
-def test_nothing_withheld_comes_out_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("part", only(range(PARTS), 0))
+def test_nothing_withheld_comes_out_anywhere(part: int, capsys: pytest.CaptureFixture[str]) -> None:
     count, outputs, left_out, leaks = 0, 0, 0, []
     used: dict[str, set[str]] = {mode: set() for mode in MODES}
-    for seed, made in batches():
+    for seed, made in batches(part):
         items = [item for item in made if recognised(item)]
         left_out += len(made) - len(items)
         with store_of(items) as store:
@@ -398,7 +403,7 @@ def test_nothing_withheld_comes_out_anywhere(capsys: pytest.CaptureFixture[str])
         told = f"{left_out} not recognised where they stand, {outputs} outputs looked at"
         print(f"\nzero leak: {count} planted, {told}")
     assert leaks == []
-    assert count >= 0.8 * CASES
+    assert count >= 0.8 * (count + left_out) > 0
     assert used["redact"] >= {"the result", "--json", "the terminal", "an error", "a traceback", *DOCUMENTS, *GIVEN}
     assert not used["block"] & {*DOCUMENTS, *GIVEN}
 

@@ -13,15 +13,21 @@ from recall_integrations.collector import paused
 
 
 def test_what_was_made_in_a_pause_is_old_and_is_collected_like_anything_old() -> None:
-    gc.collect()
-    with paused():
-        made: list[list[object]] = [[] for _ in range(1_000)]
-    assert gc.isenabled() and gc.get_freeze_count() == 0
-    old = {id(found) for found in gc.get_objects(generation=2)}
-    assert sum(id(one) in old for one in made) > 990
-    made[0].append(made[0])  # a circle that nobody holds
-    del made[0]
-    assert gc.collect() >= 1
+    code = """
+import gc
+from recall_integrations.collector import paused
+gc.collect()
+with paused():
+    import colorsys
+    made = [[] for _ in range(1_000)]
+assert gc.isenabled() and gc.get_freeze_count() == 0
+old = {id(found) for found in gc.get_objects(generation=2)}
+assert sum(id(one) in old for one in made) > 990
+made[0].append(made[0])  # a circle that nobody holds
+del made[0]
+assert gc.collect() >= 1
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_what_somebody_has_frozen_stays_frozen() -> None:
@@ -31,10 +37,16 @@ from recall_integrations.collector import paused
 gc.freeze()
 count = gc.get_freeze_count()
 with paused():
-    pass
+    import colorsys
 assert gc.get_freeze_count() == count > 0
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_where_nothing_was_loaded_nobody_counts_what_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: pytest.fail("all that is frozen was counted"))
+    with paused():
+        pass
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")

@@ -659,20 +659,25 @@ def test_a_scope_in_which_all_was_forgotten_is_an_empty_one(query, plan, strateg
         optimizer.close()
 
 
-@pytest.mark.parametrize("query", ["green tea", "something about our things", "not tea", "what do I like"])
-@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
-def test_where_all_memories_are_equal_k_of_them_come(query, strategy):
+@pytest.fixture(scope="module")
+def equal():
     with MemoryStore.open() as store:
         store.remember_many([Memory("I like green tea", id=f"m{i}", type="chunk") for i in range(12)])
-        optimizer = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
-        result = optimizer.recall(query, k=5, now=NOW)
-        assert not result.degraded
-        assert len(result.hits) == 5 and len(set(ids(result))) == 5
-        scores = [hit.score for hit in result.hits]
-        assert np.isfinite(scores).all() and scores == sorted(scores, reverse=True)
-        folded = [one for hit in result.hits for one in hit.duplicates]
-        assert sorted([*ids(result), *folded]) == sorted(f"m{i}" for i in range(12))
-        optimizer.close()
+        yield store
+
+
+@pytest.mark.parametrize("query", ["green tea", "something about our things", "not tea", "what do I like"])
+@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
+def test_where_all_memories_are_equal_k_of_them_come(equal, query, strategy):
+    optimizer = QueryOptimizer(equal, config=RecallConfig().with_strategy(strategy))
+    result = optimizer.recall(query, k=5, now=NOW)
+    assert not result.degraded
+    assert len(result.hits) == 5 and len(set(ids(result))) == 5
+    scores = [hit.score for hit in result.hits]
+    assert np.isfinite(scores).all() and scores == sorted(scores, reverse=True)
+    folded = [one for hit in result.hits for one in hit.duplicates]
+    assert sorted([*ids(result), *folded]) == sorted(f"m{i}" for i in range(12))
+    optimizer.close()
 
 
 @pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +19,18 @@ from recall_integrations.recall import Stage, StageEvent, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience import admission
 
+pytestmark = pytest.mark.usefixtures("no_hurry")
+
 NOW = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 CACHED = RecallConfig(mode="cached")
 A, B = Scope(user_id="a"), Scope(user_id="b")
 QUERY = "What did Priya say about tea?"
 
 
-@pytest.fixture
-def store() -> Iterator[MemoryStore]:
-    with MemoryStore.open() as opened:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("written") / "store"
+    with MemoryStore.open(directory) as opened:
         for scope in (A, B):
             opened.remember_many(
                 [
@@ -37,6 +42,13 @@ def store() -> Iterator[MemoryStore]:
                 scope=scope,
             )
             opened.add_entity("Priya", scope=scope)
+    return directory
+
+
+@pytest.fixture
+def store(written: Path, fast_path: Path) -> Iterator[MemoryStore]:
+    """A copy of its own for each test."""
+    with MemoryStore.open(shutil.copytree(written, fast_path / "store")) as opened:
         yield opened
 
 

@@ -28,7 +28,7 @@ from recall_integrations.types import Memory, Relation, Scope
 
 SCOPE, OTHER = Scope(user_id="u"), Scope(user_id="v")
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
-COUNT = 40
+COUNT = 24
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 
 

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
+from recall_integrations.database.meta import put_meta
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import migrations
@@ -34,6 +35,28 @@ def test_empty_database_is_brought_to_the_newest_version(engine: Engine) -> None
     assert migrations.migrate(engine) == schema.SCHEMA_VERSION
     assert migrations.migrate(engine) == schema.SCHEMA_VERSION  # again: nothing to do
     assert set(inspect(engine).get_table_names()) == set(schema.metadata.tables)
+
+
+def test_a_new_store_is_what_every_step_would_leave(engine: Engine, tmp_path: Path) -> None:
+    stepped = open_sqlite(tmp_path / "stepped.db")
+    for step in range(1, schema.SCHEMA_VERSION + 1):
+        with stepped.begin() as connection:
+            migrations._MIGRATIONS[step](connection)
+            put_meta(connection, "schema_version", str(step))
+    migrations.migrate(engine)
+
+    def found(database: Engine) -> list[list[object]]:
+        with database.connect() as connection:
+            rows = [
+                list(map(tuple, connection.execute(text(query))))
+                for query in ("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY name", "SELECT * FROM meta")
+            ]
+            counts = [
+                connection.execute(text(f"SELECT count(*) FROM {name}")).scalar() for name in schema.metadata.tables
+            ]
+        return [rows[0], [(key, key == "entity_key" or value) for key, value in sorted(rows[1])], counts]
+
+    assert found(engine) == found(stepped)
 
 
 def test_a_later_step_runs_once(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,7 @@ def test_questions_for_no_state_have_nothing_right(tmp_path: Path) -> None:
     assert not found.right.any() and not found.stale.any() and found.group == "talk"
 
 
+@pytest.mark.slow  # loads torch, and trains
 def test_it_learns_who_is_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch", reason="torch is not installed")
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")

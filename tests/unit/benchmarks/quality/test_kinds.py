@@ -5,6 +5,7 @@ import io
 import json
 import math
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,12 +46,16 @@ def report(dataset: str, values: Mapping[str, tuple[float, ...]]) -> QualityRepo
     )
 
 
-REPORTS = [
-    report("locomo", {"recall": (0.9, 0.7), "BM25": (0.4, 0.4), "dense": (0.2, 0.2)}),
-    report("documents", {"recall": (0.3, 0.3, 0.3), "BM25": (0.2, 0.2, 0.2), "dense": (0.5, 0.4, 0.6)}),
-    report("hotpotqa", {"recall": (0.6,), "BM25": (0.5,), "dense": (0.1,)}),
-    report("musique", {"recall": (0.4, 0.4, 0.4), "BM25": (0.3, 0.3, 0.3), "dense": (0.1, 0.1, 0.1)}),
-]
+@cache  # when a test first asks: their differences are drawn a thousand times
+def reports() -> list[QualityReport]:
+    return [
+        report("locomo", {"recall": (0.9, 0.7), "BM25": (0.4, 0.4), "dense": (0.2, 0.2)}),
+        report("documents", {"recall": (0.3, 0.3, 0.3), "BM25": (0.2, 0.2, 0.2), "dense": (0.5, 0.4, 0.6)}),
+        report("hotpotqa", {"recall": (0.6,), "BM25": (0.5,), "dense": (0.1,)}),
+        report("musique", {"recall": (0.4, 0.4, 0.4), "BM25": (0.3, 0.3, 0.3), "dense": (0.1, 0.1, 0.1)}),
+    ]
+
+
 OF = {
     "locomo": BY_NAME["locomo"],
     "documents": BY_NAME["documents"],
@@ -61,7 +66,7 @@ OF = {
 
 @pytest.fixture(scope="module")
 def summary() -> Summary:
-    return summarise(REPORTS, OF, ["talk"])
+    return summarise(reports(), OF, ["talk"])
 
 
 # -- finding -----------------------------------------------------------------------------------------------------------
@@ -137,8 +142,8 @@ def test_kinds_count_the_same_in_the_mean(summary: Summary) -> None:
 
 
 def test_a_kind_alone_has_no_mean_and_one_peer_for_all_is_said_once() -> None:
-    assert summarise(REPORTS[:1], OF).means == {}
-    assert list(summarise([REPORTS[0], REPORTS[2]], OF).means) == [kinds.MEAN]
+    assert summarise(reports()[:1], OF).means == {}
+    assert list(summarise([reports()[0], reports()[2]], OF).means) == [kinds.MEAN]
 
 
 def test_without_peers_there_are_only_our_own_figures() -> None:
@@ -153,7 +158,7 @@ def test_without_peers_there_are_only_our_own_figures() -> None:
 
 
 def test_a_peer_that_finds_nothing_gives_no_ratio() -> None:
-    summary = summarise([report("locomo", {"recall": (0.9,), "BM25": (0.0,)}), REPORTS[1]], OF)
+    summary = summarise([report("locomo", {"recall": (0.9,), "BM25": (0.0,)}), reports()[1]], OF)
     assert list(summary.kinds) == ["documents", "locomo"]
     assert summary.kinds["locomo"].ratio is None
 
@@ -194,7 +199,7 @@ def test_markdown_puts_it_first(summary: Summary) -> None:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    whole = {**means.as_dict(REPORTS, [], {}), **summary.as_dict()}
+    whole = {**means.as_dict(reports(), [], {}), **summary.as_dict()}
     lines = list(module.quality(whole))
     assert lines[2].startswith("| kind |")
     first = next(line for line in lines if line.startswith("| documents"))

@@ -1,17 +1,19 @@
 """Trees that were fitted to made-up queries: scoring, explaining, reading and writing."""
 
 import json
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
-
-pytest.importorskip("lightgbm", reason="LightGBM (extra `rank`) is not installed")
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import trees
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.training.trees import fit_trees
+
+# Asked for without loading it, which takes seconds and is not needed to collect tests.
+pytestmark = pytest.mark.skipif(find_spec("lightgbm") is None, reason="LightGBM (extra `rank`) is not installed")
 
 SMALL = {"columns": ("cosine", "bm25", "speaker_named"), "trees": 20, "leaves": 4, "seconds": 2}
 
