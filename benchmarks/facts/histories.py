@@ -78,7 +78,6 @@ FIXED = ("is", "is again", "is fix", "is again fix")
 MANY = ("is is", "is is is", "is again is", "is is no", "is is no is", "is no is is", "is is is no", "is is is again")
 ASKED_MAX = 3  # questions about a history
 TRIES = 1_000
-MENTIONED = 0.6  # of the histories' slots are mentioned in passing, where a room has mentions
 RESTATED = 0.35  # of the changes are told as if it were for the first time
 
 
@@ -149,7 +148,6 @@ class _Making:
         user: what the user's memories have for an actor; `None` or "user".
         memories: made so far.
         taken: subjects that are spoken of.
-        mentions: see `room`.
     """
 
     random: random.Random
@@ -159,7 +157,6 @@ class _Making:
     user: str | None
     memories: list[Memory] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
-    mentions: Sequence[str] = ()
 
     def tell(self, text: str, at: datetime, actor: str | None = None) -> str:
         """Add a memory and return its id."""
@@ -235,7 +232,6 @@ def room(
     *,
     least: int = MEMORIES_MIN,
     chatter: Callable[[random.Random], str] = chat,
-    mentions: Sequence[str] = (),
 ) -> Room:
     """A scope with histories.
 
@@ -247,14 +243,12 @@ def room(
         count: of histories.
         least: memories; what is missing is chatter.
         chatter: makes something about nothing that is asked for.
-        mentions: templates of what is said in passing of whatever somebody has.
     """
     rng = random.Random(f"facts {name} {cell}")
     group = rng.random() < 0.3
     making = _Making(
         random=rng, name=f"m{name}", style=style, group=group, user=None if group else rng.choice((None, "user"))
     )
-    making.mentions = mentions
     now = END + timedelta(days=rng.randint(3, 90), hours=rng.randint(0, 23))
     slots: list[FactSlot] = []
     while len(slots) < count:
@@ -265,8 +259,8 @@ def room(
     for slot in slots:
         subject = making.some(slot.of, (ACTOR, ACTOR, NAMED) if group else (ME, ME, NAMED, KIN))
         told.append((slot, subject, *_told(making, slot, subject)))
-    for slot, subject, _, values, _ in told:
-        _distract(making, slot, subject, values)
+    for slot, _, _, values, _ in told:
+        _distract(making, slot, values)
     while len(making.memories) < least:
         _chat(making, chatter)
     found = []
@@ -391,7 +385,7 @@ class _Teller:
         return {"v": value, "n": self.slot.noun, "ns": self.slot.nouns}
 
 
-def _distract(making: _Making, slot: FactSlot, subject: Subject, values: Sequence[str]) -> None:
+def _distract(making: _Making, slot: FactSlot, values: Sequence[str]) -> None:
     """The same of others, and the same words without a fact."""
     rng = making.random
     words = {"n": slot.noun, "ns": slot.nouns}
@@ -407,9 +401,6 @@ def _distract(making: _Making, slot: FactSlot, subject: Subject, values: Sequenc
             continue
         speaker = rng.choice(PEOPLE)[0] if making.group else None
         making.tell(worded(template, MYSELF, {**words, "x": _other(slot, values, rng)}), making.moment(), speaker)
-    if making.mentions and slot.noun and rng.random() < MENTIONED:
-        whom = MYSELF if subject.kind in (ME, ACTOR) else subject
-        making.tell(worded(rng.choice(making.mentions), whom, words), making.moment(), making.speaker(subject))
 
 
 def _other(slot: FactSlot, values: Sequence[str], rng: random.Random) -> str:

@@ -17,14 +17,13 @@ from recall_integrations.facts.shipped import SHIPPED
 FOLDER = Path(__file__).with_name("taught")
 LISTED = FOLDER / "slots.txt"
 OTHERS = FOLDER / "others.txt"  # texts about no slot
-MENTIONS = FOLDER / "mentions.txt"  # what is said in passing of whatever somebody has
 OF_THINGS = frozenset("deadline room budget owner version price status launch_date location".split())
 TRIES = 300
 
 
 def hands() -> list[Path]:
     """The files of phrasings, one for each who wrote them."""
-    return sorted(path for path in FOLDER.glob("*.txt") if path not in (LISTED, OTHERS, MENTIONS))
+    return sorted(path for path in FOLDER.glob("*.txt") if path not in (LISTED, OTHERS))
 
 
 def style_of(hand: Path) -> str:
@@ -41,13 +40,6 @@ def listed() -> Mapping[str, tuple[str, str, str]]:
             name, of, noun, values = (part.strip() for part in line.split(";"))
             found[name] = (of, noun, values)
     return found
-
-
-@cache
-def mentions() -> tuple[str, ...]:
-    """Templates of what is said in passing of a slot, whatever its noun, without a value of it."""
-    lines = MENTIONS.read_text(encoding="utf-8").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.facts.chatter import chat
 from benchmarks.facts.phrasings import KIN, MYSELF, NAMED, Subject, sections_of, worded
 from benchmarks.facts.slots import THING
-from benchmarks.facts.taught_slots import OTHERS, TaughtSlot, hands, mentions, taught_slot
+from benchmarks.facts.taught_slots import OTHERS, TaughtSlot, hands, taught_slot
 from benchmarks.facts.taught_values import GIVEN
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import MissingExtra
@@ -48,7 +48,6 @@ from recall_integrations.facts.shipped import SHIPPED
 
 TIMES = 3  # each phrasing, with other values and people
 CHATS = 300
-MENTIONED = 12  # slots of which each mention is said
 C = 20.0  # of the regression: chosen with each hand left out
 ITERATIONS = 120  # of it: with more, it reads no better of a hand that is left out
 # What texts about no slot count together, to the rest: there are many more of them, and every question would be one.
@@ -99,17 +98,7 @@ def given(files: Iterable[Path], data: Path, without: Sequence[str] = ()) -> Ite
         without: names of sets that are left out; of `talk` it matters.
     """
     yield from examples(files)
-    yield from of_mentions()
     yield from of_others(None if "talk" in without else data)
-
-
-def of_mentions(seed: int = 0) -> Iterator[Example]:
-    """Mentions of slots in passing, which tell nothing: each of some slots."""
-    rng = random.Random(f"mentions {seed}")
-    named = [slot for slot in (taught_slot(name, "mentions") for name in SHIPPED) if slot.noun and slot.of != THING]
-    for template in mentions():
-        for slot in rng.sample(named, MENTIONED):
-            yield from _of(slot.name, "non", _put(template, slot, rng))
 
 
 def of_others(data: Path | None, seed: int = 0) -> Iterator[Example]:

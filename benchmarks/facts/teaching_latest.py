@@ -30,7 +30,7 @@ from benchmarks.facts import teaching
 from benchmarks.facts.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
 from benchmarks.facts.phrasings import NOW, THEN
 from benchmarks.facts.slots import DEV
-from benchmarks.facts.taught_slots import OTHERS, hands, mentions, style_of, taught_slots
+from benchmarks.facts.taught_slots import OTHERS, hands, style_of, taught_slots
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument, MissingExtra
@@ -41,7 +41,7 @@ from recall_integrations.facts.reader.features import BUCKETS, places, rarity, w
 from recall_integrations.facts.reader.slot_reader import ASKED, Linear, Part, SlotReader, quantised, slot_reader
 from recall_integrations.recall import doubts, likely
 
-HISTORIES = (300, 150)  # of each hand: in rooms as those that measure, and in large ones with other people's talk
+HISTORIES = (400, 200)  # of each hand: in rooms as those that measure, and in large ones with other people's talk
 OF_DEV = 500
 IN_A_ROOM = (3, 3)
 LARGE = (20, 30, 45, 70, 110)  # memories
@@ -234,10 +234,9 @@ def histories(data: Path, hand: Path) -> Iterator[Room]:
             name = f"{style}.{large}.{number}"
             if large:
                 least = random.Random(f"large {name}").choice(LARGE)
-                chat: dict[str, Any] = {"least": least, "chatter": lambda rng: rng.choice(lines)}
+                yield room(name, style, slots, style, each, least=least, chatter=lambda rng: rng.choice(lines))
             else:
-                chat = {"least": MEMORIES_MIN}
-            yield room(name, style, slots, style, each, mentions=mentions(), **chat)
+                yield room(name, style, slots, style, each, least=MEMORIES_MIN)
 
 
 def _lines(data: Path) -> list[str]:

@@ -68,7 +68,8 @@ def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery,
         return []
     row, share = found.best()
     known = state.scope.nums.item(row) in held.first or state.scope.nums.item(row) in held.beneath
-    return [row] if share >= SURE and not known and row in later.tolist() else []
+    sure = share >= SURE and not found.only_mentions(row)
+    return [row] if sure and not known and row in later.tolist() else []
 
 
 def latest_that_may_tell(

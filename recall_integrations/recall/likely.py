@@ -10,6 +10,7 @@ tell it. Nothing is kept of it, and no fact is changed by it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -38,13 +39,14 @@ POOL = 12  # candidates that are looked at: the model was taught on so many
 LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest that tells it
 # The same for one that holds some words of the query, and not all that the first candidate holds: "my password for the
 # printer" is not any password.
-PARTLY_MIN = 0.6
+PARTLY_MIN = 0.5
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
 LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
-COVERS = FEATURES.index("covers")
+MENTIONS, TELLS_LEAST = 0.5, 0.15  # of the words of the question, and of the slot, by the slot reader
+COVERS, TELLS = FEATURES.index("covers"), FEATURES.index("tells")
 _MODES = (NOW, THEN, PREVIOUS)
 # Asks whether something is so, or for a count of what was told.
 _OTHER = regex(
@@ -111,17 +113,24 @@ class Telling:
         told: how likely each tells what is asked.
         latest: how likely each is the latest that does.
         covers: share of the words of the question that each holds.
+        tells: logarithm of the share of the slot that is asked for, as the slot reader sees each.
     """
 
     rows: Rows
     told: Sequence[float]
     latest: Sequence[float]
     covers: Sequence[float]
+    tells: Sequence[float]
 
     def best(self) -> tuple[int, float]:
         """The row that is likely the latest that tells it, and how likely."""
         place = int(np.argmax(self.latest))
         return int(self.rows[place]), self.latest[place]
+
+    def only_mentions(self, row: int) -> bool:
+        """Whether a row holds words of the question and seems to tell nothing of the slot: "on the way to my gym"."""
+        place = self.rows.tolist().index(row)
+        return self.covers[place] >= MENTIONS and self.tells[place] < math.log(TELLS_LEAST)
 
     def limit(self, row: int, first: int) -> float:
         """The least share with which a row comes before the one that is first."""
@@ -238,7 +247,8 @@ def telling(
     if not len(rows):
         return None
     told, latest = latest_model().telling(shown, state.scope.at[rows].tolist())
-    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist(), covers=shown[:, COVERS].tolist())
+    covers, tells = shown[:, COVERS].tolist(), shown[:, TELLS].tolist()
+    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist(), covers=covers, tells=tells)
 
 
 def seen(
