@@ -139,5 +139,21 @@ def test_a_noun_with_its_owner_is_enough(text: str, slot: str, mode: str, subjec
     assert (slot in found.slots, found.mode, found.subject, found.value) == (True, mode, subject, value)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My gym ’s new: Ironworks",
+        "My phone ’s 555-0101 -> 555-0202",
+        "phone ’s now 555-0202",
+        "’s my dentist -> Sam",
+        "’s -> 555-0202 my new phone number",
+        "My gym is ’Ironworks’ now",
+    ],
+)
+def test_a_curly_apostrophe_is_one(text: str) -> None:
+    """One that stands apart from its word, too: a tool that cuts texts into words leaves such."""
+    assert told(text) == told(text.replace("’", "'")) != []
+
+
 def test_said_is_what_is_returned() -> None:
     assert all(isinstance(said, Said) for said in said_in("new number: 555-0202", AT))

@@ -16,7 +16,7 @@ _TOKEN = regex(
     r"->|-->|=>|→|⇒|➔|➡|[-–—]+(?=\s|$)|[£$€]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\w*|\w+@[^\s,;()]+|\d+:\d+\w*|"
     r"[^\s=():,;\"“”|?]+|[=():,;\"“”|?]"
 )
-_TRAIL = ".!…*'’`"
+_LEAD, _TRAIL = "*•'‘’`", ".!…*'’`"
 _CONTRACTED = frozenset("it's that's he's she's there's here's what's who's where's let's how's".split())
 
 
@@ -84,7 +84,7 @@ def _cut(text: str, first: int, last: int) -> tuple[Token, ...]:
     for match in _TOKEN.finditer(text, first, last):
         raw = match[0]
         plain = raw.rstrip(_TRAIL) or raw
-        head = plain.lstrip("*•'‘`") or plain
+        head = plain.lstrip(_LEAD) or plain  # so no "'s" stands alone, and what is left of an owner is never empty
         start = match.start() + len(plain) - len(head)
         low = head.casefold().replace("’", "'")
         own = low.endswith("'s") and low not in _CONTRACTED
