@@ -5,7 +5,8 @@
     words      "und", "que", "het": each votes for the languages whose stop words it is among, one vote in all
 
 Nothing is guessed: where the votes do not agree, and where there are hardly any ("ok", "lol", "Lisbon 2019"), the
-answer is no language. English is taken before any other on equal votes.
+answer is no language. English is taken before any other on equal votes. Votes are counted in whole parts: their sum is
+the same in whatever order the words of a set come, which differs from one process to another.
 """
 
 from __future__ import annotations
@@ -20,15 +21,17 @@ from recall_integrations.text.stop_words import listed
 
 CHARS_MAX = 320  # of a text that are looked at
 MORE_CHARS_MAX = 2_000  # where they do not tell
-_EVIDENCE = 1.0  # votes for a language that is not English, at least
+VOTE = 720_720  # parts of a vote: shared by any number of languages up to 16, each has a whole number of them
+_EVIDENCE = VOTE  # for a language that is not English, at least
 _PIECES = 2  # words and letters that speak for it, at least: "care" is a word of Romanian too
 _RIVAL = 0.6  # share of the best language's votes that English may have at most
-_NAMED_VOTE = 0.25  # for English, of a word of another language that English texts hold too: "el" in "El Niño"
-_NAMED_VOTES = 0.5  # of such words together, in a text without a word that is English only
+_NAMED_VOTE = VOTE // 4  # for English, of a word of another language that English texts hold too: "el" in "El Niño"
+_NAMED_VOTES = VOTE // 2  # of such words together, in a text without a word that is English only
 _FEW_WORDS = 6  # of a text of so many one piece is enough, if nothing speaks for English
 _LEAD = 0.53  # of the votes for it and for the next together
 _SHARE = 0.15  # of the distinct words that are its function words; titles and lists of names have fewer
-_MARK_VOTES = 2.0  # letters that vote, at most
+_MARK_VOTES = 2 * VOTE  # of letters, at most
+_ARTICLE_VOTE = VOTE // 2  # of "l'" in "l'anno"
 _KANA_SHARE = 0.1  # of Chinese characters and kana, from which a text is Japanese: "先週の会議"
 _FOREIGN_SHARE = 0.3  # of the letters that are not Latin, from which the text is not
 
@@ -252,7 +255,7 @@ def _cyrillic(sample: str) -> str:
 
 
 @functools.cache
-def _votes() -> Mapping[str, tuple[tuple[str, float], ...]]:
+def _votes() -> Mapping[str, tuple[tuple[str, int], ...]]:
     """Each function word with the languages that have it, and what it gives to each of them."""
     codes = sorted({"en", *_LATIN, *_MORE})
     # A bit for each language: few objects, which the first recall of a process would have collected with all others.
@@ -267,7 +270,7 @@ def _votes() -> Mapping[str, tuple[tuple[str, float], ...]]:
     }
     votes = {word: shares[bits] for word, bits in languages.items()}
     for word in votes.keys() & _named():
-        votes[word] = (*((code, vote / 2) for code, vote in votes[word]), ("en", _NAMED_VOTE))
+        votes[word] = (*((code, vote // 2) for code, vote in votes[word]), ("en", _NAMED_VOTE))
     return votes
 
 
@@ -277,9 +280,9 @@ def _named() -> frozenset[str]:
     return frozenset(_ENGLISH_TOO.split()) - STOP_WORDS
 
 
-def _shares(codes: set[str]) -> tuple[tuple[str, float], ...]:
+def _shares(codes: set[str]) -> tuple[tuple[str, int], ...]:
     often = len(codes - _SELDOM)
-    return tuple((code, 1 / (len(codes) if code in _SELDOM else often)) for code in sorted(codes))
+    return tuple((code, VOTE // (len(codes) if code in _SELDOM else often)) for code in sorted(codes))
 
 
 @functools.cache
@@ -291,7 +294,7 @@ def _plain() -> frozenset[str]:
 def _by_words(sample: str) -> Language:
     votes = _votes()
     lowered = sample.lower().replace("’", "'")
-    scores: dict[str, float] = {"en": 0.0}
+    scores: dict[str, int] = {"en": 0}
     pieces: dict[str, int] = {}
     if "'" in lowered:
         lowered = _without_articles(lowered, scores, pieces)
@@ -303,11 +306,11 @@ def _by_words(sample: str) -> Language:
         return Language("en", plain / (plain + against))
     _add_words(known, scores, pieces)
     if not plain:
-        scores["en"] -= max(0.0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
+        scores["en"] -= max(0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
     if not sample.isascii():
         _add_letters(lowered, scores, pieces)
         if not plain:  # accents, and no word that is English alone
-            scores["en"] = 0.0
+            scores["en"] = 0
     code = max(sorted(scores), key=scores.__getitem__)
     best, english = scores[code], scores["en"]
     if code == "en" and not plain:  # "Visita al dentista": words that English shares tell nothing
@@ -321,12 +324,13 @@ def _by_words(sample: str) -> Language:
     return Language(code, confidence) if enough and confidence > _LEAD else UNKNOWN
 
 
-def votes_of(sample: str) -> tuple[dict[str, float], frozenset[str]]:
-    """What the function words and letters of a text in Latin letters give to each language, and those words.
+def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:
+    """What function words and letters of a text in Latin letters give to each language, in parts of a vote (`VOTE`), and
+    those words.
 
     Words that English shares with another language speak for both. Single consonants are no words ("IV. D.").
     """
-    scores: dict[str, float] = {}
+    scores: dict[str, int] = {}
     pieces: dict[str, int] = {}
     lowered = sample.lower().replace("’", "'")
     if "'" in lowered:
@@ -338,35 +342,35 @@ def votes_of(sample: str) -> tuple[dict[str, float], frozenset[str]]:
     return scores, known
 
 
-def _add_words(known: Collection[str], scores: dict[str, float], pieces: dict[str, int]) -> None:
+def _add_words(known: Collection[str], scores: dict[str, int], pieces: dict[str, int]) -> None:
     votes = _votes()
     for word in known:
         for code, vote in votes[word]:
-            scores[code] = scores.get(code, 0.0) + vote
+            scores[code] = scores.get(code, 0) + vote
             pieces[code] = pieces.get(code, 0) + 1
 
 
-def _add_letters(lowered: str, scores: dict[str, float], pieces: dict[str, int]) -> None:
-    given: dict[str, float] = {}
+def _add_letters(lowered: str, scores: dict[str, int], pieces: dict[str, int]) -> None:
+    given: dict[str, int] = {}
     letters: dict[str, int] = {}
     for letter in _MARKS.keys() & set(lowered):
         codes = _MARKS[letter].split()
         for code in codes:
-            given[code] = given.get(code, 0.0) + 1 / len(codes)
+            given[code] = given.get(code, 0) + VOTE // len(codes)
             letters[code] = letters.get(code, 0) + 1
     vietnamese = len(_VIETNAMESE.findall(lowered))
     if vietnamese:
-        given["vi"] = max(given.get("vi", 0.0), float(vietnamese))
+        given["vi"] = max(given.get("vi", 0), vietnamese * VOTE)
     for code, votes in given.items():
-        scores[code] = scores.get(code, 0.0) + min(votes, _MARK_VOTES)
+        scores[code] = scores.get(code, 0) + min(votes, _MARK_VOTES)
         pieces[code] = pieces.get(code, 0) + letters.get(code, 1)
 
 
-def _without_articles(lowered: str, scores: dict[str, float], pieces: dict[str, int]) -> str:
+def _without_articles(lowered: str, scores: dict[str, int], pieces: dict[str, int]) -> str:
     """The text with "l'anno", "qu'il", "dell'arte" in two words each; such articles speak for a language."""
     for lead in set(_ELISION.findall(lowered)):
         codes = ("it",) if len(lead) > 2 else ("fr",) if lead in {"qu", "j", "n"} else ("fr", "it", "ca")
         for code in codes:
-            scores[code] = scores.get(code, 0.0) + 0.5
+            scores[code] = scores.get(code, 0) + _ARTICLE_VOTE
             pieces[code] = pieces.get(code, 0) + 1
     return _ELISION.sub(r"\1 ", lowered)

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from recall_integrations.patterns import regex
-from recall_integrations.text.detection import CHARS_MAX, OTHER_SCRIPT, votes_of
+from recall_integrations.text.detection import CHARS_MAX, OTHER_SCRIPT, VOTE, votes_of
 
 WHOLE = 16  # the vote of a text whose language is told, and the most that one gives that tells none
-_SHAPE_VOTE = 0.5  # of a word by its letters; a function word that one language has gives 1
+_SHAPE_VOTE = VOTE // 2  # of a word by its letters; a function word that one language has gives a whole one
 _WORDS_MAX = 24  # of a text that are looked at by their letters
 
 # How words begin and end in few languages. Of one that fits several, each has its share.
@@ -52,12 +52,12 @@ def leanings(text: str) -> dict[str, int]:
     total = sum(found.values())
     if total <= 0:
         return {}
-    scale = WHOLE / max(total, 1.0)
-    shares = ((code, round(votes * scale)) for code, votes in sorted(found.items()))
+    whole = max(total, VOTE)
+    shares = ((code, round(WHOLE * votes / whole)) for code, votes in sorted(found.items()))
     return {code: share for code, share in shares if share > 0}
 
 
-def _add_shapes(sample: str, known: frozenset[str], found: dict[str, float]) -> None:
+def _add_shapes(sample: str, known: frozenset[str], found: dict[str, int]) -> None:
     """Votes of the words that are no function words, by how they begin and end."""
     words = dict.fromkeys(_WORD.findall(sample))
     for raw in list(words)[:_WORDS_MAX]:
@@ -66,4 +66,4 @@ def _add_shapes(sample: str, known: frozenset[str], found: dict[str, float]) -> 
             continue
         codes = [code for code, shape in _SHAPE.items() if shape.fullmatch(word)]
         for code in codes:
-            found[code] = found.get(code, 0.0) + _SHAPE_VOTE / len(codes)
+            found[code] = found.get(code, 0) + _SHAPE_VOTE // len(codes)

@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 from recall_integrations.languages.detect import Language, detect_language
+from recall_integrations.text import detection
 from recall_integrations.text.detection import CHARS_MAX, UNKNOWN
 from recall_integrations.text.stop_words import NAMES, listed
 
@@ -96,3 +102,48 @@ def test_a_little_kana_makes_it_japanese(text: str) -> None:
 @pytest.mark.parametrize("text", ["Visita al dentista", "recetas sin huevo", "hotel sin patio", "Riunione con Marco"])
 def test_words_that_english_shares_are_no_english(text: str) -> None:
     assert detect_language(text).code != "en"
+
+
+# Each speaks for several languages, with shares that sum up to a bound: what is added first must not tell.
+SHARED = [
+    "care se han quedado sin desarrollar. un",
+    "los problemas pendientes no il resueltos en",
+    "classroom and the é som greenery outside the att window serving as Neunte Doktor dachte, dass er",
+    "på som les salary, and I",
+    "una at edad de un ikke entre você",
+    "ă nu des to help veterans.",
+    "week, la we recommend Wang Zengqi's collection wo es zehn Jahre blieb. Als",
+    "umm we got ta get up early and catch that plane for New York",
+    "me on June 7, no candles though — areas for improvement",
+]
+_TELL = """
+import json, sys
+from recall_integrations.text.detection import detect_language
+from recall_integrations.text.leanings import leanings
+print(json.dumps([(detect_language(text), leanings(text)) for text in json.loads(sys.stdin.read())]))
+"""
+
+
+def test_every_process_tells_the_same() -> None:
+    """The words of a text are a set, whose order is another one in every process."""
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", _TELL],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": str(seed)},
+        )
+        for seed in range(3)
+    ]
+    told = [process.communicate(json.dumps(SHARED), timeout=60)[0] for process in running]
+    assert len(set(told)) == 1
+    assert len(json.loads(told[0])) == len(SHARED)
+
+
+def test_votes_are_shared_without_a_rest() -> None:
+    """Else a sum of shares would fall short of a whole vote."""
+    shares = {share for each in detection._votes().values() for _, share in each}
+    assert len(shares) > 10
+    assert all(detection.VOTE % share == 0 for share in shares)
+    assert all(detection.VOTE % len(codes.split()) == 0 for codes in detection._MARKS.values())
