@@ -325,10 +325,10 @@ def _by_words(sample: str) -> Language:
 
 
 def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:
-    """What function words and letters of a text in Latin letters give to each language, in parts of a vote (`VOTE`), and
-    those words.
+    """What function words and letters of a text in Latin letters give to each language, in parts of a vote (`VOTE`).
 
-    Words that English shares with another language speak for both. Single consonants are no words ("IV. D.").
+    The function words are returned, too. Words that English shares with another language speak for both. Single
+    consonants are no words ("IV. D.").
     """
     scores: dict[str, int] = {}
     pieces: dict[str, int] = {}
