@@ -162,9 +162,11 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     mode = _mode(state)
     if mode is None:
         return None
-    asks = latest_model().asks(text)
     read = state.sought is not None and surely(state.sought.asked, state.query)
-    sure = sure_of(asks, read) if read or worded_as_asking(text) else 0.0
+    if not (read or worded_as_asking(text)):
+        return None
+    asks = latest_model().asks(text)
+    sure = sure_of(asks, read)
     if sure < LATEST_MIN:
         return None
     pool = pool_of(state, fused, delivery)
