@@ -129,7 +129,7 @@ class Telling:
 
     def only_mentions(self, row: int) -> bool:
         """Whether a row holds words of the question and seems to tell nothing of the slot: "on the way to my gym"."""
-        place = self.rows.tolist().index(row)
+        place: int = self.rows.tolist().index(row)
         return self.covers[place] >= MENTIONS and self.tells[place] < math.log(TELLS_LEAST)
 
     def limit(self, row: int, first: int) -> float:
