@@ -37,8 +37,8 @@ from recall_integrations.types.roles import Role
 
 POOL = 12  # candidates that are looked at: the model was taught on so many
 LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest that tells it
-# The same for one that holds some words of the query, and not all that the first candidate holds: "my password for the
-# printer" is not any password.
+# The same for one that holds some words of the query, and fewer than the first candidate: it may be another thing of
+# the kind.
 PARTLY_MIN = 0.5
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
