@@ -23,6 +23,8 @@ import pytest
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.config.bounds import LimitsConfig
+from recall_integrations.config.catalogue import catalogue
 from recall_integrations.store.memory_store import MemoryStore
 from tests import on_postgres, quick
 from tests.postgres import Postgres, running
@@ -45,6 +47,13 @@ _MEMORY = Path("/dev/shm")
 if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 4_000_000_000:
     os.environ["TMPDIR"] = str(_MEMORY)
     tempfile.tempdir = None  # it is looked up again
+
+# What a recall finds is compared, and how it stops when its time is up only where a test gives it one: where tests run
+# beside each other, a process may wait for seconds.
+_BUDGETS = [LimitsConfig.__dataclass_fields__[name] for name in ("time_budget_ms", "rerank_budget_ms")]  # type: ignore[attr-defined]
+_SHIPPED = [budget.default for budget in _BUDGETS]
+for _budget in _BUDGETS:
+    _budget.default = 30_000.0
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 
@@ -137,6 +146,16 @@ def embedding() -> FakeEmbedding:
 def module_embedding() -> FakeEmbedding:
     """For stores that several tests share."""
     return FakeEmbedding()
+
+
+@pytest.fixture
+def shipped_budgets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The defaults that users get."""
+    catalogue.cache_clear()
+    for budget, shipped in zip(_BUDGETS, _SHIPPED, strict=True):
+        monkeypatch.setattr(budget, "default", shipped)
+    yield
+    catalogue.cache_clear()
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 from sqlalchemy import URL, create_engine, make_url, text
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
+from sqlalchemy.exc import OperationalError
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
 ELSEWHERE = "RECALL_TEST_POSTGRES"
 # What a test that kills the server needs kept (`Postgres.durable`), and what costs the others time.
@@ -48,11 +49,16 @@ class Postgres:
         return self.url.set(database=name).render_as_string(hide_password=False)
 
     def fresh_of(self, url: str | URL) -> str:
-        """The URL of a copy of a database, to which nobody may be connected meanwhile: who is, is cut off."""
-        name = make_url(url).database
-        self.cut(url)
-        assert name is not None
-        return self.fresh(template=name)
+        """The URL of a copy of a database, to which nobody may be connected meanwhile: who is, is cut off, and again
+        who came back before it was copied."""
+
+        def copied() -> str:
+            self.cut(url)
+            return self.fresh(template=str(make_url(url).database))
+
+        return Retrying(retry=retry_if_exception_type(OperationalError), stop=stop_after_attempt(5), reraise=True)(
+            copied
+        )
 
     def take_over(self, other: str, url: str | URL) -> None:
         """From now on `other` is what answers at an address; what was there goes."""
@@ -93,9 +99,9 @@ class Postgres:
         time.sleep(0.05)  # it is told, and does not answer
 
     def cut(self, url: str | URL) -> None:
-        """End every connection to a database."""
+        """End every connection to a database, and wait until all have ended."""
         name = make_url(url).database
-        self.run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'")
+        self.run(f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '{name}'")
 
     def kill(self) -> None:
         """End the server as a power cut does; `start` brings it back with what was on disk."""

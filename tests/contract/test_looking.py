@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.config import RecallConfig
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.limits import Limits
 from recall_integrations.serving.looking.live import Live
@@ -109,7 +110,7 @@ async def test_a_recall_is_the_one_that_is_served_with_times_and_parts(
     axis = looked["axis"]
     assert [stage["name"] for stage in axis["stages"]][:2] == ["parse", "plan"]
     assert any(arm["asked"] and arm["found"] for arm in axis["arms"])
-    assert axis["deadline_ms"] == 2_000
+    assert axis["deadline_ms"] == RecallConfig().limits.time_budget_ms
     assert "arm:lexical" in {part["key"] for part in looked["parts"]}
     assert all(0 <= mark["start"] < mark["end"] <= len(looked["query"]) for mark in looked["marks"])
 

@@ -60,6 +60,7 @@ def test_the_files_are_right(tmp_path: Path) -> None:
     assert RecallConfig.from_yaml(tmp_path / "r.yaml") == RecallConfig(mode="cached")
 
 
+@pytest.mark.usefixtures("shipped_budgets")
 def test_the_table_of_settings_is_the_one_that_there_is() -> None:
     shown = PAGE.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
     assert shown.strip() == table().strip(), "Run: python -m recall_integrations.config.schema docs/configuration.md"

@@ -19,6 +19,7 @@ from recall_integrations.errors import ConfigError
 PACKAGE = Path(__file__).resolve().parents[3] / "recall_integrations"
 
 
+@pytest.mark.usefixtures("shipped_budgets")
 def test_the_shipped_schema_is_the_one_of_the_settings() -> None:
     assert FILE.read_text(encoding="utf-8") == as_text(schema()), "Run: python -m recall_integrations.config.schema"
 

@@ -69,7 +69,7 @@ def test_the_answer_says_which_entry_acted(filled: MemoryStore) -> None:
 def test_the_most_specific_entry_acts_alone(filled: MemoryStore) -> None:
     optimizer = QueryOptimizer(filled, config=config())
     assert optimizer.config_of(BOTH).planner.arm_limit == 9  # as many parts: the user is before the namespace
-    assert optimizer.config_of(BOTH).limits.time_budget_ms == 2_000
+    assert optimizer.config_of(BOTH).limits == RecallConfig().limits
     three = config(*SCOPES, {"user_id": "alice", "namespace": "support", "week_start": 6})
     assert three.for_scope(BOTH)[0] == RecallConfig(week_start=6)
     assert three.for_scope(Scope("bob", "x", "support"))[1] == three.scopes[0]
@@ -93,7 +93,7 @@ def test_the_default_of_the_time_follows_the_scope(filled: MemoryStore) -> None:
     optimizer.recall("deploy", scope=SUPPORT)
     optimizer.recall("deploy", scope=SUPPORT, time_budget_ms=3_000)
     optimizer.recall("deploy")
-    assert budgets == [1_234, 3_000, 2_000]
+    assert budgets == [1_234, 3_000, RecallConfig().limits.time_budget_ms]
 
 
 def test_a_recall_of_several_scopes_asks_each_by_its_own(filled: MemoryStore) -> None:
