@@ -338,7 +338,7 @@ def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: Seque
 
 
 def _asks(part: Part, query: str) -> float:
-    return float(Linear(part).shares(bundled().embed_query(query)[None], [places(query)])[0, 0])
+    return float(Linear(part).shares(bundled().embed_query(query), places(query))[0])
 
 
 # -- which is the latest -----------------------------------------------------------------------------------------------

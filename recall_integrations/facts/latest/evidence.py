@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.facts.latest.whom import speaks_of
+from recall_integrations.facts.latest.whom import TEXTS, speaks_of
 from recall_integrations.facts.reader import SlotReader
 from recall_integrations.facts.subjects_of import USER
 from recall_integrations.patterns import regex
@@ -156,15 +157,16 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
         none,
         question.asks_state,
     )
-    found[:, 26] = [math.log1p(len(one.text[:CHARS].split())) for one in candidates]
+    texts = [_text(one.text[:CHARS]) for one in candidates]
+    found[:, 26] = [text.long for text in texts]
     found[:, 27] = scores.max()
-    held = [frozenset(stems(one.text[:CHARS])) for one in candidates]
+    held = [text.held for text in texts]
     words = frozenset(stems(question.text))
     found[:, 28] = _lacks(words, held)
     found[:, 29:39] = _speaks(question, candidates)
     found[:, 39:42] = _covers(words, held)
     found[:, 42] = len(question.subjects)
-    found[:, 43] = [_LONG_AGO.search(one.text[:CHARS]) is not None for one in candidates]
+    found[:, 43] = [text.long_ago for text in texts]
     return found
 
 
@@ -179,6 +181,24 @@ def known_of(said: Iterable[tuple[str, Iterable[Key]]]) -> frozenset[str]:
         found.add(speaker)
         found.update(subject.partition("'s ")[0] for subject, _ in told)
     return frozenset(found.difference((USER,)))
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class _Text:
+    """What a text has, whatever is asked; see `FEATURES`."""
+
+    held: frozenset[str]
+    long: float
+    long_ago: bool
+
+
+@lru_cache(maxsize=TEXTS)  # candidates of a recall are often those of the next
+def _text(text: str) -> _Text:
+    return _Text(
+        held=frozenset(stems(text)),
+        long=math.log1p(len(text.split())),
+        long_ago=_LONG_AGO.search(text) is not None,
+    )
 
 
 def _known(question: Question, one: Candidate) -> tuple[bool, ...]:

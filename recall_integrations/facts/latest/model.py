@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.facts.latest.evidence import FEATURES
 from recall_integrations.facts.reader.features import places
-from recall_integrations.facts.reader.slot_reader import Linear, Part
+from recall_integrations.facts.reader.slot_reader import QUERIES, Linear, Part
 from recall_integrations.records import record
 
 FILE = Path(__file__).with_name("latest.safetensors")
@@ -64,10 +64,14 @@ class LatestModel:
     def __init__(self, asking: Part, nets: Nets) -> None:
         self._asking, self._nets = Linear(asking), nets
         self._state = asking.classes.index(STATE)
+        self._asks = lru_cache(maxsize=QUERIES)(self._asks_of)
 
     def asks(self, query: str) -> float:
         """Share of asking for a state, in [0, 1]."""
-        return float(self._asking.shares(bundled().embed_query(query)[None], [places(query)])[0, self._state])
+        return self._asks(query)
+
+    def _asks_of(self, query: str) -> float:
+        return float(self._asking.shares(bundled().embed_query(query), places(query))[self._state])
 
     def telling(self, found: Matrix, at: Sequence[int]) -> tuple[Matrix, Matrix]:
         """How likely each candidate tells what is asked, and how likely it is the latest that does.

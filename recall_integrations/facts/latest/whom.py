@@ -8,6 +8,7 @@ people who are known; what is missed or seen too often is for the model to weigh
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import takewhile
 
 from recall_integrations.facts.rules import words as of_rules
@@ -18,6 +19,7 @@ from recall_integrations.records import record
 
 OTHERS_MAX, CAPITALS_MAX = 2, 3  # more of them say no more
 THING_MAX = 3  # words
+TEXTS = 1_024  # that were looked at last, and whose words are kept
 _WORD = regex(r"[^\W_]+(?:['’\-][^\W_]+)*", 2)
 _MINE = ("my", "our")
 # Not "we": "we decided to use Postgres" tells nothing of who says it.
@@ -101,11 +103,8 @@ def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collectio
         subjects: keys of whom is asked.
         known: keys of people who are known.
     """
-    raw = _WORD.findall(text)
-    low = [_lower(word) for word in raw]
-    bare = [plain(word) for word in raw]
-    said = frozenset(bare)
-    kin = list(_kin(bare))
+    seen = _seen(text)
+    raw, low, bare, said, kin = seen.raw, seen.low, seen.bare, seen.said, seen.kin
     first = sum(word in _SPEAKING for word in low) > len(kin)  # "my sister" alone is no "my"
     asked = {part for subject in subjects for part in subject.replace("'s ", " ").split()}
     others = sum(bool(name) and name not in asked and said.issuperset(name.split()) for name in known)
@@ -138,8 +137,8 @@ def may_be_of(text: str, speaker: str, subject: str) -> bool:
         speaker: key of who says it.
         subject: key of whom is asked.
     """
-    words = [_lower(word) for word in _WORD.findall(text)]
-    bare = [plain(word) for word in words]
+    seen = _seen(text)
+    words, bare = seen.low, seen.bare
     _, of, kin = subject.partition("'s ")
     if of:
         return all(part in bare for part in kin.split())
@@ -147,8 +146,35 @@ def may_be_of(text: str, speaker: str, subject: str) -> bool:
         return bool(subject) and all(part in bare for part in subject.split())
     if any(word in _SPEAKING and word not in ("my", "mine", "myself") for word in words):
         return True
-    others = any(one.split()[-1] not in _OWN for one in _kin(bare))
+    others = any(one.split()[-1] not in _OWN for one in seen.kin)
     return not others and not (words and words[0].endswith("'s") and text[:1].isupper())
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """Words of a text.
+
+    Args:
+        raw: as they stand there.
+        low: without case.
+        bare: and without the 's of an owner.
+        said: the same, each once.
+        kin: whose relations are named.
+    """
+
+    raw: tuple[str, ...]
+    low: tuple[str, ...]
+    bare: tuple[str, ...]
+    said: frozenset[str]
+    kin: tuple[str, ...]
+
+
+@lru_cache(maxsize=TEXTS)  # candidates of a recall are looked at for each of whom is asked, and are those of the next
+def _seen(text: str) -> _Seen:
+    raw = tuple(_WORD.findall(text))
+    low = tuple(map(_lower, raw))
+    bare = tuple([word.removesuffix("'s") for word in low])
+    return _Seen(raw=raw, low=low, bare=bare, said=frozenset(bare), kin=tuple(_kin(bare)))
 
 
 def plain(word: str) -> str:

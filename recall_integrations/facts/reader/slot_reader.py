@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ FILE = Path(__file__).with_name("slot_reader.safetensors")
 OTHER = "other"  # a class: no slot of the schema
 STATES, ENDS, WAS, NOTHING = "states", "ends", "was", "nothing"  # classes: what a text says of a value
 ASKED, TOLD, SAYS = "asked", "told", "says"  # parts of the model
+QUERIES, SENTENCES = 64, 4_096  # that were read last, and whose shares are kept: 400 bytes each, and the text
 
 Shares = NDArray[np.float32]
 
@@ -52,16 +53,19 @@ class Linear:
         self._vector = part.vector.astype(np.float32) * part.scales[0]
         self._words, self._scale, self._bias, self._rare = part.words, part.scales[1], part.bias, part.rare
 
-    def shares(self, vectors: NDArray[np.float32], found: Sequence[Places]) -> Shares:
-        """Probabilities `(texts, classes)`. Every text has a bucket at least."""
-        sums = vectors @ self._vector + self._bias
-        if len(found):
-            ends = np.cumsum([0, *map(len, found)])
-            counts = np.concatenate([weights_of(buckets, self._rare) for buckets in found])
-            rows = self._words[np.concatenate(found)].astype(np.float32) * counts[:, None]
-            sums += np.add.reduceat(rows, ends[:-1], axis=0) * self._scale
-        raised = np.exp(sums - sums.max(axis=1, keepdims=True))
-        shares: Shares = (raised / raised.sum(axis=1, keepdims=True)).astype(np.float32)
+    def shares(self, vector: NDArray[np.float32], found: Places) -> Shares:
+        """Probabilities of a text, `(classes,)`.
+
+        Args:
+            vector: its static vector.
+            found: its buckets, one at least.
+        """
+        # Not `vector @ self._vector`: for one product of this size OpenBLAS wakes a thread for each processor, which on
+        # a busy machine takes a hundred times as long as the product.
+        sums = np.einsum("j,jk->k", vector, self._vector) + self._bias
+        sums += weights_of(found, self._rare) @ self._words[found].astype(np.float32) * self._scale
+        raised = np.exp(sums - sums.max())
+        shares: Shares = (raised / raised.sum()).astype(np.float32)
         return shares
 
 
@@ -83,12 +87,13 @@ class SlotReader:
         self._slots = {
             part: np.asarray([parts[part].classes.index(name) for name in self.slots]) for part in (ASKED, TOLD)
         }
+        self._says = np.asarray([parts[SAYS].classes.index(name) for name in (STATES, ENDS, WAS, NOTHING)])
+        self._asked = lru_cache(maxsize=QUERIES)(self._asked_of)
+        self._read = lru_cache(maxsize=SENTENCES)(self._read_of)
 
     def asked(self, query: str) -> tuple[Shares, float]:
         """Shares of a question over the slots, `(slots,)`, and the share of asking for none of them."""
-        part = self._parts[ASKED]
-        shares = part.shares(bundled().embed_query(query)[None], [places(query)])[0]
-        return shares[self._slots[ASKED]], float(shares[part.classes.index(OTHER)])
+        return self._asked(query)
 
     def read(self, texts: Sequence[str]) -> tuple[Shares, Shares]:
         """Shares of statements over the slots, `(texts, slots)`, and over what they say of a value, `(texts, 4)`.
@@ -96,11 +101,23 @@ class SlotReader:
         Args:
             texts: a sentence or two each, one text at least.
         """
-        vectors, found = bundled().embed_documents(texts), [places(text) for text in texts]
-        says = self._parts[SAYS]
-        columns = [says.classes.index(name) for name in (STATES, ENDS, WAS, NOTHING)]
-        told: Shares = self._parts[TOLD].shares(vectors, found)[:, self._slots[TOLD]]
-        return told, says.shares(vectors, found)[:, columns]
+        told, says = zip(*map(self._read, texts), strict=True)
+        return np.stack(told), np.stack(says)
+
+    def _asked_of(self, query: str) -> tuple[Shares, float]:
+        part = self._parts[ASKED]
+        shares = part.shares(bundled().embed_query(query), places(query))
+        return _kept(shares[self._slots[ASKED]]), float(shares[part.classes.index(OTHER)])
+
+    def _read_of(self, text: str) -> tuple[Shares, Shares]:
+        vector, found = bundled().embed_query(text), places(text)
+        told, says = (self._parts[part].shares(vector, found) for part in (TOLD, SAYS))
+        return _kept(told[self._slots[TOLD]]), _kept(says[self._says])
+
+
+def _kept(shares: Shares) -> Shares:
+    shares.setflags(write=False)  # others are given the same
+    return shares
 
 
 @cache
