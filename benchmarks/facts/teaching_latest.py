@@ -19,14 +19,17 @@ import argparse
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.facts import teaching
+from benchmarks.facts import scenes, teaching
 from benchmarks.facts.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
 from benchmarks.facts.phrasings import NOW, THEN
 from benchmarks.facts.slots import DEV
@@ -54,10 +57,12 @@ FOLDS = (
     ("fifth", "tenth", "sixth"),
     ("talk", "documents"),
     ("phone", "projects"),
+    *((file.stem,) for file in scenes.files()),
 )
 C = 3.0  # of the regression
-NETS, HIDDEN, EPOCHS, BATCH = 4, 16, 12, 128
-RATE, FALLS, DECAY = 4e-3, 0.96, 1e-2
+NETS, HIDDEN, EPOCHS, BATCH = 4, 32, 8, 128
+RATE, FALLS, DECAY = 4e-3, 0.96, 0.1
+SCENES_COUNT = 5  # each of them counts as so many questions of a hand, which are many of few kinds of things
 NOTHING_WEIGHT = 0.5 / 3  # all questions that ask for no state count together this much of the others
 TELLS_WEIGHT = 0.5  # of whether each candidate tells it, beside which is the latest
 SPREAD_MIN = 1e-3
@@ -186,7 +191,6 @@ class Asking:
             return rows[own], np.zeros((int(own.sum()), len(FEATURES)), dtype=np.float32)
 
         vars(likely).update(seen=watched, latest_model=_Watching, of_several=lambda *_: False)
-        vars(likely).update(worded_as_asking=lambda _: True)
         vars(doubts).update(latest_model=_Watching)
         return self
 
@@ -267,20 +271,32 @@ def of_rooms(made: Iterable[Room], group: str) -> Iterator[Found]:
         optimizer.close()
 
 
-def of_sets(data: Path, kinds: Iterable[str] = KINDS) -> Iterator[Found]:
+def of_scenes(data: Path, file: Path) -> Iterator[Found]:
+    """What is found for the queries of scenes."""
+    with MemoryStore.open() as store, Asking() as asking:
+        optimizer = QueryOptimizer(store)
+        for stage in scenes.stages(file, _lines(data)):
+            store.remember_many(stage.memories, scope=stage.scope)
+            query, right, stale = stage.scene.query, stage.right, stage.stale
+            found = asking.found(optimizer, query, file.stem, right, stale, scope=stage.scope, now=scenes.ASKED_AT)
+            if found is not None and (found.right.any() or not right):
+                yield found
+        optimizer.close()
+
+
+def of_sets(data: Path, kind: str) -> Iterator[Found]:
     """What is found for questions that ask for no state."""
-    for kind in kinds:
-        with MemoryStore.open() as store, Asking() as asking:
-            optimizer = QueryOptimizer(store)
-            for collection in load_data(data / kind, "jsonl").collections:
-                store.remember_many(collection.memories, scope=collection.scope)
-                for question in collection.questions:
-                    found = asking.found(
-                        optimizer, question.text, kind, (), (), scope=collection.scope, now=question.asked_at
-                    )
-                    if found is not None:
-                        yield found
-            optimizer.close()
+    with MemoryStore.open() as store, Asking() as asking:
+        optimizer = QueryOptimizer(store)
+        for collection in load_data(data / kind, "jsonl").collections:
+            store.remember_many(collection.memories, scope=collection.scope)
+            for question in collection.questions:
+                found = asking.found(
+                    optimizer, question.text, kind, (), (), scope=collection.scope, now=question.asked_at
+                )
+                if found is not None:
+                    yield found
+        optimizer.close()
 
 
 # -- whether a query asks for a state ----------------------------------------------------------------------------------
@@ -302,6 +318,9 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
     of_people = [line.format(name=NAMES[n % len(NAMES)], noun=noun) for n, (line, noun) in enumerate(pairs)]
     vague = dict.fromkeys([*VAGUE, *of_people])
     others["vague"] = [form for line in vague for form in (line, f"{line}?")]
+    for file in scenes.files():
+        for scene in scenes.scenes(file):
+            (others if scene.kind == scenes.OTHER else states).setdefault(file.stem, []).append(scene.query)
     others["multihop"] = [
         question.text
         for name in ("hotpotqa", "musique")
@@ -350,7 +369,9 @@ def nets(shown: Sequence[Shown], count: int = NETS, epochs: int = EPOCHS) -> Net
     What is made likely: of a question for a state, that one of the candidates that say what holds is the latest that
     tells it; of another one, that none tells it; and beside that, that those tell it that say what held or holds.
     """
-    trained = [_net(shown, seed, epochs) for seed in range(count)]
+    of_scenes = frozenset(file.stem for file in scenes.files())
+    counted = [one for one in shown for _ in range(SCENES_COUNT if one.group in of_scenes else 1)]
+    trained = [_net(counted, seed, epochs) for seed in range(count)]
     return Nets(**{name: np.stack([one[name] for one in trained]).astype(np.float32) for name in trained[0]})
 
 
@@ -432,13 +453,25 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
 
 
 def found_in(data: Path) -> Iterator[Found]:
-    """Everything that is learned from, with progress printed."""
-    for hand in hands():
-        own = list(of_rooms(histories(data, hand), hand.stem))
-        print(f"{hand.stem}: {len(own):,} questions", flush=True)
-        yield from own
-    yield from of_rooms(rooms(OF_DEV, split=DEV), DEV)
-    yield from of_sets(data)
+    """Everything that is learned from, with progress printed; as many parts at once as there are processors."""
+    parts = [*(hand.stem for hand in hands()), DEV, *(file.stem for file in scenes.files()), *KINDS]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for part, own in zip(parts, pool.map(partial(found_of, data), parts), strict=True):
+            print(f"{part}: {len(own):,} questions", flush=True)
+            yield from own
+
+
+def found_of(data: Path, part: str) -> list[Found]:
+    """What is found for the questions of a hand, of `dev`, of a file of scenes, or of a set."""
+    if part == DEV:
+        return list(of_rooms(rooms(OF_DEV, split=DEV), DEV))
+    if part in KINDS:
+        return list(of_sets(data, part))
+    for file in scenes.files():
+        if file.stem == part:
+            return list(of_scenes(data, file))
+    hand = next(hand for hand in hands() if hand.stem == part)
+    return list(of_rooms(histories(data, hand), part))
 
 
 def by_folds(data: Path, found: Sequence[Found], reader: SlotReader, asking: Part) -> Iterator[Shown]:
@@ -450,11 +483,14 @@ def by_folds(data: Path, found: Sequence[Found], reader: SlotReader, asking: Par
         reader, asking: taught from everything; for what is in no fold.
     """
     asked = queries(data)
+    beside = frozenset((*(file.stem for file in scenes.files()), *KINDS)) - {"talk"}  # no reader is taught from these
     for fold in FOLDS:
         own = [one for one in found if one.group in fold]
         if own:
-            files = [hand for hand in hands() if hand.stem not in fold]
-            without = SlotReader(teaching.taught(teaching.given(files, data, without=fold)))
+            without = reader
+            if not beside.issuperset(fold):
+                files = [hand for hand in hands() if hand.stem not in fold]
+                without = SlotReader(teaching.taught(teaching.given(files, data, without=fold)))
             part = asking_part(asked, fold)
             yield from (one.shown(without, part) for one in own)
         print(f"{', '.join(fold)}: {len(own):,} questions", flush=True)

@@ -141,18 +141,21 @@ class StaticEmbedding:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """A unit vector, `(dimensions,)`, the same as for a document; zero for a text without a known token."""
         if isinstance(text, str) and len(text) <= QUERY_CHARS:  # without what many texts, or long ones, need
-            model = self._model
-            ids = None if self._words is None else self._words.ids(text, model.tokenizer)
-            if ids is None:
-                ids = next(_encode(model.tokenizer, [text]))
-            if model.unknown in ids:
-                ids = [i for i in ids if i != model.unknown]
+            ids = self.ids_of(text)
             if ids:
-                vectors = model.vectors(np.asarray(ids, dtype=np.int64))
+                vectors = self._model.vectors(np.asarray(ids, dtype=np.int64))
                 unit: NDArray[np.float32] = _unit(np.add.reduceat(vectors, _WHOLE, axis=0))[0]
                 return unit
         row: NDArray[np.float32] = self.embed_documents([text])[0]
         return row
+
+    def ids_of(self, text: str) -> list[int]:
+        """Ids of the known tokens of a short text, as `tokenize_ids` has them, and sooner."""
+        model = self._model
+        ids = None if self._words is None else self._words.ids(text, model.tokenizer)
+        if ids is None:
+            ids = next(_encode(model.tokenizer, [text]))
+        return [i for i in ids if i != model.unknown] if model.unknown in ids else ids
 
     def tokenize_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Ids of the known tokens of each text, in order, repeats kept. An id is a row of `token_vectors`."""
@@ -167,6 +170,10 @@ class StaticEmbedding:
         for (at, _), ids in zip(pieces, _encode(model.tokenizer, [piece for _, piece in pieces]), strict=True):
             lists[at].extend(ids if model.unknown is None else [i for i in ids if i != model.unknown])
         return lists
+
+    def weighted(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
+        """What each token adds to the vector of a text, `(len(ids), dimensions)`; the longer, the more it counts."""
+        return self._model.vectors(ids)
 
     @property
     def token_vectors(self) -> NDArray[np.float32]:

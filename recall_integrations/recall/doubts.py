@@ -18,12 +18,13 @@ from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
 from recall_integrations.facts.timeline import PAST, Stretch
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.likely import may_be_read, pool_of, telling
+from recall_integrations.recall.likely import may_be_read, pool_of, sure_of, telling
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types.facts import RETRACTED
 from recall_integrations.types.roles import Role
 
 SURE = 0.6  # share of being the latest that tells the slot, by the model, from which a memory casts doubt
+ASKED = 0.4  # the same, times that of asking for a state
 POOL = 10  # candidates that are looked at, at least; else twice as many as are wanted
 
 
@@ -68,7 +69,7 @@ def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery,
         return []
     row, share = found.best()
     known = state.scope.nums.item(row) in held.first or state.scope.nums.item(row) in held.beneath
-    sure = share >= SURE and not found.only_mentions(row)
+    sure = share >= SURE and sure_of(asks, read=True) * share >= ASKED and not found.only_mentions(row)
     return [row] if sure and not known and row in later.tolist() else []
 
 

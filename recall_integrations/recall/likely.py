@@ -24,7 +24,7 @@ from recall_integrations.facts.latest import Candidate, Question, evidence, late
 from recall_integrations.facts.latest.evidence import CHARS, FEATURES, Key, known_of, sentences
 from recall_integrations.facts.latest.whom import asked_of, may_be_of
 from recall_integrations.facts.reader import slot_reader
-from recall_integrations.facts.subjects_of import name_key, speaker_key
+from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.patterns import regex
@@ -40,6 +40,8 @@ LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest 
 # The same for one that holds some words of the query, and fewer than the first candidate: it may be another thing of
 # the kind.
 PARTLY_MIN = 0.5
+# The same where a query asks for several ("what pets does Ana have?"): none of them takes the place of another.
+SEVERAL_MIN = 0.75
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
@@ -53,14 +55,16 @@ _OTHER = regex(
     r"\s*(?:have|has|had|is|are|am|did|was|were|do(?!\s+you\s+(?:know|remember|have|recall))|does|how\s+many)\b", 2
 )
 _HAPPENED = regex(r"\b(?:what|which|who|whom)\b.*\bdid\b", 2)  # with a time: "what did we eat in March?"
+_SEVERAL = regex(
+    r"\b(?:kinds?|types?|sorts?|genres?)\sof\b|"
+    r"\b(?:what|which)\s(?:are\s(?:the\s|all\s)?|(?:[\w’'-]+\s){0,2}?)"
+    r"(?!(?:days|weekdays|hours|times|glasses|shoes|boots|trousers|terms|digits|minutes|months|weeks|news|settings|headphones|keys|evenings|mornings|afternoons|nights|meds|tablets|pronouns)\b)"
+    r"[\w-]{2,}[^s\W]s\s(?:do|does|are|have|has|did|of|is|am|can)\b",
+    2,
+)
 _NEWS = regex(
     r"\b(?:latest|newest|news|updates?)\s(?:on|about|from|of|with|regarding)\b", 2
 )  # whatever is new, not a state
-_WORDED = regex(
-    r"[?]|['’]s\b|\w\b['’](?!\w)|\b(?:wh(?:at|ere|ich|o|om|ose|en)|how|my|mine|our|current(?:ly)?|now|nowadays|these\sdays|"
-    r"remind|tell|spell|enter)\b",
-    2,
-)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,7 @@ class Pool:
                     score=score,
                     of=tuple([may_be_of(memory.text[:CHARS], speaker, subject) for subject in question.subjects]),
                     speaker=speaker,
+                    at=int(view.at[row]),
                     told=told,
                     first=held is not None and num in held.first,
                     beneath=held is not None and num in held.beneath,
@@ -163,8 +168,6 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     if mode is None:
         return None
     read = state.sought is not None and surely(state.sought.asked, state.query)
-    if not (read or worded_as_asking(text)):
-        return None
     asks = latest_model().asks(text)
     sure = sure_of(asks, read)
     if sure < LATEST_MIN:
@@ -180,7 +183,8 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     if found is None:
         return None
     row, share = found.best()
-    if sure * share < found.limit(row, int(fused.rows[0])):
+    least = SEVERAL_MIN if _SEVERAL.search(text) else found.limit(row, int(fused.rows[0]))
+    if sure * share < least:
         return None
     if mode == PREVIOUS:
         before = _before(found, state.scope)
@@ -201,11 +205,6 @@ def sure_of(asks: float, read: bool) -> float:
         read: whether rules read what is asked. They are seldom wrong, but "what pets does Ana have?" may ask for all.
     """
     return asks + READ * (1 - asks) if read else asks
-
-
-def worded_as_asking(text: str) -> bool:
-    """Whether a query has any word of a question: "gift for Lena" has none, "Ruben's usual" and "my size" have."""
-    return _WORDED.search(text) is not None
 
 
 def may_be_read(state: RecallState) -> bool:
@@ -300,11 +299,11 @@ def _until(state: RecallState, mode: str) -> int:
 
 
 def _subjects(state: RecallState, pool: Pool) -> tuple[str, ...]:
-    """Keys of whom a query may be about: as a rule read it, else as its words look; empty = nobody, or one of two."""
+    """Keys of whom a query may be about: as a rule read it, else as its words look, else who asks; empty = of two."""
     if state.sought is not None:
         return () if any(of_several(subject, state) for subject in state.sought.subjects) else state.sought.subjects
     users = tuple(map(name_key, state.scope.speakers(Role.USER)))
     mentions = [name_key(ref.mention) for ref in state.query.entity_refs if ref.mention]
     found = asked_of(state.query.original, mentions, users, pool.known())
     named = (*found, *(mention for mention in mentions if any(mention.endswith(name) for name in found if name)))
-    return () if any(of_several(name, state) for name in named) else found
+    return () if any(of_several(name, state) for name in named) else found or (USER, *users)

@@ -357,6 +357,7 @@ from datetime import datetime, timezone
 from recall_integrations import *
 store = MemoryStore.open(sys.argv[1])
 given = {"mode": "cached", "cache": {"ttl_seconds": 600}, "shared": {"redis": sys.argv[2], "timeout_ms": 5000}}
+given["limits"] = {"time_budget_ms": 60_000, "rerank_budget_ms": 60_000}
 optimizer = QueryOptimizer(store, config=RecallConfig.from_mapping(given))
 optimizer.flush()  # it is connected
 for _ in range(50):
@@ -371,7 +372,8 @@ store.close()
 @pytest.mark.slow
 def test_two_processes(nodes: Nodes, redis: RedisServer, stack: ExitStack) -> None:
     """The second begins while the first one's answer may be given: where machines are busy that takes half a minute."""
-    lasting = config(redis, cache={"ttl_seconds": 600})
+    limits = {"time_budget_ms": 60_000, "rerank_budget_ms": 60_000}  # as above: what they share, they share by settings
+    lasting = config(redis, cache={"ttl_seconds": 600}, limits=limits)
     first = connected(QueryOptimizer(nodes.stores[0], config=lasting))
     stack.callback(first.close)
     whole = first.recall(QUERY, scope=SCOPE, k=3, now=NOW, time_budget_ms=60_000)

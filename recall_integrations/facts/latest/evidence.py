@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.facts.latest.beside import BESIDE, Drawn, alike, drawn, spoken, taken_up, wanted
 from recall_integrations.facts.latest.whom import TEXTS, speaks_of
 from recall_integrations.facts.reader import SlotReader
 from recall_integrations.facts.subjects_of import USER
@@ -77,6 +78,7 @@ FEATURES = (
     "covers_other",  # the largest share of the others
     "whom",  # of the question: of how many it may be
     "long_ago",  # whether it has words for what was: "when we moved in", "my first", "used to"
+    *BESIDE,
 )
 
 Matrix = NDArray[np.float32]
@@ -111,6 +113,7 @@ class Candidate:
         score: of the search.
         of: whether it may speak of each of the subjects of the question.
         speaker: key of who says it.
+        at: when it was told, microseconds.
         told: of what facts were read of it.
         first: whether it says what holds, by the facts.
         beneath: whether it says what holds no longer.
@@ -120,6 +123,7 @@ class Candidate:
     score: float
     of: tuple[bool, ...]
     speaker: str
+    at: int = 0
     told: tuple[Key, ...] = ()
     first: bool = False
     beneath: bool = False
@@ -128,6 +132,10 @@ class Candidate:
 def sentences(text: str) -> Iterator[str]:
     """Sentences of a text that ask nothing."""
     yield from (part for part in _SENTENCE.split(text[:CHARS])[:SENTENCES] if part.strip() and not part.endswith("?"))
+
+
+def _parts(text: str) -> list[str]:
+    return list(sentences(text)) or [text[:CHARS]]
 
 
 def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotReader) -> Matrix:
@@ -167,6 +175,11 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 39:42] = _covers(words, held)
     found[:, 42] = len(question.subjects)
     found[:, 43] = [text.long_ago for text in texts]
+    found[:, 44:49] = taken_up(words, held, [one.at for one in candidates], found[:, 39], np.exp(found[:, 12]))
+    found[:, 49:54] = [text.spoken for text in texts]
+    found[:, 54:57] = wanted(question.text)
+    said = [reader.vectors(_parts(one.text)) for one in candidates]
+    found[:, 57:64] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
     return found
 
 
@@ -190,6 +203,8 @@ class _Text:
     held: frozenset[str]
     long: float
     long_ago: bool
+    spoken: tuple[bool, ...]
+    drawn: Drawn
 
 
 @lru_cache(maxsize=TEXTS)  # candidates of a recall are often those of the next
@@ -198,6 +213,8 @@ def _text(text: str) -> _Text:
         held=frozenset(stems(text)),
         long=math.log1p(len(text.split())),
         long_ago=_LONG_AGO.search(text) is not None,
+        spoken=spoken(text),
+        drawn=drawn(text),
     )
 
 
@@ -218,7 +235,7 @@ def _known(question: Question, one: Candidate) -> tuple[bool, ...]:
 
 def _seen(candidates: Sequence[Candidate], asked: NDArray[np.float32], reader: SlotReader) -> Matrix:
     """What the slot reader sees in the sentence of each text that tells most of what is asked."""
-    parts = [list(sentences(one.text)) or [one.text[:CHARS]] for one in candidates]
+    parts = [_parts(one.text) for one in candidates]
     told, says = reader.read([part for own in parts for part in own])
     share = told @ asked
     told_most, stated = told.max(axis=1), says[:, 0] + says[:, 1]

@@ -37,6 +37,8 @@ _NO_NAME = ME.union(
     "sep sept oct nov dec today yesterday tomorrow tonight "
     "monday tuesday wednesday thursday friday saturday sunday christmas easter".split(),
 )
+# Who is called so without "my" by who speaks of them: "what does grandpa do in the evening?"
+_CALLED = frozenset("mom mum mommy dad daddy grandma granny nan grandpa grandad auntie uncle mama papa".split())
 _KIN, _WHICH = of_rules.RELATIONS, of_rules.RELATION_ADJECTIVES
 # Of those that may be somebody's own without being asked about: "my dog", "my boss" are kept in slots of who has them.
 _OWN = frozenset(
@@ -91,7 +93,7 @@ def asked_of(text: str, mentions: Sequence[str], users: Collection[str], known: 
     found += [name for name, owns in named if not owns]
     if any(word in ME and before not in _TO_ME for before, word in zip(("", *low), low, strict=False)):
         found += [USER, *users]
-    return tuple(dict.fromkeys(found or _things(low)))
+    return tuple(dict.fromkeys(found or [word for word in low if word in _CALLED] or _things(low)))
 
 
 def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collection[str]) -> Speaks:

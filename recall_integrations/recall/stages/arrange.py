@@ -72,7 +72,8 @@ class Arrange(Stage):
         held, guess = evident(state, fused, self._delivery, slots), likely(state, fused, self._delivery)
         if held is None:
             return guess
-        if guess is not None and held.mode != PREVIOUS and guess.first[0] not in held.first:
+        known = (*held.first, *held.beneath)  # what holds no longer, by the facts, is not the latest
+        if guess is not None and held.mode != PREVIOUS and guess.first[0] not in known:
             return guess  # of what was before the facts know more: they have the values
         return with_doubts(held, state, fused, self._delivery, slots)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.recall.likely import LATEST_MIN, limit_of, sure_of
+from recall_integrations.recall.likely import _SEVERAL, LATEST_MIN, SEVERAL_MIN, limit_of, sure_of
 
 FEBRUARY, MARCH, JULY, DECEMBER = (datetime(2025, month, 3, tzinfo=UTC) for month in (2, 3, 7, 12))
 OLD = Memory("a courier can ring me on 555-0101, evenings are best", id="old", event_at=FEBRUARY)
@@ -169,3 +169,28 @@ def test_what_holds_only_some_words_of_the_query_has_to_be_surer() -> None:
 
 def test_a_rule_that_reads_what_is_asked_makes_it_surer_and_not_sure() -> None:
     assert sure_of(0.2, read=False) == 0.2 < sure_of(0.2, read=True) < sure_of(0.8, read=True) < 1
+
+
+@pytest.mark.parametrize(
+    ("query", "old", "new"),
+    [
+        ("wifi password kitchen router", "kitchen router wifi: password is bluekettle77",
+         "had to reset the router in the kitchen after the outage, wifi password is tangerine-Oslo-4"),
+        ("number plate of the van", "van number plate is KX19 ODB, for the parking app",
+         "New van! Plate: YF25 TRU. The old one went to auction."),
+        ("which streaming service am I subscribed to", "Paying for Netflix, 13.99 a month, card ending 20.",
+         "Cancelled Netflix last night and signed up for Mubi. Fewer films but I'd actually watch them."),
+        ("Who owns the onboarding flow?", "Notes from sync: Priya owns the onboarding flow, Marek owns search.",
+         "Since Priya moved to Platform, the onboarding flow is with Tobias. He asked for her docs."),
+    ],
+)  # fmt: skip
+def test_what_takes_up_the_earlier_one_comes_before_it(store: MemoryStore, query: str, old: str, new: str) -> None:
+    store.remember_many([Memory(old, id="old", event_at=FEBRUARY), Memory(new, id="new", event_at=JULY)])
+    assert found(store, query)[0] == "new"
+
+
+def test_who_asks_for_several_has_to_be_surer() -> None:
+    several = ("what instruments does Tim play?", "what kind of books does she like")
+    one = ("which days does the cleaner come", "what does Tim play?", "where is my bus", "which glasses do I wear")
+    assert [_SEVERAL.search(text) is not None for text in (*several, *one)] == [True, True, *[False] * len(one)]
+    assert LATEST_MIN < limit_of(0.5, 1.0) < SEVERAL_MIN

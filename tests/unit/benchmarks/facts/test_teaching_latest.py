@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.facts import teaching, teaching_latest
+from benchmarks.facts import scenes, teaching, teaching_latest
 from benchmarks.facts.histories import room
 from benchmarks.facts.phrasings import NOW, sections
 from benchmarks.facts.taught_slots import hands, listed, style_of, taught_slots
@@ -31,7 +31,9 @@ def test_no_phrasing_is_of_what_is_measured() -> None:
 
 
 def test_every_hand_and_set_is_in_one_fold() -> None:
-    assert sorted(one for fold in FOLDS for one in fold) == sorted((*(hand.stem for hand in hands()), *KINDS))
+    assert sorted(one for fold in FOLDS for one in fold) == sorted(
+        (*(file.stem for file in (*hands(), *scenes.files())), *KINDS)
+    )
 
 
 def test_every_slot_has_values() -> None:
@@ -60,8 +62,27 @@ def test_questions_for_no_state_have_nothing_right(tmp_path: Path) -> None:
     (tmp_path / "talk" / "memories.jsonl").write_text("\n".join(map(json.dumps, memories)), encoding="utf-8")
     asked = {"id": "q", "query": "what tea do I like to make?", "relevant": ["m1"]}
     (tmp_path / "talk" / "questions.jsonl").write_text(json.dumps(asked), encoding="utf-8")
-    (found,) = of_sets(tmp_path, ["talk"])
+    (found,) = of_sets(tmp_path, "talk")
     assert not found.right.any() and not found.stale.any() and found.group == "talk"
+
+
+def test_what_is_seen_of_scenes_says_which_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in ("talk", "phone", "projects"):
+        (tmp_path / kind).mkdir()
+        (tmp_path / kind / "memories.jsonl").write_text('{"text": "Tea is ready, come down."}', encoding="utf-8")
+    file = tmp_path / "made.txt"
+    file.write_text(
+        "? now which gym do I go to?\n- gym: PureGym on Harrow Rd, mornings\n+ gym now: Fit4, Mon/Thu\n\n"
+        "? other what recipe do I like?\n+ I like the soup recipe\n~ My soup is cold\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(scenes, "files", lambda: (file,))
+    found = {one.query: one for one in teaching_latest.of_scenes(tmp_path, file)}
+    gym, soup = found["which gym do I go to?"], found["what recipe do I like?"]
+    texts = [one.text for one in gym.candidates]
+    assert texts[int(np.argmax(gym.right))] == "gym now: Fit4, Mon/Thu"
+    assert texts[int(np.argmax(gym.stale))] == "gym: PureGym on Harrow Rd, mornings"
+    assert gym.group == "made" and not soup.right.any() and not soup.stale.any()
 
 
 @pytest.mark.slow  # loads torch, and trains

@@ -34,6 +34,7 @@ from recall_integrations.facts.latest.whom import asked_of, may_be_of, speaks_of
         ("which hall is the weekly review in", ("weekly review",)),
         ("how much money is there for the summer fair", ("summer fair",)),
         ("what does Tom bring to the summer fair", ("tom",)),  # people before things
+        ("what does grandpa do in the evening", ("grandpa",)),
         ("what time is it", ()),
         ("", ()),
     ],
