@@ -101,7 +101,13 @@ class Postgres:
     def cut(self, url: str | URL) -> None:
         """End every connection to a database, and wait until all have ended."""
         name = make_url(url).database
-        self.run(f"SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = '{name}'")
+        self.run(  # `pg_terminate_backend` does not wait before PostgreSQL 14
+            f"DO $$ DECLARE pids int[] = ARRAY(SELECT pid FROM pg_stat_activity WHERE datname = '{name}'); BEGIN "
+            "PERFORM pg_terminate_backend(pid) FROM unnest(pids) AS pid; FOR turn IN 1..6000 LOOP "
+            "PERFORM pg_stat_clear_snapshot(); "
+            "EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = ANY(pids)); "
+            "PERFORM pg_sleep(0.01); END LOOP; END $$"
+        )
 
     def kill(self) -> None:
         """End the server as a power cut does; `start` brings it back with what was on disk."""

@@ -107,7 +107,7 @@ def stages(file: Path, chatter: Sequence[str]) -> Iterator[Stage]:
         others = [text for one in all_of if one is not scene for mark, text in one.told if _is_beside(one, mark)]
         beside = [
             rng.choice(chatter if chatter and (rng.random() < CHATTER or not others) else others)
-            for _ in range(rng.choice(BESIDE))
+            for _ in range(rng.choice(BESIDE) if chatter or others else 0)
         ]
         ago = sorted((rng.uniform(*DAYS) for _ in scene.told), reverse=True)
         own = [

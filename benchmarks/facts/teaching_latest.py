@@ -6,11 +6,12 @@
     histories, sets ─ asked of a store ─ what was found ─ evidence, by a reader without that fold ─▶ networks
 
 It is taught from histories (`histories.room`) in the phrasings of `taught/`, a file for each hand, and of the half of
-`dev` that rules may be written on; and from the questions of `talk`, `phone`, `projects` and `documents`, which may be
-used for that: they ask for no state, so no candidate tells it. Every question is asked of a store as users ask. The
-slot reader is taught from the same hands, and what it sees of phrasings that it was taught from is not what it sees of
-others: so hands are in folds, and the evidence of a fold is by a reader, and by shares of asking for a state, that were
-taught without it. Needs scikit-learn and torch, and an hour of two processors.
+`dev` that rules may be written on; from scenes (`scenes`), each of another kind of thing; and from the questions of
+`talk`, `phone`, `projects` and `documents`, which may be used for that: they ask for no state, so no candidate tells
+it. Every question is asked of a store as users ask. The slot reader is taught from the same hands, and what it sees of
+phrasings that it was taught from is not what it sees of others: so hands are in folds, and the evidence of a fold is by
+a reader, and by shares of asking for a state, that were taught without it. Needs scikit-learn and torch, and a quarter
+of an hour of two processors.
 """
 
 from __future__ import annotations

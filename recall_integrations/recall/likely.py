@@ -56,10 +56,11 @@ _OTHER = regex(
 )
 _HAPPENED = regex(r"\b(?:what|which|who|whom)\b.*\bdid\b", 2)  # with a time: "what did we eat in March?"
 _SEVERAL = regex(
-    r"\b(?:kinds?|types?|sorts?|genres?)\sof\b|"
-    r"\b(?:what|which)\s(?:are\s(?:the\s|all\s)?|(?:[\w’'-]+\s){0,2}?)"
-    r"(?!(?:days|weekdays|hours|times|glasses|shoes|boots|trousers|terms|digits|minutes|months|weeks|news|settings|headphones|keys|evenings|mornings|afternoons|nights|meds|tablets|pronouns)\b)"
-    r"[\w-]{2,}[^s\W]s\s(?:do|does|are|have|has|did|of|is|am|can)\b",
+    r"\b(?:kinds|types|sorts|genres)\sof\b|\b(?:kind|type|sort|genre)\sof\s(?:[\w’'-]+\s)?[\w-]{2,}[^s\Wuia]s\b|"
+    r"\b(?:what|which)\s(?:are\s(?:the\s|all\s)?|"
+    r"(?:(?!(?:do|does|did|are|is|am|has|have|had|was|were|can|will|would)\b)[\w’'-]+\s){0,2}?)"
+    r"(?!(?:days|weekdays|hours|times|glasses|shoes|boots|trousers|terms|digits|minutes|months|weeks|news|settings|headphones|keys|evenings|mornings|afternoons|nights|meds|tablets|pronouns|species|series|canvas|lens|address)\b)"
+    r"[\w-]{2,}[^s\Wuia]s\s(?:do|does|are|have|has|did|of|is|am|can)\b",
     2,
 )
 _NEWS = regex(
@@ -95,6 +96,7 @@ class Pool:
                     of=tuple([may_be_of(memory.text[:CHARS], speaker, subject) for subject in question.subjects]),
                     speaker=speaker,
                     at=int(view.at[row]),
+                    dated=bool(view.dated[row]),
                     told=told,
                     first=held is not None and num in held.first,
                     beneath=held is not None and num in held.beneath,

@@ -35,7 +35,7 @@ BESIDE = (
     "asks_who",
     "asks_where",
     "akin",  # how alike its words are to those of the question, in [-1, 1]
-    "akin_others",  # without words that both have
+    "akin_others",  # each word with the most alike that is another one
     "akin_most",  # the most alike of these
     "near",  # cosine of the whole and of its sentence that is nearest with the question
     "near_sentence",
@@ -94,7 +94,10 @@ class Drawn:
 
 def drawn(text: str) -> Drawn:
     """What a text means."""
-    return Drawn(tokens=_tokens(text), vector=bundled().embed_query(text))
+    made = Drawn(tokens=_tokens(text), vector=bundled().embed_query(text))
+    for kept in (made.tokens, made.vector):
+        kept.setflags(write=False)  # others are given the same
+    return made
 
 
 def alike(question: str, texts: Sequence[Drawn], sentences: Sequence[Matrix], covers: Matrix) -> Matrix:
@@ -143,14 +146,14 @@ def wanted(question: str) -> tuple[bool, ...]:
 
 
 def taken_up(
-    words: frozenset[str], held: Sequence[frozenset[str]], at: Sequence[int], covers: Matrix, told: Matrix
+    words: frozenset[str], held: Sequence[frozenset[str]], at: Sequence[int | None], covers: Matrix, told: Matrix
 ) -> Matrix:
     """What candidates take up of each other: the columns up to "later_most", float32 `(candidates, 5)`.
 
     Args:
         words: of the question.
         held: of each candidate.
-        at: when each was told, microseconds.
+        at: when each was told, microseconds; `None` = nobody knows, and it is neither earlier nor later.
         covers: share of the words of the question that each holds.
         told: share of what is asked for, as the slot reader sees each.
     """
@@ -168,8 +171,9 @@ def taken_up(
             both = one & several[j]
             if both:
                 shared[i, j] = shared[j, i] = min(TAKEN_MAX, sum(rare[word] for word in sorted(both)))
-    times = np.asarray(at, dtype=np.int64)
-    later = times[:, None] > times[None]
+    times = np.asarray([time or 0 for time in at], dtype=np.int64)
+    dated = np.asarray([time is not None for time in at], dtype=np.bool_)
+    later = (times[:, None] > times[None]) & dated[:, None] & dated[None]
     up = np.where(later, shared, 0)
     found = np.empty((count, 5), dtype=np.float32)
     found[:, 0] = (up * covers[None]).max(axis=1)

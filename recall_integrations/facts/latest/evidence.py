@@ -91,7 +91,8 @@ class Question:
 
     Args:
         text: the query.
-        subjects: keys of whom it may ask, the likeliest first (`facts.subjects_of`).
+        subjects: keys of whom it may ask, the likeliest first (`facts.subjects_of`); the model knows
+            of one at least.
         slots: names of the slots that rules read in it; of an open one with its prefix.
         asks_state: share of asking for a state, by the model.
         held: whether facts decide it.
@@ -114,6 +115,7 @@ class Candidate:
         of: whether it may speak of each of the subjects of the question.
         speaker: key of who says it.
         at: when it was told, microseconds.
+        dated: whether that is known; of one whose time is not, nobody can say that it came later.
         told: of what facts were read of it.
         first: whether it says what holds, by the facts.
         beneath: whether it says what holds no longer.
@@ -124,6 +126,7 @@ class Candidate:
     of: tuple[bool, ...]
     speaker: str
     at: int = 0
+    dated: bool = True
     told: tuple[Key, ...] = ()
     first: bool = False
     beneath: bool = False
@@ -175,7 +178,8 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 39:42] = _covers(words, held)
     found[:, 42] = len(question.subjects)
     found[:, 43] = [text.long_ago for text in texts]
-    found[:, 44:49] = taken_up(words, held, [one.at for one in candidates], found[:, 39], np.exp(found[:, 12]))
+    at = [one.at if one.dated else None for one in candidates]
+    found[:, 44:49] = taken_up(words, held, at, found[:, 39], np.exp(found[:, 12]))
     found[:, 49:54] = [text.spoken for text in texts]
     found[:, 54:57] = wanted(question.text)
     said = [reader.vectors(_parts(one.text)) for one in candidates]

@@ -38,7 +38,7 @@ _NO_NAME = ME.union(
     "monday tuesday wednesday thursday friday saturday sunday christmas easter".split(),
 )
 # Who is called so without "my" by who speaks of them: "what does grandpa do in the evening?"
-_CALLED = frozenset("mom mum mommy dad daddy grandma granny nan grandpa grandad auntie uncle mama papa".split())
+_CALLED = frozenset("mom mum mommy dad daddy grandma granny grandpa grandad auntie uncle mama".split())
 _KIN, _WHICH = of_rules.RELATIONS, of_rules.RELATION_ADJECTIVES
 # Of those that may be somebody's own without being asked about: "my dog", "my boss" are kept in slots of who has them.
 _OWN = frozenset(
@@ -93,7 +93,8 @@ def asked_of(text: str, mentions: Sequence[str], users: Collection[str], known: 
     found += [name for name, owns in named if not owns]
     if any(word in ME and before not in _TO_ME for before, word in zip(("", *low), low, strict=False)):
         found += [USER, *users]
-    return tuple(dict.fromkeys(found or [word for word in low if word in _CALLED] or _things(low)))
+    found = found or [word for word in low if word in _CALLED or (word in known and word not in _NO_NAME)]
+    return tuple(dict.fromkeys(found or [plain(word) for word in words if _owns(word)] or _things(low)))
 
 
 def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collection[str]) -> Speaks:
@@ -238,6 +239,11 @@ def _whole(row: Sequence[str], begins: bool, owns: bool, known: Collection[str])
         yield name, owns
     if begins and len(row) > 1:  # the first word may be any: "Email Lena's report"
         yield " ".join(row[1:]), owns
+
+
+def _owns(word: str) -> bool:
+    """Whether something belongs to whom a word names: "lena's birthday"."""
+    return _lower(word).endswith("'s") and _lower(word) not in _SHORT and plain(word) not in _NO_NAME
 
 
 def _things(low: Sequence[str]) -> Iterator[str]:

@@ -116,7 +116,7 @@ class SlotReader:
     def _read_of(self, text: str) -> tuple[Shares, Shares, NDArray[np.float32]]:
         vector, found = bundled().embed_query(text), places(text)
         told, says = (self._parts[part].shares(vector, found) for part in (TOLD, SAYS))
-        return _kept(told[self._slots[TOLD]]), _kept(says[self._says]), vector
+        return _kept(told[self._slots[TOLD]]), _kept(says[self._says]), _kept(vector)
 
 
 def _kept(shares: Shares) -> Shares:

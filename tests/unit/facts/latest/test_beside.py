@@ -25,6 +25,8 @@ def test_who_takes_up_the_words_of_an_earlier_one() -> None:
     assert up["later_first"] == [0, 1, 0] and up["later_most"] == [0, 1, 0]
     of_question = taken_up(frozenset(("volvo",)), HELD, [10, 20, 5], covers, told)
     assert not of_question[:, :3].any()  # a word of the question is nothing that is taken up
+    unknown = taken_up(frozenset(), HELD, [10, None, 5], covers, told)
+    assert not unknown[:, 3].any() and not unknown[1].any()  # whose time nobody knows is neither later nor earlier
     assert not taken_up(frozenset(), HELD, [20, 10, 5], covers, told)[1, 0]  # nor one that comes later
 
 

@@ -35,6 +35,8 @@ from recall_integrations.facts.latest.whom import asked_of, may_be_of, speaks_of
         ("how much money is there for the summer fair", ("summer fair",)),
         ("what does Tom bring to the summer fair", ("tom",)),  # people before things
         ("what does grandpa do in the evening", ("grandpa",)),
+        ("sofia birthday", ("sofia",)),
+        ("what is lena's shoe size", ("lena",)),
         ("what time is it", ()),
         ("", ()),
     ],
