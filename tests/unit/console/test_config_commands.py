@@ -22,7 +22,7 @@ TEXT = """recall:
 def run(*arguments: str, code: int = 0, **environ: str) -> str:
     done = CliRunner().invoke(main, arguments, env={"RECALL_CONFIG": None, **environ})
     assert done.exit_code == code, done.output
-    return done.output
+    return done.output if code else done.stdout
 
 
 @pytest.fixture

@@ -63,8 +63,13 @@ class Scripted:
             def log_message(self, *_: object) -> None:
                 return
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, _request: object, _address: object) -> None:
+                """One whose client went away is no error, and what is printed of it stands in what others print."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
