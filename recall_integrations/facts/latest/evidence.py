@@ -137,10 +137,6 @@ def sentences(text: str) -> Iterator[str]:
     yield from (part for part in _SENTENCE.split(text[:CHARS])[:SENTENCES] if part.strip() and not part.endswith("?"))
 
 
-def _parts(text: str) -> list[str]:
-    return list(sentences(text)) or [text[:CHARS]]
-
-
 def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotReader) -> Matrix:
     """What speaks for each candidate: float32 `(candidates, len(FEATURES))`.
 
@@ -157,7 +153,8 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 1] = np.log(np.clip(scores / best, 0, None) + 1e-3)
     found[:, 2] = np.arange(len(candidates)) / 8
     found[:, 3:12] = [_known(question, one) for one in candidates]
-    found[:, 12:18] = _seen(candidates, asked, reader)
+    texts = [_text(one.text[:CHARS]) for one in candidates]
+    found[:, 12:18] = _seen([text.parts for text in texts], asked, reader)
     found[:, 18] = [_told(one, asked, reader) for one in candidates]
     found[:, 19:26] = (
         bool(question.slots),
@@ -168,7 +165,6 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
         none,
         question.asks_state,
     )
-    texts = [_text(one.text[:CHARS]) for one in candidates]
     found[:, 26] = [text.long for text in texts]
     found[:, 27] = scores.max()
     held = [text.held for text in texts]
@@ -182,7 +178,7 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 44:49] = taken_up(words, held, at, found[:, 39], np.exp(found[:, 12]))
     found[:, 49:54] = [text.spoken for text in texts]
     found[:, 54:57] = wanted(question.text)
-    said = [reader.vectors(_parts(one.text)) for one in candidates]
+    said = [reader.vectors(text.parts) for text in texts]
     found[:, 57:64] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
     return found
 
@@ -204,6 +200,7 @@ def known_of(said: Iterable[tuple[str, Iterable[Key]]]) -> frozenset[str]:
 class _Text:
     """What a text has, whatever is asked; see `FEATURES`."""
 
+    parts: tuple[str, ...]
     held: frozenset[str]
     long: float
     long_ago: bool
@@ -214,6 +211,7 @@ class _Text:
 @lru_cache(maxsize=TEXTS)  # candidates of a recall are often those of the next
 def _text(text: str) -> _Text:
     return _Text(
+        parts=tuple(sentences(text)) or (text,),
         held=frozenset(stems(text)),
         long=math.log1p(len(text.split())),
         long_ago=_LONG_AGO.search(text) is not None,
@@ -237,13 +235,12 @@ def _known(question: Question, one: Candidate) -> tuple[bool, ...]:
     )
 
 
-def _seen(candidates: Sequence[Candidate], asked: NDArray[np.float32], reader: SlotReader) -> Matrix:
+def _seen(parts: Sequence[Sequence[str]], asked: NDArray[np.float32], reader: SlotReader) -> Matrix:
     """What the slot reader sees in the sentence of each text that tells most of what is asked."""
-    parts = [_parts(one.text) for one in candidates]
     told, says = reader.read([part for own in parts for part in own])
     share = told @ asked
     told_most, stated = told.max(axis=1), says[:, 0] + says[:, 1]
-    found = np.empty((len(candidates), 6), dtype=np.float32)
+    found = np.empty((len(parts), 6), dtype=np.float32)
     begin = 0
     for place, own in enumerate(parts):
         end = begin + len(own)
