@@ -73,16 +73,16 @@ class Node:
         self.degraded = 0
 
     def fill(self, *, users: Sequence[int], large: Sequence[int]) -> dict[str, Any]:
-        """Store the memories of users, and scopes of sizes of their own."""
+        """Store scopes of sizes of their own, and then the memories of users."""
         began, done = time.perf_counter(), 0
-        for number in users:
-            memories = people.memories_of(number, self._job.memories, self._job.seed)
-            done += len(self._store.remember_many(memories, scope=people.user(number)))
-            self._said(done=done)
         for size in large:
             memories = people.memories_of_large(size, self._job.seed)
             told = partial(self._told, done)
             done += len(self._store.remember_many(memories, scope=people.large(size), progress=told))
+        for number in users:
+            memories = people.memories_of(number, self._job.memories, self._job.seed)
+            done += len(self._store.remember_many(memories, scope=people.user(number)))
+            self._said(done=done)
         return {"memories": done, "seconds": time.perf_counter() - began}
 
     def _told(self, before: int, _what: str, done: int, _total: int | None) -> None:

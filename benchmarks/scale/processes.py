@@ -11,7 +11,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -136,11 +136,14 @@ class Server:
     def cpu_s(self) -> float:
         """Processor time that it has taken so far, with all its processes; 0 where the system does not say."""
         try:
-            own = _times(self._pid)
-            children = [_times(int(child)) for child in _children(self._pid)]
+            children = _children(self._pid)
+            ticks = 0
+            for child in children:
+                with suppress(OSError):  # it ended meanwhile, and counts for the first one, which is asked last
+                    ticks += sum(_times(int(child))[:2])
+            ticks += sum(_times(self._pid))
         except OSError:
             return 0.0
-        ticks = sum(own) + sum(sum(child[:2]) for child in children)  # those that ended count for the first one
         return ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -168,6 +171,31 @@ def own_server(folder: Path) -> Iterator[Server]:
     finally:
         server.cleanup()
         shutil.rmtree(home, ignore_errors=True)
+
+
+def server_here(address: str) -> Server | None:
+    """The PostgreSQL of an address, if it runs on this machine, so that what it computes can be told; else `None`."""
+    from sqlalchemy import make_url, text
+
+    from recall_integrations.database.postgres import open_postgres
+
+    url = make_url(address)
+    host = url.host or str(url.query.get("host", "localhost"))
+    if host not in _HERE and not host.startswith("/"):  # a path is of a socket
+        return None
+    engine = open_postgres(address)
+    try:
+        with engine.connect() as connection:
+            pid = int(connection.execute(text("SELECT pg_backend_pid()")).scalar_one())
+            name, _, rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")
+    except OSError:
+        return None
+    finally:
+        engine.dispose()
+    return Server(address, int(rest.split()[1])) if name.endswith("(postgres") else None
+
+
+_HERE = frozenset(("localhost", "127.0.0.1", "::1"))
 
 
 def busy_s() -> float:

@@ -35,11 +35,13 @@ from rich.console import Console
 
 from benchmarks.scale import people
 from benchmarks.scale.node import COLD, WARM, WRITE, WRITTEN, Sample
-from benchmarks.scale.processes import NodeProcess, Server, busy_s, own_server, running, together
+from benchmarks.scale.processes import NodeProcess, Server, busy_s, own_server, running, server_here, together
 from benchmarks.speed.latency import bytes_by_part
+from recall_integrations import MemoryStore
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output, environment, write_report
 from recall_integrations.observability.progress import Told
+from recall_integrations.types import Scope
 
 DIRECTORY, POSTGRES = "directory", "PostgreSQL"
 
@@ -214,9 +216,8 @@ def _place(
             path = folder / "store"
             yield str(path), None, partial(_bytes_of_directory, path)
             return
-        server = stack.enter_context(own_server(folder)) if address is None else None
-        where = address if server is None else server.address
-        assert where is not None
+        server = stack.enter_context(own_server(folder)) if address is None else server_here(address)
+        where = server.address if address is None and server is not None else str(address)
         yield where, server, partial(_bytes_of_database, where)
 
 
@@ -253,7 +254,7 @@ def _measured(
 
 
 def fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
-    """Store what is wanted, if nothing is there; memories stored a second, 0 = they were there.
+    """Store what is wanted and not there yet, so that a run that was ended goes on; memories stored a second.
 
     Args:
         name: of the place, for who is told.
@@ -261,23 +262,26 @@ def fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
         wanted: what is to be in it.
         told: how far it is.
 
+    Returns:
+        0 if everything was there.
+
     Raises:
         InvalidArgument: it holds something else.
     """
-    from recall_integrations import MemoryStore
-
     with MemoryStore.open(address) as store:
         there = dict(store.scopes())
-        if there:
-            _check_alike(there, wanted)
-            return 0.0
+        _check_alike(store, there, wanted)
+    users = [number for number in range(wanted.users) if there.get(people.user(number), 0) < wanted.memories]
+    large = [size for size in wanted.large if there.get(people.large(size), 0) < size]
+    if not users and not large:
+        return 0.0
     done = [0] * wanted.processes
-    what = f"{name}, filling"
-    told(what, 0, wanted.total)
+    what, total = f"{name}, filling", len(users) * wanted.memories + sum(large)
+    told(what, 0, total)
 
     def note(process: int, count: int) -> None:
         done[process] = count
-        told(what, sum(done), wanted.total)
+        told(what, sum(done), total)
 
     with running(address, wanted.processes, seed=wanted.seed, memories=wanted.memories) as nodes:
         began = time.perf_counter()
@@ -287,8 +291,8 @@ def fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
                     node.ask,
                     "fill",
                     partial(note, i),
-                    users=list(range(i, wanted.users, wanted.processes)),
-                    large=list(wanted.large[i :: wanted.processes]),
+                    users=users[i :: wanted.processes],
+                    large=large[i :: wanted.processes],
                 )
                 for i, node in enumerate(nodes)
             ]
@@ -297,14 +301,18 @@ def fill(name: str, address: str, wanted: Wanted, told: Told) -> float:
     return float(sum(one["memories"] for one in found) / seconds)
 
 
-def _check_alike(there: dict[Any, int], wanted: Wanted) -> None:
-    expected = {people.user(number): wanted.memories for number in range(wanted.users)}
-    expected |= {people.large(size): size for size in wanted.large}
-    if there.keys() != expected.keys() or any(there[scope] < count for scope, count in expected.items()):
-        raise InvalidArgument(
-            "The database holds other memories than this run needs. Give an empty one, or the same --users, --memories "
-            "and --large as the run that filled it."
-        )
+def _check_alike(store: MemoryStore, there: dict[Scope, int], wanted: Wanted) -> None:
+    """Each scope that is there is one of those that are wanted, and so is what it begins with."""
+    users, seed = wanted.users, wanted.seed
+    expected = {people.user(number): partial(people.memories_of, number, 1, seed) for number in range(users)}
+    expected |= {people.large(size): partial(people.memories_of_large, size, seed) for size in wanted.large}
+    for scope in there:
+        first = next(expected[scope]()) if scope in expected else None
+        if first is None or (known := store.get(str(first.id), scope=scope)) is None or known.text != first.text:
+            raise InvalidArgument(
+                f"The store holds other memories than this run needs: those of {scope.user_id}. Give an empty one, or "
+                "the same --users, --memories, --large and --seed as the run that filled it."
+            )
 
 
 def _bytes_of_directory(path: Path) -> dict[str, float]:

@@ -17,6 +17,7 @@ from rich.console import Console
 
 from benchmarks.scale import model, people, scale, tables
 from benchmarks.scale.node import COLD, WARM, WRITE, WRITTEN, Job, Node
+from benchmarks.scale.processes import server_here
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
@@ -120,6 +121,24 @@ def test_a_store_that_holds_something_else_is_refused(tmp_path: Path, held: dict
             store.remember_many([Memory(f"Sam counted {i} swans") for i in range(count)], scope=scope)
     with pytest.raises(InvalidArgument, match="empty one"):
         scale.fill("", str(tmp_path), WANTED, quiet)
+
+
+def test_a_run_that_was_ended_goes_on(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store:
+        for number, count in ((0, 30), (1, 7)):
+            store.remember_many(people.memories_of(number, count, 0), scope=people.user(number))
+        store.remember_many(list(people.memories_of_large(50, 0))[:20], scope=people.large(50))
+    told: list[tuple[int, int | None]] = []
+    assert scale.fill("", str(tmp_path), WANTED, lambda _what, done, total: told.append((done, total))) > 0
+    assert told[0] == (0, 140) and told[-1] == (140, 140)  # but for the 30 that were there
+    with MemoryStore.open(tmp_path) as store:
+        assert dict(store.scopes()) == {**{people.user(number): 30 for number in range(4)}, people.large(50): 50}
+    assert scale.fill("", str(tmp_path), WANTED, quiet) == 0
+
+
+@pytest.mark.parametrize("address", ["postgresql://db.example/x", "postgresql://u@/x?host=db.example"])
+def test_a_server_elsewhere_is_not_watched(address: str) -> None:
+    assert server_here(address) is None
 
 
 def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
