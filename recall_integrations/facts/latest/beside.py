@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,19 +116,27 @@ def alike(question: str, texts: Sequence[Drawn], sentences: Sequence[Matrix], co
     own, whole = own / np.maximum(length, 1e-9)[:, None], max(float(length.sum()), 1e-9)
     found = np.zeros((len(texts), 7), dtype=np.float32)
     # No product of matrices: see `facts.reader.slot_reader.Linear`.
-    for place, text in enumerate(texts):
-        if len(asked) and len(text.tokens):
-            of_text = model.weighted(text.tokens)
-            cosines = np.einsum("ik,jk->ij", own, of_text) / np.maximum(np.linalg.norm(of_text, axis=1), 1e-9)
-            found[place, 0] = cosines.max(axis=1) @ length / whole
-            others = np.where(asked[:, None] == text.tokens[None], -1, cosines).max(axis=1)
-            found[place, 1] = others @ length / whole
-            found[place, 2] = others.max()
-        found[place, 4] = np.einsum("ik,k->i", sentences[place], vector).max()
+    some = [place for place, text in enumerate(texts) if len(text.tokens)]
+    if some and len(asked):
+        tokens, begins = _joined([texts[place].tokens for place in some])
+        of_texts = model.weighted(tokens)
+        cosines = np.einsum("ik,jk->ij", own, of_texts) / np.maximum(np.linalg.norm(of_texts, axis=1), 1e-9)
+        found[some, 0] = np.einsum("ij,i->j", np.maximum.reduceat(cosines, begins, axis=1), length) / whole
+        others = np.maximum.reduceat(np.where(asked[:, None] == tokens[None], -1, cosines), begins, axis=1)
+        found[some, 1] = np.einsum("ij,i->j", others, length) / whole
+        found[some, 2] = others.max(axis=0)
+    said, begins = _joined(sentences)
+    found[:, 4] = np.maximum.reduceat(np.einsum("ik,k->i", said, vector), begins)
     vectors = np.stack([text.vector for text in texts])
     for column, beside in ((3, vector), (5, vectors[0]), (6, vectors[int(np.argmax(covers))])):
         found[:, column] = np.einsum("ik,k->i", vectors, beside)
     return found
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """One after the other, and where each begins; none of them is empty."""
+    sizes = [0, *map(len, parts[:-1])]
+    return np.concatenate(parts), np.cumsum(sizes)
 
 
 def _tokens(text: str) -> NDArray[np.int64]:

@@ -261,8 +261,10 @@ def _covers(words: frozenset[str], held: Sequence[frozenset[str]]) -> Matrix:
     rare = {word: math.log((len(held) + 1) / (1 + sum(word in own for own in held))) + RARE_LEAST for word in words}
     whole = sum(rare[word] for word in sorted(rare)) or 1.0
     share = np.asarray([sum(rare[word] for word in sorted(words & own)) / whole for own in held], dtype=np.float32)
-    others = [float(np.delete(share, place).max()) if len(held) > 1 else 0.0 for place in range(len(held))]
-    return np.stack([share, share.max() - share, np.asarray(others, dtype=np.float32)], axis=1)
+    first = int(np.argmax(share))
+    others = np.full_like(share, share[first])
+    others[first] = max(share[:first].max(initial=0), share[first + 1 :].max(initial=0))
+    return np.stack([share, share[first] - share, others], axis=1)
 
 
 def _speaks(question: Question, candidates: Sequence[Candidate]) -> list[tuple[float, ...]]:

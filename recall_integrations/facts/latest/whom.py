@@ -107,27 +107,17 @@ def speaks_of(text: str, speaker: str, subjects: Sequence[str], known: Collectio
         known: keys of people who are known.
     """
     seen = _seen(text)
-    raw, low, bare, said, kin = seen.raw, seen.low, seen.bare, seen.said, seen.kin
-    first = sum(word in _SPEAKING for word in low) > len(kin)  # "my sister" alone is no "my"
+    said, kin, first = seen.said, seen.kin, seen.first
     asked = {part for subject in subjects for part in subject.replace("'s ", " ").split()}
     others = sum(bool(name) and name not in asked and said.issuperset(name.split()) for name in known)
     return Speaks(
         names=tuple([_names(subject, speaker, said, first=first) for subject in subjects]),
         silent=tuple([subject == speaker and not kin and not others for subject in subjects]),
         others=min(OTHERS_MAX, others),
-        owners=min(
-            OTHERS_MAX,
-            sum(word.endswith("'s") and word not in _SHORT and word[:-2] not in asked for word in low),
-        ),
+        owners=min(OTHERS_MAX, sum(owner not in asked for owner in seen.owners)),
         kin=any(one.split()[-1] not in asked for one in kin),
-        capitals=min(
-            CAPITALS_MAX,
-            sum(
-                word[:1].isupper() and own not in asked and own not in _SPEAKING
-                for word, own in zip(raw[1:], bare[1:], strict=True)
-            ),
-        ),
-        third=not _THIRD.isdisjoint(low),
+        capitals=min(CAPITALS_MAX, sum(word not in asked for word in seen.capitals)),
+        third=seen.third,
         first=first,
     )
 
@@ -158,18 +148,23 @@ class _Seen:
     """Words of a text.
 
     Args:
-        raw: as they stand there.
         low: without case.
         bare: and without the 's of an owner.
         said: the same, each once.
         kin: whose relations are named.
+        owners: to whom something belongs.
+        capitals: bare words with a capital, behind the first word.
+        third, first: see `Speaks`.
     """
 
-    raw: tuple[str, ...]
     low: tuple[str, ...]
     bare: tuple[str, ...]
     said: frozenset[str]
     kin: tuple[str, ...]
+    owners: tuple[str, ...]
+    capitals: tuple[str, ...]
+    third: bool
+    first: bool
 
 
 @lru_cache(maxsize=TEXTS)  # candidates of a recall are looked at for each of whom is asked, and are those of the next
@@ -177,7 +172,19 @@ def _seen(text: str) -> _Seen:
     raw = tuple(_WORD.findall(text))
     low = tuple(map(_lower, raw))
     bare = tuple([word.removesuffix("'s") for word in low])
-    return _Seen(raw=raw, low=low, bare=bare, said=frozenset(bare), kin=tuple(_kin(bare)))
+    kin = tuple(_kin(bare))
+    return _Seen(
+        low=low,
+        bare=bare,
+        said=frozenset(bare),
+        kin=kin,
+        owners=tuple([word[:-2] for word in low if word.endswith("'s") and word not in _SHORT]),
+        capitals=tuple(
+            [own for word, own in zip(raw[1:], bare[1:], strict=True) if word[:1].isupper() and own not in _SPEAKING]
+        ),
+        third=not _THIRD.isdisjoint(low),
+        first=sum(word in _SPEAKING for word in low) > len(kin),  # "my sister" alone is no "my"
+    )
 
 
 def plain(word: str) -> str:
