@@ -25,7 +25,7 @@ SHELL = ("sh", "bash", "shell", "zsh")
 TESTS = Path(__file__).parent
 
 APART = {"README.md", "agents.md", "coming-from.md", "languages.md"}  # each example has names of its own
-PRINTS_ONLY = {"README.md", "coming-from.md"}  # what is printed is not on the page
+PRINTS_ONLY = {"coming-from.md"}  # what is printed is not on the page
 LEFT_OUT = {"coming-from.md": "from mem0 import"}  # needs a key of OpenAI
 ELSEWHERE = {
     "postgres.md": "test_postgres_document.py",
