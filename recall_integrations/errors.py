@@ -266,6 +266,11 @@ class ServerRefused(ServerError):
     code = "SERVER_REFUSED"
 
 
+def installing(extra: str) -> str:
+    """What brings an extra, for the messages of `MissingExtra`: from an index, and in a checkout."""
+    return f"pip install 'recall-integrations[{extra}]' (in a checkout: pip install '.[{extra}]')"
+
+
 def from_code(code: str, message: str) -> RecallError | None:
     """The error of the tree with this code; `None` where no class has it."""
     waiting: list[type[RecallError]] = [RecallError]

@@ -153,6 +153,11 @@ class QueryOptimizer:
         return self._paths.base.runner.stages
 
     @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms that there are: the built-in ones, and those that were given."""
+        return tuple(spec.name for spec in self._paths.sources.specs)
+
+    @property
     def shared(self) -> Shared | None:
         """What this optimizer has in common with other processes of its store (`shared.redis`); `None` = nothing."""
         return self._paths.sources.shared

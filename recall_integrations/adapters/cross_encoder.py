@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.errors import InvalidArgument, MissingExtra, installing
 from recall_integrations.reranking.bands import LOGIT, PROBABILITY
 from recall_integrations.reranking.reranker import Judged, called, checked_scores
 from recall_integrations.resilience.deadline import Deadline
@@ -193,8 +193,8 @@ def _scale(model: Any) -> str:
 
 def _missing_extra(name: str) -> MissingExtra:
     return MissingExtra(
-        f"The reranker {name!r} is a cross-encoder and needs sentence-transformers: "
-        'pip install "recall-integrations[sentence-transformers]"'
+        f"The reranker {name!r} is a cross-encoder and needs sentence-transformers. Install it with: "
+        f"{installing('sentence-transformers')}"
     )
 
 

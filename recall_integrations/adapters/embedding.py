@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings import identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding, bundled, is_static_folder
-from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra, RecallError
+from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra, RecallError, installing
 from recall_integrations.resilience.failures import failures
 from recall_integrations.types.numbers import is_whole
 
@@ -112,7 +112,7 @@ def import_sentence_transformers() -> Any:
     except ImportError as e:
         raise MissingExtra(
             "A model name or path needs the package sentence-transformers. "
-            'Install it with: pip install "recall-integrations[sentence-transformers]". '
+            f"Install it with: {installing('sentence-transformers')}. "
             "Without it, leave `embedding` out for the bundled model or pass an embedding of your framework."
         ) from e
     return sentence_transformers

@@ -146,7 +146,7 @@ def show_state(console: Console, scope: Scope | None, state: State, undo: str, *
     for label, words in _standing(state, config, ZoneInfo(config.timezone)):
         grid.add_row(label, Text(words))
     console.print(grid)
-    console.print(Text(f"To undo it: {undo}"))
+    console.print(Text(f"To undo it: {undo}"), soft_wrap=True)  # a command that is copied is one line
 
 
 def show_feedback(console: Console, feedback: Feedback) -> None:

@@ -42,8 +42,22 @@ def check_store(path: Place) -> None:
     held = f"holds no {DATABASE}" if there else "does not exist"
     state = "is a file" if path.is_file() else held
     raise StorePathError(
-        f"There is no store at {path}: it {state}. Make one with `recall import FILE --format jsonl {path}`."
+        f"There is no store at {path}: it {state}. Make one with `recall add {path} TEXT`, or with `recall import "
+        f"FILE --format jsonl {path}`."
     )
+
+
+def is_store(path: Place) -> bool:
+    """Whether there is a store at `path`, or what is left of one.
+
+    Raises:
+        StoreError: the server of the database cannot be reached.
+    """
+    try:
+        check_store(path)
+    except StorePathError:
+        return False
+    return True
 
 
 def _check_database(place: Address) -> None:

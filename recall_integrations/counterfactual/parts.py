@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.features import IMPLICIT
@@ -11,6 +11,7 @@ from recall_integrations.records import record
 from recall_integrations.types import ParsedQuery, RecallResult
 
 ARM, FEATURE, RULE = "arm", "feature", "rule"
+NEAR = 0.7  # how alike a name is that may have been meant
 LEAST_ADDED = 0.005  # of a kind of evidence, in the ranker's units: less is not worth a recall
 
 
@@ -76,9 +77,14 @@ RULES = {
 }
 
 
-def part_of(key: str, known: FeatureSet) -> Part:
+def part_of(key: str, known: FeatureSet, arms: Collection[str] = tuple(_ARMS)) -> Part:
     """The part that a key names: `arm:lexical`, `feature:words`, `feature:cosine`, `rule:time`; an arm or a rule may be
     given by its name alone.
+
+    Args:
+        key: as it was written.
+        known: the features that there are.
+        arms: names of those that there are.
 
     Raises:
         InvalidArgument: there is no such part.
@@ -86,17 +92,35 @@ def part_of(key: str, known: FeatureSet) -> Part:
     kind, sign, name = key.strip().partition(":")
     if not sign:
         kind, name = (RULE if kind in RULES else ARM), kind
-    if kind == ARM and name.isidentifier():
+    if kind == ARM and name in arms:
         return Part(kind=ARM, name=name, label=_ARMS.get(name, f"search by {name.replace('_', ' ')}"))
     if kind == RULE and name in RULES:
         return Part(kind=RULE, name=name, label=RULES[name])
     if kind == FEATURE and (name in known.main or members(name, known)):
         return Part(kind=FEATURE, name=name, label=_evidence(name))
     raise InvalidArgument(
-        f"There is no part {key!r} of a recall to leave out. Arms: arm:{', arm:'.join(_ARMS)}. Kinds of evidence: "
-        f"feature:{', feature:'.join(_names_of_groups(known))}, or a single feature. "
-        f"Rules: rule:{', rule:'.join(RULES)}."
+        f"There is no part {key!r} of a recall to leave out.{_did_you_mean(kind if sign else '', name, known, arms)} "
+        f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(_weighed(known))}, or a "
+        f"single feature. Rules: rule:{', rule:'.join(RULES)}."
     )
+
+
+def _did_you_mean(kind: str, name: str, known: FeatureSet, arms: Collection[str]) -> str:
+    """ " Did you mean …?", or nothing where no name is near; one of the same kind is meant rather than another."""
+    import difflib
+
+    every = {FEATURE: (*known.main, *_weighed(known)), RULE: tuple(RULES), ARM: tuple(arms)}
+    of_all = {other: f"{its}:{other}" for its, others in every.items() for other in others}
+    of_kind = {other: f"{kind}:{other}" for other in every.get(kind, ())}
+    for keys in (of_kind, of_all):
+        if near := difflib.get_close_matches(name, keys, 1, NEAR):
+            return f" Did you mean {keys[near[0]]}?"
+    return ""
+
+
+def _weighed(known: FeatureSet) -> list[str]:
+    """Names of the kinds of evidence that a sum may weigh: at others, only trees look."""
+    return [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]
 
 
 def members(name: str, known: FeatureSet) -> tuple[str, ...]:
@@ -116,7 +140,7 @@ def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: 
         weighed: whether the order is a sum of features, so that one can be taken out of it.
     """
     return tuple(
-        part_of(key, known)
+        part_of(key, known, [arm.name for arm in result.plan.arms])
         for key in (
             *(f"{ARM}:{name}" for name in _asked(result)),
             *((f"{FEATURE}:{name}" for name in _counting(result, known)) if weighed else ()),

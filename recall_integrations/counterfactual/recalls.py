@@ -236,7 +236,7 @@ class _Trial:
 
     def parts(self, keys: Iterable[str]) -> tuple[Part, ...]:
         """What is to be left out together."""
-        found = tuple(dict.fromkeys(part_of(key, self._features) for key in keys))
+        found = tuple(dict.fromkeys(part_of(key, self._features, self._optimizer.arms) for key in keys))
         if not self._weighed and any(part.kind == FEATURE for part in found):
             raise InvalidArgument(
                 "Nothing can be taken out of an order that is no sum of features (ranking.strategy). Leave out arms "

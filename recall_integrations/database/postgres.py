@@ -18,7 +18,7 @@ from recall_integrations.database.answering import connection_class
 from recall_integrations.database.poolers import POOL_MODE, Pooler, look_for, said_by
 from recall_integrations.database.pooling import look_after
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError
+from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
 
 Isolation = Literal["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
 
@@ -40,7 +40,7 @@ def require_psycopg() -> Any:
         import psycopg
     except ImportError as e:  # psycopg says so too where no libpq can be loaded
         raise MissingExtra(
-            f"A store in PostgreSQL needs psycopg ({e}). Install it with: pip install 'recall-integrations[postgres]'"
+            f"A store in PostgreSQL needs psycopg ({e}). Install it with: {installing('postgres')}"
         ) from e
     return psycopg
 

@@ -19,7 +19,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.database.postgres import mapped_errors, require_psycopg
 from recall_integrations.database.postgres_errors import shown
-from recall_integrations.errors import MissingExtra, StoreVersionError
+from recall_integrations.errors import MissingExtra, StoreVersionError, installing
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
@@ -240,7 +240,6 @@ def _alembic() -> Any:
         import alembic.script
     except ImportError as e:
         raise MissingExtra(
-            f"Tables in PostgreSQL are made by Alembic ({e}). Install it with: "
-            "pip install 'recall-integrations[postgres]'"
+            f"Tables in PostgreSQL are made by Alembic ({e}). Install it with: {installing('postgres')}"
         ) from e
     return alembic

@@ -9,6 +9,7 @@ from functools import lru_cache
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.patterns import regex
+from recall_integrations.planning.planner import anchoring
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
@@ -252,11 +253,11 @@ def _asked_for(parsed: ParsedQuery) -> list[str]:
 
 def _linked(parsed: ParsedQuery, memory: Memory) -> str:
     """What the graph arm started from where the query names nobody: who asks, or recent entities."""
-    if any(r.stage == IMPLICIT and r.mention for r in parsed.entity_refs):
+    if any(r.stage == IMPLICIT for r in anchoring(parsed)):  # "my badge" starts from recent entities all the same
         return "linked to who asks"
     if memory.event_at is None and memory.type == MemoryType.CHUNK:  # when it was stored says nothing about its time
         return "linked to names that come up often"
-    return "linked to what came up lately"
+    return "linked to names in the newest memories"
 
 
 def led(via: Via | None, before: Memory | None, door: Door = OPEN) -> str:

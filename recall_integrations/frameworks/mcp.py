@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from recall_integrations import __version__
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.frameworks import agent as words
 from recall_integrations.frameworks.agent import AgentMemory
@@ -35,6 +36,7 @@ INSTRUCTIONS = (
     "Long-term memory. Recall before you answer anything that may have come up before; remember what will matter later."
 )
 
+READS = ToolAnnotations(read_only_hint=True)
 Query = Annotated[str, Field(description=words.QUERY)]
 Since = Annotated[words.Maybe, Field(description=words.SINCE)]
 Until = Annotated[words.Maybe, Field(description=words.UNTIL)]
@@ -53,8 +55,7 @@ def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall")
         name: what clients show.
     """
     memory = AgentMemory(store, scope)
-    server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, log_level="WARNING")
-    reads = ToolAnnotations(read_only_hint=True)
+    server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     def remember(
         text: Annotated[str, Field(description=words.TEXT)],
@@ -95,10 +96,10 @@ def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall")
             return memory.judge(answer_id, used or (), wrong or ())
 
     server.add_tool(remember, description=words.REMEMBER, annotations=ToolAnnotations(destructive_hint=False))
-    server.add_tool(recall, description=words.RECALL, annotations=reads)
-    server.add_tool(explain, description="Recall, and say of each memory why it was found.", annotations=reads)
+    server.add_tool(recall, description=words.RECALL, annotations=READS)
+    server.add_tool(explain, description="Recall, and say of each memory why it was found.", annotations=READS)
     server.add_tool(forget, description=words.FORGET, annotations=ToolAnnotations(idempotent_hint=True))
-    server.add_tool(stats, description="How much is remembered.", annotations=reads)
+    server.add_tool(stats, description="How much is remembered.", annotations=READS)
     if memory.judged:
         idempotent = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
         server.add_tool(feedback, description=words.JUDGE, annotations=idempotent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from recall_integrations.errors import MissingExtra
+from recall_integrations.errors import MissingExtra, installing
 
 
 def needed(module: str, extra: str, what: str) -> Any:
@@ -22,6 +22,4 @@ def needed(module: str, extra: str, what: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as e:
-        raise MissingExtra(
-            f"{what} needs another package ({e}). Install it with: pip install 'recall-integrations[{extra}]'"
-        ) from e
+        raise MissingExtra(f"{what} needs another package ({e}). Install it with: {installing(extra)}") from e

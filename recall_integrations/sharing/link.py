@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from recall_integrations.config.shared import PASSWORD, Address, SharedConfig
-from recall_integrations.errors import MissingExtra
+from recall_integrations.errors import MissingExtra, installing
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
@@ -143,9 +143,7 @@ def linked(settings: SharedConfig) -> Link | None:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
     except ImportError as e:
-        raise MissingExtra(
-            "shared.redis needs the package redis. Install it: pip install 'recall-integrations[redis]'"
-        ) from e
+        raise MissingExtra(f"shared.redis needs the package redis. Install it with: {installing('redis')}") from e
     given: dict[str, Any] = {}
     password = address.password or os.environ.get(PASSWORD, "")
     if password:

@@ -17,7 +17,7 @@ import mcp
 import pytest
 from click.testing import CliRunner
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope, __version__
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.frameworks.mcp import check_access, http_app, memory_server
@@ -63,6 +63,8 @@ async def test_in_the_process() -> None:
         store.remember(Memory("Sam hates tea"))
         async with mcp.Client(memory_server(store, scope=Scope(user_id="u1"))) as client:
             await everything(client)
+            server = client.server_info
+            assert server is not None and (server.name, server.version) == ("recall", __version__)
             assert client.instructions and "Long-term memory" in client.instructions
             remembering = (await client.list_tools()).tools[0].input_schema
             assert "preference" in remembering["properties"]["type"]["enum"]

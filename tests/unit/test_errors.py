@@ -50,6 +50,11 @@ def test_messages_are_shown_as_they_are(name: str) -> None:
     assert issubclass(getattr(errors, name), errors.RecallError)
 
 
+def test_how_an_extra_is_installed_is_said_for_a_checkout_too() -> None:
+    said = "pip install 'recall-integrations[serve]' (in a checkout: pip install '.[serve]')"
+    assert errors.installing("serve") == said
+
+
 def test_bad_input_is_a_value_error() -> None:
     assert issubclass(errors.InvalidInput, ValueError) and issubclass(errors.ConfigError, ValueError)
     assert issubclass(errors.MissingExtra, ImportError) and issubclass(errors.NotFound, KeyError)

@@ -88,6 +88,8 @@ def add(
 @click.command("export")
 @STORE
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
+@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", show_default=True, expose_value=False,
+              help="What FILE is to hold.")  # fmt: skip
 @click.option("--scope", metavar="SCOPE", help="Only this scope. Default: all of them.")
 @filter_options
 @CONFIG

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, settings
-from recall_integrations.console.places import Place, opens
+from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, line, opened_with
+from recall_integrations.console.places import Address, Place, opens
 
 
 @click.command("mcp")
@@ -43,16 +43,22 @@ def mcp(
 
     They can remember, recall, explain, forget and ask for stats, in one scope.
 
-    STORE is a directory, made if absent. With stdio, an agent's client starts this command itself; with
-    streamable-http it is at http://HOST:PORT/mcp.
+    STORE is a directory, made if absent, which is said on standard error. With stdio, an agent's client starts this
+    command itself; with streamable-http it is at http://HOST:PORT/mcp.
     """
+    from recall_integrations.console.opening import is_store
     from recall_integrations.frameworks import mcp as server
     from recall_integrations.store.memory_store import MemoryStore
 
     where = parse_scope(scope or "")
     if transport != "stdio":
         server.check_access(host, token)
-    with MemoryStore.open(opens(store), embedding=embedding, config=settings(config_path)) as memories:
+    opening = opened_with(embedding, config_path)
+    there = is_store(store)
+    with MemoryStore.open(opens(store), **opening) as memories:
+        if not there:  # it may be a path that was mistyped; standard output is the protocol's
+            at = store if isinstance(store, Address) else store.absolute()
+            click.echo(line(f"Made a new store at {at}"), err=True)
         if transport != "stdio":
             click.echo(f"Serving {store} at http://{host}:{port}{server.PATH}", err=True)
         server.serve(server.memory_server(memories, scope=where), transport, host=host, port=port, token=token)

@@ -120,8 +120,8 @@ def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
-    """The option `--k`."""
-    return click.option("--k", default=default, show_default=True, type=click.IntRange(min=1), help=what)
+    """The option `-k`, or `--k`."""
+    return click.option("-k", "--k", default=default, show_default=True, type=click.IntRange(min=1), help=what)
 
 
 def seed_option(what: str) -> Callable[[Any], Any]:

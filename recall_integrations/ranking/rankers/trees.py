@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.errors import InvalidArgument, MissingExtra, installing
 from recall_integrations.ranking.calibration.model import Calibration
 from recall_integrations.ranking.features.around import AROUND, around
 from recall_integrations.ranking.features.bm25 import Values
@@ -290,7 +290,5 @@ def require_lightgbm() -> Any:
     try:
         import lightgbm
     except (ImportError, OSError) as e:  # OSError: the wheel is there, the OpenMP library is not
-        raise MissingExtra(
-            f"Boosted trees need LightGBM ({e}). Install it with: pip install 'recall-integrations[rank]'"
-        ) from e
+        raise MissingExtra(f"Boosted trees need LightGBM ({e}). Install it with: {installing('rank')}") from e
     return lightgbm

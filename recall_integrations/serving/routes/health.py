@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from recall_integrations.errors import RecallError
+from recall_integrations.errors import RecallError, installing
 from recall_integrations.serving.auth import STATE, Admin, Caller
 from recall_integrations.serving.problems import Refused, packed
 from recall_integrations.serving.replies import Reply, problems
@@ -70,9 +70,7 @@ def router(served: Served) -> APIRouter:
     async def metrics(_caller: Admin) -> Response:
         """Of all scopes together."""
         if served.metrics is None:
-            raise Refused(
-                404, "MISSING_EXTRA", "There are no metrics. Install them: pip install 'recall-integrations[metrics]'"
-            )
+            raise Refused(404, "MISSING_EXTRA", f"There are no metrics. Install them with: {installing('metrics')}")
         kind = getattr(served.metrics, "content_type", METRICS)
         return Response(await served.health.run(served.metrics.text), headers={"content-type": kind})
 

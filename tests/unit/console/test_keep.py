@@ -67,6 +67,13 @@ def test_an_add_that_fails_leaves_no_store(tmp_path: Path, recall: Recall, wrong
     assert not (tmp_path / "s").exists()
 
 
+def test_an_export_names_its_format_as_an_import_does(store: Path, tmp_path: Path, recall: Recall) -> None:
+    plain, named = (recall("export", store, "-", *given) for given in ((), ("--format", "jsonl")))
+    assert named.exit_code == 0 and named.stdout == plain.stdout
+    other = recall("export", store, tmp_path / "x", "--format", "csv")
+    assert other.exit_code == 2 and "'csv' is not 'jsonl'" in other.stderr and not (tmp_path / "x").exists()
+
+
 def test_an_export_is_imported_as_the_same(store: Path, tmp_path: Path, recall: Recall) -> None:
     assert recall("export", store, tmp_path / "all.jsonl").stdout == "Exported 12 memories.\n"
     copy = tmp_path / "copy"

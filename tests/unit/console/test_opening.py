@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from recall_integrations import Memory, MemoryStore, Scope
-from recall_integrations.console.opening import existing_optimizer
+from recall_integrations.cli import main
+from recall_integrations.console.opening import check_store, existing_optimizer, is_store
 from recall_integrations.errors import NotFound, StoreClosed, StorePathError
 
 ANN = Scope("ann", "", "work")
@@ -35,6 +37,25 @@ def test_an_error_inside_closes_the_store_too(path: Path) -> None:
     with pytest.raises(NotFound, match="nobody"), existing_optimizer(path, scope="nobody"):
         pass
     MemoryStore.open(path).close()
+
+
+def test_what_makes_a_store_is_said_where_there_is_none(tmp_path: Path) -> None:
+    none = tmp_path / "none"
+    with pytest.raises(StorePathError) as caught:
+        check_store(none)
+    assert str(caught.value) == (
+        f"There is no store at {none}: it does not exist. Make one with `recall add {none} TEXT`, or with `recall "
+        f"import FILE --format jsonl {none}`."
+    )
+    assert CliRunner().invoke(main, ["add", str(none), "Priya likes tea"]).exit_code == 0
+    check_store(none)
+
+
+def test_whether_there_is_a_store(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "empty").mkdir()
+    assert is_store(path)
+    assert not any(is_store(tmp_path / name) for name in ("none", "file", "empty"))
 
 
 def test_where_there_is_no_store_none_is_made(tmp_path: Path) -> None:

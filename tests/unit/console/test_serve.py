@@ -50,7 +50,8 @@ def test_without_its_extra_it_names_it(
         MemoryStore.open(tmp_path / "new").close()
     done = CliRunner().invoke(main, [command, str(tmp_path / "new"), "--port", "0"])
     assert done.exit_code == 1
-    assert "pip install 'recall-integrations[serve]'" in done.stderr
+    wanted = "pip install 'recall-integrations[serve]' (in a checkout: pip install '.[serve]')"
+    assert done.stderr.strip().endswith(f"Install it with: {wanted}")
     assert command == "look" or not (tmp_path / "new").exists()
 
 

@@ -51,6 +51,18 @@ def test_what_takes_long_is_shown_unless_somebody_wants_quiet(monkeypatch: pytes
     assert done.exit_code == 0 and asked == [not quiet] * 2
 
 
+def test_how_many_hits_is_said_with_one_dash_or_two() -> None:
+    @click.command(params=[])
+    @shared.k_option(5)
+    def ask(k: int) -> None:
+        click.echo(k)
+
+    for given, k in (([], 5), (["--k", "3"], 3), (["-k", "3"], 3), (["-k3"], 3)):
+        assert CliRunner().invoke(ask, given).stdout == f"{k}\n"
+    for name in ("search", "explain"):
+        assert any("-k" in option.opts and "--k" in option.opts for option in main.commands[name].params), name
+
+
 def test_long_commands_can_be_quiet() -> None:
     for name in ("import", "export", "compact", "reindex", "doctor", "serve", "eval", "ab", "train"):
         assert any("--quiet" in option.opts for option in main.commands[name].params), name

@@ -47,6 +47,8 @@ def test_json_holds_every_part_with_its_moves(store: Path) -> None:
     ("options", "code", "words"),
     [
         (("--without", "nonsense:x"), 1, "There is no part 'nonsense:x'"),
+        (("--without", "lexcal"), 1, "There is no part 'lexcal' of a recall to leave out. Did you mean arm:lexical?"),
+        (("--without", "arm:lexcal"), 1, "There is no part 'arm:lexcal'"),
         (("--without", "lexical", "--no-search"), 2, "leave out --no-search"),
     ],
 )

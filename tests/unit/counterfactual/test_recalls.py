@@ -10,6 +10,7 @@ import pytest
 from recall_integrations import Filters, Memory, QueryOptimizer, RecallConfig, RerankConfig, Scope
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.config import ARMS
 from recall_integrations.console import demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.console.demo_texts import demo_texts
@@ -32,6 +33,19 @@ def optimizer() -> Iterator[QueryOptimizer]:
 
 def one(found: Counterfactuals, key: str) -> LeftOut:
     return next(w for w in found.without if [part.key for part in w.parts] == [key])
+
+
+def of_ones_own(optimizer: QueryOptimizer) -> QueryOptimizer:
+    """An optimizer with an arm of its own, which is broken."""
+
+    class Nothing:
+        name = "mine"
+
+        def search(self, request: object) -> ArmResult:
+            raise RuntimeError("it is broken")
+
+    spec = ArmSpec(name="mine", make=lambda _store, _config: Nothing)
+    return QueryOptimizer(optimizer.store, arms=[spec], clock=lambda: demo_data.NOW)
 
 
 @pytest.mark.parametrize("query", [query.text for query in demo_texts("en").queries])
@@ -119,14 +133,7 @@ def test_the_reranker_is_a_part_and_its_model_is_asked_once_more_only(optimizer:
 
 
 def test_an_arm_of_ones_own_is_a_part(optimizer: QueryOptimizer) -> None:
-    class Nothing:
-        name = "mine"
-
-        def search(self, request: object) -> ArmResult:
-            raise RuntimeError("it is broken")
-
-    spec = ArmSpec(name="mine", make=lambda _store, _config: Nothing)
-    own = QueryOptimizer(optimizer.store, arms=[spec], clock=lambda: demo_data.NOW)
+    own = of_ones_own(optimizer)
     found = counterfactuals(own, NOT_SAM, scope=SCOPE, leave_out=["mine"])
     assert "arm:mine" in {part.key for part in found.parts}
     assert any(problem.stage == "mine" for problem in found.whole.degraded)
@@ -202,6 +209,46 @@ def test_privacy_holds(optimizer: QueryOptimizer, privacy: str) -> None:
 def test_what_cannot_be_done_is_said(optimizer: QueryOptimizer, given: dict[str, object], says: str) -> None:
     with pytest.raises(InvalidArgument, match=says):
         counterfactuals(optimizer, "x", scope=SCOPE, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("lexcal", "arm:lexical"),
+        ("arm:lexcal", "arm:lexical"),
+        ("arm:time", "rule:time"),
+        ("arms:lexical", "arm:lexical"),
+        ("rule:tme", "rule:time"),
+        ("tme", "rule:time"),
+        ("feature:wrds", "feature:words"),
+        ("feature:cosin", "feature:cosine"),
+        ("words", "feature:words"),
+        ("mine", None),
+        ("nonsense", None),
+        ("nonsense:x", None),
+        ("arm:", None),
+    ],
+)
+def test_a_part_that_is_misspelt_is_an_error_and_says_what_may_be_meant(
+    optimizer: QueryOptimizer, given: str, meant: str | None
+) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        counterfactuals(optimizer, NOT_SAM, scope=SCOPE, leave_out=[given])
+    said = str(caught.value)
+    assert said.startswith(f"There is no part {given!r} of a recall to leave out.")
+    assert (f" Did you mean {meant}?" in said) if meant else ("Did you mean" not in said)
+
+
+def test_arms_of_ones_own_are_among_those_that_there_are(optimizer: QueryOptimizer) -> None:
+    own = of_ones_own(optimizer)
+    assert (optimizer.arms, own.arms) == (tuple(ARMS), (*ARMS, "mine"))
+    with pytest.raises(InvalidArgument, match=r"Did you mean arm:mine\? Arms: .*, arm:mine\. Kinds of evidence: "):
+        counterfactuals(own, NOT_SAM, scope=SCOPE, leave_out=["mind"])
+
+
+def test_what_only_trees_look_at_is_not_offered(optimizer: QueryOptimizer) -> None:
+    with pytest.raises(InvalidArgument, match=r"feature:newness, or a single feature\."):
+        counterfactuals(optimizer, NOT_SAM, scope=SCOPE, leave_out=["nonsense"])
 
 
 def test_a_query_that_is_none_is_an_error(optimizer: QueryOptimizer) -> None:

@@ -92,8 +92,17 @@ def test_links_to_everything_are_said_only_where_nothing_else_is() -> None:
 
 def test_support_of_the_graph_is_a_link() -> None:
     graph = Contribution(source="graph", score=0.5, added=0.5)
-    assert "linked to what came up lately" in reason(ParsedQuery(original="where"), Memory("a fact"), (graph,))
+    assert "linked to names in the newest memories" in reason(ParsedQuery(original="where"), Memory("a fact"), (graph,))
     assert "linked to names that come up often" in reason(ParsedQuery(original="where"), MEMORY, (graph,))
+
+
+def test_who_asks_is_a_link_only_where_the_graph_starts_from_there() -> None:
+    graph = Contribution(source="graph", score=0.5, added=0.5)
+    user = EntityRef(entity_id="e", name="user", mention="my", span=(0, 2), confidence=1.0, stage="implicit")
+    badge = ParsedQuery(original="my badge", entity_refs=(user,))
+    manager = ParsedQuery(original="my manager", entity_refs=(user,), predicate_hints=("manages",))
+    assert reason(badge, Memory("a fact"), (graph,)) == "linked to names in the newest memories"
+    assert reason(manager, Memory("a fact"), (graph,)) == "linked to who asks"
 
 
 @pytest.mark.parametrize(
