@@ -9,9 +9,10 @@ by one. In a file, with an empty line between them, oldest first:
     + gym now: Fit4, Mon/Thu                                         answers the query
     ~ So sore from the gym that I took the stairs backwards.         tells nothing of it
 
-`taught/scenes/` teaches; `unseen.txt` was written by somebody who had seen neither these nor the package, and measures:
+`taught/scenes/` teaches; `unseen.txt` and `unseen_2.txt` were written by people who had seen neither these nor the
+package, and measure. What is in the second nobody has looked at while anything was changed:
 
-    python -m benchmarks.facts.scenes [FILE]
+    python -m benchmarks.facts.scenes [FILE …]
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.errors import InvalidArgument
 
 FOLDER = Path(__file__).with_name("taught") / "scenes"
-UNSEEN = Path(__file__).with_name("unseen.txt")
+UNSEEN = tuple(Path(__file__).with_name(name) for name in ("unseen.txt", "unseen_2.txt"))
 NOW, THEN, OTHER = "now", "then", "other"
 ANSWERS, HELD, ELSE = "+", "-", "~"
 ASKED_AT = datetime(2026, 6, 20, 18, tzinfo=timezone.utc)
@@ -171,17 +172,17 @@ def measured(file: Path, *, facts: bool) -> dict[str, First]:
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("file", type=Path, nargs="?", default=UNSEEN, help="of scenes; default: the ones that measure")
-    file = parser.parse_args().file
-    with_facts, without = (measured(file, facts=facts) for facts in (True, False))
-    print(f"{'':8}{'scenes':>8}{'right first':>14}{'without facts':>16}{'superseded':>13}{'without facts':>16}")
-    for kind, own in with_facts.items():
-        other, whole = without[kind], max(1, own.count)
-        shares = (own.right / whole, other.right / whole, own.stale / whole, other.stale / whole)
-        print(
-            f"{kind:8}{own.count:8}"
-            + "".join(f"{share:{w}.3f}" for share, w in zip(shares, (14, 16, 13, 16), strict=True))
-        )
+    parser.add_argument("files", type=Path, nargs="*", default=UNSEEN, help="of scenes; default: those that measure")
+    print(f"{'':14}{'scenes':>8}{'right first':>14}{'without facts':>16}{'superseded':>13}{'without facts':>16}")
+    for file in parser.parse_args().files:
+        with_facts, without = (measured(file, facts=facts) for facts in (True, False))
+        for kind, own in with_facts.items():
+            other, whole = without[kind], max(1, own.count)
+            shares = (own.right / whole, other.right / whole, own.stale / whole, other.stale / whole)
+            print(
+                f"{file.stem + ' ' + kind:14}{own.count:8}"
+                + "".join(f"{share:{w}.3f}" for share, w in zip(shares, (14, 16, 13, 16), strict=True))
+            )
 
 
 if __name__ == "__main__":

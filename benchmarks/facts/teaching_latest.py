@@ -6,12 +6,12 @@
     histories, sets ─ asked of a store ─ what was found ─ evidence, by a reader without that fold ─▶ networks
 
 It is taught from histories (`histories.room`) in the phrasings of `taught/`, a file for each hand, and of the half of
-`dev` that rules may be written on; from scenes (`scenes`), each of another kind of thing; and from the questions of
-`talk`, `phone`, `projects` and `documents`, which may be used for that: they ask for no state, so no candidate tells
-it. Every question is asked of a store as users ask. The slot reader is taught from the same hands, and what it sees of
-phrasings that it was taught from is not what it sees of others: so hands are in folds, and the evidence of a fold is by
-a reader, and by shares of asking for a state, that were taught without it. Needs scikit-learn and torch, and a quarter
-of an hour of two processors.
+`dev` that rules may be written on; from scenes (`scenes`), each of another kind of thing; whether a query asks for a
+state also from queries alone (`taught/queries/`); and from the questions of `talk`, `phone`, `projects` and
+`documents`, which may be used for that: they ask for no state, so no candidate tells it. Every question is asked of a
+store as users ask. The slot reader is taught from the same hands, and what it sees of phrasings that it was taught from
+is not what it sees of others: so hands are in folds, and the evidence of a fold is by a reader, and by shares of asking
+for a state, that were taught without it. Needs scikit-learn and torch, and twenty minutes of two processors.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ HISTORIES = (400, 200)  # of each hand: in rooms as those that measure, and in l
 OF_DEV = 500
 IN_A_ROOM = (3, 3)
 LARGE = (20, 30, 45, 70, 110)  # memories
+QUERIES = Path(__file__).with_name("taught") / "queries"  # a line each: `now` or `other`, and what is asked
 KINDS = ("talk", "phone", "projects", "documents")
 # What is left out together: hands of both halves of the schema, so that somebody else wrote of each slot; sets.
 FOLDS = (
@@ -322,6 +323,10 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
     for file in scenes.files():
         for scene in scenes.scenes(file):
             (others if scene.kind == scenes.OTHER else states).setdefault(file.stem, []).append(scene.query)
+    for file in sorted(QUERIES.glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            kind, _, query = line.partition(" ")
+            (others if kind == scenes.OTHER else states).setdefault(f"asked by {file.stem}", []).append(query)
     others["multihop"] = [
         question.text
         for name in ("hotpotqa", "musique")
@@ -338,20 +343,21 @@ def asking_part(asked: Mapping[str, Mapping[str, Sequence[str]]], without: Seque
         from sklearn.linear_model import LogisticRegression  # type: ignore[import-untyped]
     except ImportError as e:
         raise MissingExtra("The model is taught with scikit-learn: pip install scikit-learn") from e
-    given = [
-        (text, name)
-        for name, groups in asked.items()
-        for group, texts in groups.items()
-        if group not in without
-        for text in texts
-    ]
-    texts = [text for text, _ in given]
+    # Of both classes the same in all; of each group as much as the root of its size: hands have many queries of few
+    # kinds of things.
+    given = []
+    for name, groups in asked.items():
+        kept = {group: texts for group, texts in groups.items() if group not in without}
+        whole = sum(len(texts) ** 0.5 for texts in kept.values())
+        given += [(text, name, len(texts) ** -0.5 / whole) for texts in kept.values() for text in texts]
+    texts = [text for text, _, _ in given]
     found = [places(text) for text in texts]
     rare = rarity(found)
     counts = np.concatenate([weights_of(one, rare) for one in found])
     hashed = csr_matrix((counts, np.concatenate(found), np.cumsum([0, *map(len, found)])), shape=(len(texts), BUCKETS))
     features = hstack([csr_matrix(bundled().embed_documents(texts)), hashed]).tocsr()
-    model = LogisticRegression(C=C, max_iter=500).fit(features, [name == STATE for _, name in given])
+    weights = np.asarray([weight for _, _, weight in given]) * len(given) / 2
+    model = LogisticRegression(C=C, max_iter=500).fit(features, [name == STATE for _, name, _ in given], weights)
     half = model.coef_[0] / 2  # a softmax of two classes is the logistic function of their difference
     bias = float(model.intercept_[0]) / 2
     return quantised((STATE, OTHER), np.stack([half, -half]), np.asarray([bias, -bias]), rare, bundled().dimensions)

@@ -14,11 +14,23 @@ from benchmarks.facts import scenes, teaching, teaching_latest
 from benchmarks.facts.histories import room
 from benchmarks.facts.phrasings import NOW, sections
 from benchmarks.facts.taught_slots import hands, listed, style_of, taught_slots
-from benchmarks.facts.teaching_latest import ASKS_STATE, FOLDS, KINDS, Shown, by_folds, nets, of_rooms, of_sets
+from benchmarks.facts.teaching_latest import (
+    ASKS_STATE,
+    FOLDS,
+    KINDS,
+    QUERIES,
+    Shown,
+    by_folds,
+    nets,
+    of_rooms,
+    of_sets,
+)
+from recall_integrations.embeddings.static import bundled
 from recall_integrations.facts.latest.evidence import FEATURES
 from recall_integrations.facts.latest.model import OTHER, STATE, LatestModel
 from recall_integrations.facts.reader import slot_reader
-from recall_integrations.facts.reader.slot_reader import ASKED, ENDS, NOTHING, SAYS, STATES, TOLD, WAS
+from recall_integrations.facts.reader.features import places
+from recall_integrations.facts.reader.slot_reader import ASKED, ENDS, NOTHING, SAYS, STATES, TOLD, WAS, Linear
 from recall_integrations.recall import likely
 
 
@@ -107,6 +119,23 @@ def test_it_learns_who_is_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.mean(right) > 0.97
     nothing = [model.telling(one.found, one.at.tolist())[1].sum() for one in shown if not one.right.any()]
     assert len(nothing) > 5 and np.mean(nothing) < 0.3
+
+
+def test_a_group_counts_by_the_root_of_its_size() -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    many = [f"what is the code of door {word}" for word in "one two three four five six seven eight nine ten".split()]
+    asked = {STATE: {"a": many * 40, "b": ["where does Ana live"] * 4}, OTHER: {"c": ["where did Ana go"] * 4}}
+    part = teaching_latest.asking_part(asked)
+    query = "where does Ana live"
+    shares = Linear(part).shares(bundled().embed_query(query), places(query))
+    assert shares[0] > 0.6  # four queries beside four hundred
+    assert Linear(part).shares(bundled().embed_query("where did Ana go"), places("where did Ana go"))[0] < 0.4
+
+
+def test_queries_are_of_a_state_or_of_none() -> None:
+    lines = [line for file in QUERIES.glob("*.txt") for line in file.read_text(encoding="utf-8").splitlines()]
+    assert len(lines) > 3_000 and {line.split(" ")[0] for line in lines} == {scenes.NOW, scenes.OTHER}
+    assert all(line.partition(" ")[2].strip() for line in lines)
 
 
 def test_what_is_seen_of_a_hand_is_by_what_did_not_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
