@@ -220,7 +220,9 @@ class VectorsAway(IndexUnavailable):
 
 
 class VectorsRefused(IndexUnavailable):
-    """The server that holds the vectors of large scopes does not let us in, or is none that can be used."""
+    """The server that holds the vectors of large scopes does not let us in, is none that can be used, or allows no
+    request as large as ours.
+    """
 
     code = "VECTORS_REFUSED"
 

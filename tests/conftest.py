@@ -74,8 +74,10 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     quick.choose(config.getoption("markexpr"))
-    # How long one example takes says nothing on a shared machine.
-    hypothesis.settings.register_profile("here", deadline=None, max_examples=quick.examples(100))
+    # How long one example takes says nothing on a shared machine. Where `CI` is set, Hypothesis would begin with a
+    # profile that tries the same examples each time.
+    usual = hypothesis.settings.get_profile("default")
+    hypothesis.settings.register_profile("here", usual, deadline=None, max_examples=quick.examples(100))
     hypothesis.settings.load_profile("here")
 
 

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import pytest
 from sqlalchemy import make_url
 
+from tests.needs import program
 from tests.postgres import Postgres
 
 READY_S = 20.0
@@ -25,13 +25,14 @@ class PgBouncer:
     """One that runs.
 
     Args:
+        binary: what is run.
         folder: with its settings.
         port: on loopback.
         user: number of the user that it runs as, where this process is root's: as root it refuses to run.
     """
 
-    def __init__(self, folder: Path, port: int, user: int) -> None:
-        self._folder, self.port, self._user = folder, port, user
+    def __init__(self, binary: str, folder: Path, port: int, user: int) -> None:
+        self._binary, self._folder, self.port, self._user = binary, folder, port, user
         self._process: subprocess.Popen[bytes] | None = None
 
     def address(self, url: str, *, query: str = "", user: str = "postgres") -> str:
@@ -40,11 +41,10 @@ class PgBouncer:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        program = shutil.which("pgbouncer") or "/usr/sbin/pgbouncer"
         as_whom = {"user": self._user} if os.geteuid() == 0 else {}
         with (self._folder / "said").open("ab") as said:
             self._process = subprocess.Popen(
-                [program, str(self._folder / "pgbouncer.ini")],
+                [self._binary, str(self._folder / "pgbouncer.ini")],
                 stdout=said,
                 stderr=said,
                 cwd="/",
@@ -76,9 +76,7 @@ def running(
         more: lines of its settings.
         users: whom it lets in besides the owner of the server.
     """
-    if shutil.which("pgbouncer") is None and not Path("/usr/sbin/pgbouncer").exists():
-        why = "needs PgBouncer (apt-get install pgbouncer)"
-        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
+    binary = program("pgbouncer", "/usr/sbin/pgbouncer", why="needs PgBouncer: apt-get install pgbouncer")
     host = postgres.url.query.get("host") or postgres.url.host
     folder = Path(tempfile.mkdtemp(prefix="recall-pgbouncer-"))
     folder.chmod(0o777)
@@ -94,7 +92,7 @@ def running(
         path.chmod(0o644)
     # The socket of the server is in a directory that its own user may look into.
     socket_of = Path(str(host)) / f".s.PGSQL.{postgres.url.port or 5432}"
-    bouncer = PgBouncer(folder, port, socket_of.stat().st_uid if socket_of.exists() else 65_534)
+    bouncer = PgBouncer(binary, folder, port, socket_of.stat().st_uid if socket_of.exists() else 65_534)
     bouncer.start()
     try:
         yield bouncer

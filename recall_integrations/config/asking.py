@@ -112,8 +112,11 @@ class RetrievalConfig:
             columns, 500 for a million memories. What it reads here and there (full vectors, words, which memories
             hold them) is mapped from files in the store's directory, and takes memory that the system can spare. A
             scope that does not fit is searched by the indexes on disk, and ranked without the words of its texts.
-            The scope that is in use stays, whatever it takes. Keys of metadata that filters ask for are kept besides,
-            in an eighth as much.
+            The scope that is in use stays, whatever it takes; of one that leaves, names, facts and the words for
+            spelling leave, too. Keys of metadata that filters ask for are kept besides, in an eighth as much.
+        disk_mb: megabytes that files of columns may take in the directory of a store or of a node; 0 = as many as they
+            need. When one was written, those that were used least recently are removed until the others fit, and their
+            scopes are read from the database. The one that was just written stays, whatever it takes.
         local_max: memories of a scope in PostgreSQL up to which a node reads it whole. Of a larger one it reads the
             candidates of each query alone, which PostgreSQL finds (docs/postgres.md); a scope in a directory is always
             read whole.
@@ -128,6 +131,7 @@ class RetrievalConfig:
 
     exact_max: Annotated[int, in_range(0, 10_000_000)] = 2_000_000
     cache_mb: Annotated[int, in_range(0, 1_000_000)] = 1_024
+    disk_mb: Annotated[int, in_range(0, 10_000_000)] = 0
     local_max: Annotated[int, in_range(0, 1_000_000_000)] = 2_000_000
     overfetch: Annotated[float, in_range(1, 100)] = 3.0
     graph_hops: Annotated[int, in_range(1, 2)] = 2

@@ -11,10 +11,12 @@ from recall_integrations.config.recall_config import RecallConfig
 # The store, its indexes, threads and breakers are made with them.
 FIXED = frozenset(
     """
-    retrieval.exact_max retrieval.cache_mb retrieval.local_max retrieval.semantic_remote ranking.features
+    retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.local_max retrieval.semantic_remote
+    ranking.features
     query.spelling_threshold query.spelling_learned_max
     vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms
-    postgres.replicas postgres.stale_max_s postgres.replica_timeout_ms
+    vectors.batch_max vectors.results_max
+    postgres.replicas postgres.stale_max_s postgres.replica_timeout_ms postgres.pool_size postgres.pool_timeout_ms
     limits.workers breakers.failures_max breakers.open_s
     shared.redis shared.timeout_ms shared.prefix
     """.split()

@@ -1,4 +1,4 @@
-"""Settings of a store in PostgreSQL: the replicas that recalls may read."""
+"""Settings of a store in PostgreSQL: its connections, and the replicas that recalls may read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _checked(given: str) -> str:
 
 @section("postgres")
 class PostgresConfig:
-    """What a store in PostgreSQL may be asked of besides its primary (docs/postgres.md). A directory has none of it.
+    """Connections of a store in PostgreSQL, and replicas that it reads (docs/postgres.md). A directory has none of it.
 
     Args:
         replicas: addresses of streaming replicas, `postgresql://replica-1.example:5432`, with spaces between them, that
@@ -51,11 +51,17 @@ class PostgresConfig:
             What is answered then has all that this node knew, and `degraded` says `record.away`.
         replica_timeout_ms: longest wait for a replica that is to say how far it is; a replica that does not is left
             alone for a while, and the primary is read.
+        pool_size: connections to the server that a process keeps open; as many more are made while they are needed. A
+            few stand outside of this pool (docs/postgres.md#connections).
+        pool_timeout_ms: longest wait for a connection while all are in use; then an error says so. A recall waits no
+            longer than its time allows.
     """
 
     replicas: Annotated[Text, AfterValidator(_checked)] = ""
     stale_max_s: Annotated[float, in_range(0, 86_400)] = 0.0
     replica_timeout_ms: Annotated[float, in_range(1, 60_000)] = 500.0
+    pool_size: Annotated[int, in_range(1, 1_000)] = 8
+    pool_timeout_ms: Annotated[float, in_range(1, 600_000)] = 30_000.0
 
     @property
     def addresses(self) -> tuple[str, ...]:

@@ -32,7 +32,9 @@ SPECIFICITY = (
 OF_THE_STORE = "the store is opened with it"
 OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
-    **dict.fromkeys(("retrieval.exact_max", "retrieval.cache_mb", "retrieval.local_max"), OF_THE_STORE),
+    **dict.fromkeys(
+        ("retrieval.exact_max", "retrieval.cache_mb", "retrieval.disk_mb", "retrieval.local_max"), OF_THE_STORE
+    ),
     "retrieval.semantic_remote": OF_THE_STORE,
     "postgres": OF_THE_STORE,
     "vectors": OF_THE_STORE,

@@ -9,6 +9,9 @@ from recall_integrations.config.checking import Text, in_range, section
 from recall_integrations.errors import ConfigError
 
 PGVECTOR = "pgvector"  # as an address: the store's own PostgreSQL
+CLOUD = "trychroma.com"  # where Chroma Cloud is
+CLOUD_MOST = 300  # records of a write and results of an answer there, unless it agreed to more
+BATCH_MAX, RESULTS_MAX = 500, 20_000  # of a server of one's own
 
 
 @section("vectors")
@@ -25,6 +28,10 @@ class VectorsConfig:
         tenant, database: on the server; both have to be there.
         timeout_ms: longest wait for the server. A recall waits less, so that half of its time for vectors is left to
             answer without the server.
+        batch_max: vectors that a Chroma server is given, or told to remove, in one request; nothing = 500, and 300 at
+            Chroma Cloud, which takes no more.
+        results_max: neighbours or numbers that a Chroma server is asked for in one request; nothing = 20,000 (of which
+            2,000 may be neighbours), and 300 at Chroma Cloud, which gives no more.
     """
 
     address: Text = ""
@@ -33,6 +40,24 @@ class VectorsConfig:
     tenant: Text = "default_tenant"
     database: Text = "default_database"
     timeout_ms: Annotated[float, in_range(1, 600_000)] = 5_000.0
+    batch_max: Annotated[int | None, in_range(1, 2_000)] = None
+    results_max: Annotated[int | None, in_range(1, 20_000)] = None
+
+    @property
+    def batch(self) -> int:
+        """Vectors of one write: what is set, or what the server of this address takes."""
+        return self.batch_max or (CLOUD_MOST if self._in_cloud else BATCH_MAX)
+
+    @property
+    def results(self) -> int:
+        """Neighbours or numbers of one answer: what is set, or what the server of this address gives."""
+        return self.results_max or (CLOUD_MOST if self._in_cloud else RESULTS_MAX)
+
+    @property
+    def _in_cloud(self) -> bool:
+        """Whether the address is one of Chroma Cloud."""
+        host = urlsplit(self.address).hostname or ""
+        return host == CLOUD or host.endswith(f".{CLOUD}")
 
     def __post_init__(self) -> None:
         if self.address == PGVECTOR:
@@ -54,11 +79,13 @@ class VectorsConfig:
 
 
 # What only a Chroma server has, and what stands there if nobody sets it.
-OF_CHROMA = {
+OF_CHROMA: dict[str, str | None] = {
     "token_variable": "",
     "token_header": "X-Chroma-Token",
     "tenant": "default_tenant",
     "database": "default_database",
+    "batch_max": None,
+    "results_max": None,
 }
 
 

@@ -1,4 +1,7 @@
-"""Connections of a pool that were lost are replaced before they are used; most of the time, without asking them."""
+"""Connections of a pool that were lost are replaced before they are used; most of the time, without asking them.
+
+Who waits for one waits no longer than it would wait for the server.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,27 @@ from functools import partial
 from sqlalchemy import Connection, Dialect, Engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
-from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+from sqlalchemy.util.queue import Queue
+
+from recall_integrations.database.answering import remaining
 
 FRESH_S = 1.0  # since a connection was used, while it is taken to be there
 _LAST, _POOL = "recall_used", "recall_pool"
+
+
+class _Line(Queue[ConnectionPoolEntry]):
+    """Connections that nobody uses at the moment."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> ConnectionPoolEntry:
+        """The next one, waited for no longer than `answering.within` allows this thread."""
+        return super().get(block, timeout if timeout is None else min(timeout, remaining()))
+
+
+class Pool(QueuePool):
+    """A pool whose line is no longer than who stands in it has time."""
+
+    _queue_class = _Line
 
 
 class Connections:

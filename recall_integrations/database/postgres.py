@@ -10,15 +10,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
+from urllib.parse import urlencode
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import connection_class
 from recall_integrations.database.poolers import POOL_MODE, Pooler, look_for, said_by
-from recall_integrations.database.pooling import look_after
+from recall_integrations.database.pooling import Pool, look_after
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
+from recall_integrations.patterns import regex
 
 Isolation = Literal["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"]
 
@@ -26,6 +28,8 @@ DRIVER = "postgresql+psycopg"
 SCHEMES = ("postgresql", "postgres", DRIVER)
 VERSION_LEAST = 13  # of the server
 APPLICATION = "recall-integrations"
+_SEVERAL = regex(r"(?P<before>[\w+]+://(?:[^@?]*@)?)(?P<hosts>[^@/?]*,[^@/?]*)(?P<rest>[/?].*)?")
+_HOST = regex(r"(?P<name>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>\d*))?")
 # A cable that was cut is noticed in some seconds, and not by the system's own hours: options of libpq.
 ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
@@ -57,7 +61,7 @@ def parsed(given: str | URL) -> URL:
         StoreError: it is none of PostgreSQL. The message does not repeat it, as it may hold a password.
     """
     try:
-        url = make_url(given)
+        url = make_url(_hosts_apart(given) if isinstance(given, str) else given)
     except (SQLAlchemyError, ValueError):  # whose message may hold the whole of it
         url = None
     if url is None or url.drivername not in SCHEMES or not url.database:
@@ -69,6 +73,19 @@ def parsed(given: str | URL) -> URL:
     if password is not None and not url.password:  # where SQLAlchemy knows not to show it
         url = url.set(password=password if isinstance(password, str) else password[-1])
     return url.set(drivername=DRIVER).difference_update_query(["password"])
+
+
+def _hosts_apart(given: str) -> str:
+    """Several servers as libpq names them, `host:port,host:port`, as SQLAlchemy takes them: `?host=…&port=…`."""
+    found = _SEVERAL.fullmatch(given)
+    named = [] if found is None else [_HOST.fullmatch(one) for one in found["hosts"].split(",")]
+    each = [one for one in named if one is not None]
+    if found is None or len(each) < len(named) or not any(one["port"] for one in each):
+        return given
+    path, _, query = (found["rest"] or "").partition("?")
+    names, ports = [one["name"].strip("[]") for one in each], [one["port"] or "" for one in each]
+    hosts = {"host": ",".join(names), "port": ",".join(ports)}
+    return "?".join([found["before"] + path, "&".join(filter(None, [urlencode(hosts), query]))])
 
 
 def open_postgres(
@@ -86,7 +103,7 @@ def open_postgres(
         url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq; `pool_mode=transaction`
             where a pooler is that cannot be told (`database.poolers`).
         pool_size: connections that are kept open, of this process; as many more while they are needed.
-        pool_timeout_s: seconds that are waited for one of them.
+        pool_timeout_s: seconds that are waited for one of them; no longer than `answering.within` allows.
         connect_timeout_s: seconds until a server counts as away; 2 at least.
         application: by which the server's lists of connections name this process.
         isolation: of transactions.
@@ -103,6 +120,7 @@ def open_postgres(
     engine = create_engine(
         address,
         connect_args=arguments,
+        poolclass=Pool,
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_timeout=pool_timeout_s,

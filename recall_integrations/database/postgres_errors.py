@@ -23,15 +23,19 @@ _REFUSED = regex(r"authentication failed|no password supplied|no pg_hba\.conf en
 _ABSENT = regex(r"database .* does not exist")
 _NUL = regex(r"\bNUL\b|0x00|\\u0000")
 
+_FULL = regex(r"too many (?:clients|connections)|remaining connection slots|no more connections allowed")
 _UNKNOWN_STARTUP = regex(r"unsupported startup parameter:? *(\w*)")
 
 _OF_OTHERS = "row-level security policy"
 
+_CROWDED = (
+    "has no connection left. Lower `postgres.pool_size` of each process, or raise `max_connections` of the server"
+)
 # What is said of errors by the beginning of their code, the longest first.
 _SAID = (
     ("57014", "stopped a statement that took longer than its timeout allows. Allow more time, or ask for less"),
     ("55P03", "holds a lock that was waited for too long. Try again; `pg_stat_activity` says who holds it"),
-    ("53300", "has no connection left. Lower the pool of each process, or raise `max_connections`"),
+    ("53300", _CROWDED),
     ("53100", "has no disk left. Nothing was changed; make room on the server"),
     ("25006", "takes no writes: it is a replica, or read only. Give the address of the primary"),
     (
@@ -114,7 +118,10 @@ def mapped_error(error: BaseException, url: URL) -> RecallError | None:
 def _mapped(error: BaseException, url: URL) -> RecallError:
     code, where, said = sqlstate(error), shown(url), words_of(error, url)
     if isinstance(error, PoolTimeout):
-        return StoreError(f"All connections to {where} are in use. Try again, or allow more of them.")
+        return StoreError(
+            f"All connections of this process to {where} are in use, and none was free in time. Try again, or allow "
+            "more of them (`postgres.pool_size`) or a longer wait (`postgres.pool_timeout_ms`)."
+        )
     if code in _DAMAGED:
         return StoreCorrupt(f"The database {where} is damaged ({said}). Restore it from a backup.")
     if code in _MISSING:
@@ -147,7 +154,14 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
     return StoreError(f"The database {where} refused an operation: {said}.")
 
 
+def is_crowded(error: BaseException | None) -> bool:
+    """Whether all connections of this process were in use: nothing is said of the server."""
+    return isinstance(error, PoolTimeout) or isinstance(getattr(error, "__cause__", None), PoolTimeout)
+
+
 def _unreachable(where: str, said: str) -> StoreError:
+    if _FULL.search(said):  # a server that lets nobody in says it without a code
+        return StoreError(f"The database {where} {_CROWDED} ({said}).")
     refused = _UNKNOWN_STARTUP.search(said)
     if refused is not None:
         return StoreError(

@@ -30,7 +30,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from recall_integrations.database.answering import remaining, within
 from recall_integrations.database.meta import PRUNED, TENANT, tenant_of
 from recall_integrations.database.postgres import open_postgres, parsed
-from recall_integrations.database.postgres_errors import is_lost, is_ours, mapped_error, shown, sqlstate
+from recall_integrations.database.postgres_errors import is_crowded, is_lost, is_ours, mapped_error, shown, sqlstate
 from recall_integrations.database.reading import REPLICAS, Wanted
 from recall_integrations.errors import RecallError, StoreClosed
 from recall_integrations.resilience.breaker import Breaker, Pass
@@ -46,6 +46,7 @@ CHECKED_S = 1.0  # after which a connection is asked again, though nothing was w
 HALF = 2  # of a recall's time is left for the primary
 POOL = 4  # connections of each replica that are kept
 _CHECKED = "recall_checked"
+_SESSION = "target_session_attrs"  # option of libpq
 _PASSING = frozenset({"40001", "57014"})  # it replays what a query still looks at; a statement was too slow
 _STATE = (
     "SELECT pg_is_in_recovery(), (SELECT digest FROM changes WHERE seq = %s), "
@@ -119,7 +120,7 @@ class Replica:
             self._why, self._later = str(e), time.monotonic() + LATE_S
             raise
         except Exception as e:
-            if of_a_server(e) and sqlstate(e) not in _PASSING:
+            if of_a_server(e) and sqlstate(e) not in _PASSING and not is_crowded(e):
                 self._fail(e)
             raise
         self._pace.record((time.perf_counter() - began) * 1e3)
@@ -338,6 +339,8 @@ def beside(primary: URL, address: str) -> URL:
     """The address of a replica: what it does not name is as in the primary's."""
     given = parsed_beside(primary, address)
     query = {**primary.query, **given.query}
+    if _SESSION not in given.query:  # the primary's address may ask for a server that takes writes, as no replica does
+        query.pop(_SESSION, None)
     if given.host or "host" in given.query:  # where the primary is says nothing of it
         for name in ("host", "hostaddr", "port"):
             if name not in given.query:

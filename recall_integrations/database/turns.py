@@ -262,10 +262,14 @@ class Flush:
 
     Attributes:
         done: it is.
+        upto: number and digest of the last entry of the journal that has to be.
+        lost: what kept it from being waited for with the turn; `None` = nothing did.
     """
 
     def __init__(self) -> None:
         self.done = False
+        self.upto = (0, "")
+        self.lost: BaseException | None = None
 
     def wait_later(self, connection: Connection) -> None:
         """Let a transaction be committed without waiting for that: others see it at once."""
@@ -319,7 +323,12 @@ class WriteLock(AdvisoryLock):
             return None
         # The next one begins as soon as it is unlocked. Who asked waits for the disk, which keeps in order.
         statements = [_COMMITTED, "COMMIT", *([FLUSH] if self._flushes else [])]
-        said = self._outside.say("; ".join(statements), WRITING, place=0)
+        try:
+            said = self._outside.say("; ".join(statements), WRITING, place=0)
+        except RecallError as e:
+            for later in self._flushes:
+                later.lost = e.__cause__
+            raise
         self._held, self._made = False, True
         while self._flushes:
             self._flushes.pop().done = True

@@ -1,14 +1,15 @@
 """The tables of a PostgreSQL database, brought to this package's version by Alembic, and looked at before.
 
 Revisions are numbered by `schema.SCHEMA_VERSION`. Each runs in a transaction of its own while others read and write,
-and gives up rather than wait long for a lock, behind which everybody else would wait.
+and gives up rather than wait long for a lock, behind which everybody else would wait, or with one that they wait for.
 """
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
 LOCK_TIMEOUT_MS = 3_000  # that a statement of an upgrade waits for others, who wait behind it meanwhile
+_LEAST_MS = 50  # that it waits in any case
 _TURN = 0x7570_6772  # the key of the lock under which one process upgrades
-_HERE = Path(__file__).with_name("alembic")
+SCRIPTS = Path(__file__).with_name("alembic")
 _MADE = regex(r"\bCREATE TABLE (?:IF NOT EXISTS )?\"?(\w+)", re.IGNORECASE)
 _TOUCHED = regex(
     r"\b(?:(ALTER|DROP) TABLE (?:IF EXISTS )?(?:ONLY )?\"?(\w+)|CREATE (?:UNIQUE )?(INDEX) (?!CONCURRENTLY)"
@@ -58,14 +60,16 @@ class Checked:
         return self.version == self.newest and not self.differences
 
 
-def upgrade(engine: Engine, *, lock_timeout_ms: int = LOCK_TIMEOUT_MS) -> tuple[int, ...]:
+def upgrade(engine: Engine, *, lock_timeout_ms: int = LOCK_TIMEOUT_MS, scripts: Path = SCRIPTS) -> tuple[int, ...]:
     """Bring the tables to this package's version; the versions that were made. Several processes may ask at once.
 
     What was made before one fails stays.
 
     Args:
         engine: of `open_postgres`.
-        lock_timeout_ms: milliseconds that a statement waits for locks of others.
+        lock_timeout_ms: milliseconds that a statement waits for locks of others; less by the time for which its
+            revision has locked a table of theirs.
+        scripts: where Alembic finds the revisions.
 
     Raises:
         MissingExtra: Alembic is not installed.
@@ -77,18 +81,50 @@ def upgrade(engine: Engine, *, lock_timeout_ms: int = LOCK_TIMEOUT_MS) -> tuple[
         before = version_of(connection)
         _check_version(engine, before)
         connection.rollback()
-
-        def patient(begun: Connection) -> None:  # of each transaction: behind a pooler a session has no settings
-            begun.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_timeout_ms)}")
-
-        event.listen(connection, "begin", patient)
         try:
-            with _known(engine):
-                command.upgrade(_config(connection), "head")
+            with _known(engine), _Patience(lock_timeout_ms).on(connection):
+                command.upgrade(_config(connection, scripts=scripts), "head")
         finally:
-            event.remove(connection, "begin", patient)
             connection.rollback()
-        return tuple(_versions(after=before))
+        return tuple(_versions(after=before, scripts=scripts))
+
+
+class _Patience:
+    """How long statements of a revision wait for locks: what waits for a second one holds the first.
+
+    Args:
+        most_ms: that one waits, and for which a table of others is locked while another lock is waited for.
+    """
+
+    def __init__(self, most_ms: int) -> None:
+        self._most_ms = most_ms
+        self._said = ""  # by the statements of this revision
+        self._locked_at: float | None = None  # since when a table of others is locked, in monotonic seconds
+
+    @contextmanager
+    def on(self, connection: Connection) -> Iterator[None]:
+        """Inside, it is so for the transactions of a connection."""
+        heard: dict[str, Callable[..., None]] = {"begin": self._begun, "before_cursor_execute": self._about_to_say}
+        for name, told in heard.items():
+            event.listen(connection, name, told)
+        try:
+            yield
+        finally:
+            for name, told in heard.items():
+                event.remove(connection, name, told)
+
+    def _begun(self, connection: Connection) -> None:  # each transaction: behind a pooler a session has no settings
+        self._said, self._locked_at = "", None
+        connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(self._most_ms)}")
+
+    def _about_to_say(self, _connection: Connection, cursor: Any, statement: str, *_: Any) -> None:
+        if self._locked_at is not None:
+            left = self._most_ms - round((time.monotonic() - self._locked_at) * 1e3)
+            cursor.execute(f"SET LOCAL lock_timeout = {min(int(self._most_ms), max(left, _LEAST_MS))}")
+            return
+        self._said += f"{statement};"
+        if any(locking(self._said)):
+            self._locked_at = time.monotonic()
 
 
 def check(engine: Engine) -> Checked:
@@ -202,14 +238,14 @@ def _alone(engine: Engine) -> Iterator[None]:
         yield
 
 
-def _versions(after: int) -> list[int]:
-    scripts = _alembic().script.ScriptDirectory.from_config(_config())
-    return sorted(number for one in scripts.walk_revisions() if (number := int(one.revision)) > after)
+def _versions(after: int, scripts: Path = SCRIPTS) -> list[int]:
+    known = _alembic().script.ScriptDirectory.from_config(_config(scripts=scripts))
+    return sorted(number for one in known.walk_revisions() if (number := int(one.revision)) > after)
 
 
-def _config(connection: Connection | None = None, output: io.StringIO | None = None) -> Any:
+def _config(connection: Connection | None = None, output: io.StringIO | None = None, *, scripts: Path = SCRIPTS) -> Any:
     config = _alembic().config.Config(output_buffer=output)
-    config.set_main_option("script_location", str(_HERE).replace("%", "%%"))
+    config.set_main_option("script_location", str(scripts).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config
 

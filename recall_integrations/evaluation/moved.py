@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from recall_integrations.config import RecallConfig
+from recall_integrations.config import RecallConfig, VectorsConfig, checked_config
+from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument
 from recall_integrations.observability.progress import Told, telling
@@ -58,7 +60,7 @@ def verify(
         sample: how many questions are asked at both, made of words of memories.
         seed: of which ones.
         embedding: as for `MemoryStore.open`, of which rows need nothing.
-        config: by which questions are answered.
+        config: by which questions are answered, at both without pgvector.
         progress: whether to show how far it is, or who is told.
 
     Raises:
@@ -151,12 +153,12 @@ def _asked(
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Scope
 
-    same = 0
+    same, settings = 0, _without_pgvector(checked_config(config))
     with (
-        MemoryStore.open(source, embedding=embedding, config=config) as one,
-        MemoryStore.open(target, embedding=embedding, config=config) as other,
+        MemoryStore.open(source, embedding=embedding, config=settings) as one,
+        MemoryStore.open(target, embedding=embedding, config=settings) as other,
     ):
-        here, there = QueryOptimizer(one, config=config), QueryOptimizer(other, config=config)
+        here, there = QueryOptimizer(one, config=settings), QueryOptimizer(other, config=settings)
         now = one.clock()
         for scope, query in questions:
             answers = []
@@ -170,3 +172,12 @@ def _asked(
         here.close()
         there.close()
     return same
+
+
+def _without_pgvector(settings: RecallConfig) -> RecallConfig:
+    """Settings by which any place can be asked, exactly.
+
+    A directory has no pgvector, another server may lack it, and what it finds is only nearly what is nearest. A Chroma
+    server stays: a directory that is opened without its own takes the collections of large scopes from it.
+    """
+    return replace(settings, vectors=VectorsConfig()) if settings.vectors.address == PGVECTOR else settings

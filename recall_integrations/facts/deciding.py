@@ -28,15 +28,15 @@ class Facts(Protocol):
     slots: Slots
 
     def has(self, key: Key) -> bool:
-        """Whether anything was ever told of it."""
+        """Whether anything was ever told of it, under this name of the subject, which is of no two people."""
         ...
 
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
-        """What held when."""
+        """What held when, by all that is told under any name of the subject."""
         ...
 
     def slots_of(self, subject: str) -> list[str]:
-        """Names of the slots that anything was told of."""
+        """Names of the slots that anything was told of, under any name of the subject."""
         ...
 
 
@@ -204,9 +204,9 @@ def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None
     for slot in asked.slots:  # what the schema does not have, in other words
         for subject in who:
             for known in facts.slots_of(subject):
-                if (slot.startswith(OPEN) or known.startswith(OPEN)) and alike(
-                    _called(slot, facts), _called(known, facts)
-                ):
+                if not (slot.startswith(OPEN) or known.startswith(OPEN)) or not facts.has((subject, known)):
+                    continue  # told under another name, which is among these
+                if alike(_called(slot, facts), _called(known, facts)):
                     return subject, known
     return None
 

@@ -5,17 +5,23 @@
 What was told is looked at in the order in which it was told; what is to hold from a later time on, at that time
 (`Told.order`). The rules:
 
-- of a slot with one value, another value ends what held; the same value again is said again;
-- `NOT` ends what it names, or, if it names nothing, whatever holds;
-- `WAS` held before it was told, or before `until`; it ends nothing that was told later;
-- what corrects (`corrects`, `instead_of` that is corrected) makes the value before it wrong from its beginning, and
-  takes its place from there on;
-- of a slot with many values, a value ends only by `NOT`, or by being named in `instead_of`.
+- of a slot with one value, another value ends what held; the same value again is said again, and may tell an earlier
+  `since` (after what held before it) and an `until`;
+- `NOT` and `WAS` end what they name; `NOT` that names nothing, whatever holds. What had ended before is said again.
+  What nobody had told of held before: of a slot with one value, before all that is known, and where it has a `since`,
+  only where nothing else is known. Neither ends what is told later;
+- what corrects makes the value that it names wrong from its beginning, and takes its place from there on; of a slot
+  with one value, where nothing such is known, the value that holds;
+- of a slot with many values, a value ends only by `NOT` or `WAS`, or by being named in `instead_of`;
+- who says since when is believed over what was said before of that time;
+- what is to end later holds until then, and may be said again or ended before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import count
 
 from recall_integrations.facts import values
 from recall_integrations.facts.said import IS, NOT, WAS
@@ -23,6 +29,7 @@ from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED, SUPERSEDED
 
 PAST = -(2**62)  # before all times: of what held before, and nobody says since when
+NEVER = 2**62  # after all times
 ALIKE_MAX = 64  # values that hold at once, up to which "Lisbon" is found in "Lisbon, Portugal"
 SPOKEN_MAX = 100  # memories that are listed as saying the same
 
@@ -68,11 +75,12 @@ class Stretch:
 
     Args:
         value: as it was first told.
-        nums: memories that say it, in the order of their times.
+        nums: memories that say it, in the order of their times; of one that has ended, also those that say so again.
         start: microseconds; `PAST` where it held before, and nobody says since when.
-        stop: exclusive; `None` = it holds.
+        stop: exclusive; `None` = it holds, and nobody says until when.
         told_at: when it was first told.
-        ended: `superseded`, `retracted`, `corrected`; empty = it holds. What only ever is told as past is `superseded`.
+        ended: `superseded`, `retracted`, `corrected`; empty = nothing ends it. What only ever is told as past is
+            `superseded`. It is told of what ends in the future, too: whether it holds, `holds_at` says.
         ended_by: number of the memory that ended it; `None` = none did.
         confidence, by: of the first memory.
     """
@@ -95,7 +103,7 @@ class Stretch:
 class _Growing:
     """A stretch while it grows."""
 
-    __slots__ = ("ended", "ended_by", "first", "norm", "nums", "start", "stop", "sure", "value")
+    __slots__ = ("before", "ended", "ended_by", "first", "norm", "nums", "start", "stop", "sure", "value")
 
     def __init__(self, told: Told, norm: str, start: int) -> None:
         self.first, self.norm, self.start = told, norm, start
@@ -103,6 +111,17 @@ class _Growing:
         self.stop: int | None = None
         self.ended = ""
         self.ended_by: int | None = None
+        self.before: _Growing | None = None  # what it follows and may not overlap
+
+    @property
+    def reach(self) -> int:
+        """Up to when it holds, as far as is known."""
+        return NEVER if self.stop is None else self.stop
+
+    @property
+    def wrong(self) -> bool:
+        """Whether it never held."""
+        return self.ended == CORRECTED
 
     def again(self, told: Told) -> None:
         """The same value is said again; the longer words stay."""
@@ -111,6 +130,22 @@ class _Growing:
         if len(told.value) > len(self.value):
             self.value = told.value
         self.sure = max(self.sure, told.confidence)
+
+    def follow(self, before: _Growing | None, told: Told) -> None:
+        """It begins behind another; who says since when is believed over what was said before of that time."""
+        while before is not None and (before.wrong or before.reach > self.start):
+            if not before.wrong:
+                before.end(self.start, SUPERSEDED, told.num)
+                if before.reach <= self.start:
+                    break
+            before = before.before
+        self.before = before
+
+    def since(self, start: int) -> None:
+        """It began earlier than was known, though not before what it follows had ended."""
+        while self.before is not None and self.before.wrong:
+            self.before = self.before.before
+        self.start = min(self.start, start if self.before is None else max(start, self.before.reach))
 
     def end(self, at: int, why: str, by: int | None) -> None:
         """It holds no longer."""
@@ -132,12 +167,31 @@ class _Growing:
 
 
 class _Line:
-    """Stretches as they grow: those that hold by the normal form of their value, and those that have ended."""
+    """Stretches as they grow.
 
-    def __init__(self, *, one: bool) -> None:
-        self.one = one
-        self.open: dict[str, _Growing] = {}
-        self.closed: list[_Growing] = []
+    Args:
+        one: whether one value holds at a time.
+        speaking: memories that say what holds.
+    """
+
+    def __init__(self, *, one: bool, speaking: Container[int]) -> None:
+        self.one, self.speaking = one, speaking
+        self.now = PAST  # what is told is looked at in order: up to here
+        self.open: dict[str, _Growing] = {}  # those that hold now, by the normal form of their value
+        self.closed: list[_Growing] = []  # those that have ended, and those that are only told as past
+        self.pasts: list[_Growing] = []  # of `closed` those that are only told as past
+        self._last: dict[str, _Growing] = {}  # of `closed` the last of each value
+        self._newest: _Growing | None = None  # the last that began
+        self._ending: list[tuple[int, int, _Growing]] = []  # a heap: those of `open` that end later
+        self._tick = count()
+
+    def go_on(self, now: int) -> None:
+        """Time goes by: what was to end by then has ended."""
+        self.now = now
+        while self._ending and self._ending[0][0] <= now:
+            stop, _, stretch = heappop(self._ending)
+            if stretch.stop == stop and self.open.get(stretch.norm) is stretch:
+                self._close(stretch)
 
     def named(self, value: str) -> list[_Growing]:
         """Those that hold and are of this value; of very many, those that say it in the same words."""
@@ -146,25 +200,60 @@ class _Line:
             return [exact]
         return [s for s in self.open.values() if values.same(s.value, value)] if len(self.open) <= ALIKE_MAX else []
 
+    def ended(self, value: str) -> _Growing | None:
+        """The last of this value that has ended; of many, one of the last, or one that says it in the same words."""
+        exact = self._last.get(values.norm(value))
+        if exact is not None:
+            return exact
+        return next((s for s in self.closed[: -ALIKE_MAX - 1 : -1] if values.same(s.value, value)), None)
+
     def begin(self, told: Told, start: int) -> _Growing:
         """A value begins to hold."""
         norm = values.norm(told.value)
         made = self.open[norm] = _Growing(told, norm, start)
+        made.follow(self._newest if self.one else self._last.get(norm), told)
+        self._newest = made
         return made
 
-    def end(self, stretches: Sequence[_Growing], at: int, why: str, by: int) -> Sequence[_Growing]:
-        """These hold no longer."""
+    def end(self, stretches: Iterable[_Growing], at: int, why: str, by: int | None) -> None:
+        """These hold no longer, or will not from a time on that is still to come."""
         for stretch in stretches:
-            del self.open[stretch.norm]
             stretch.end(at, why, by)
-            self.closed.append(stretch)
-        return stretches
+            if stretch.wrong or stretch.reach <= self.now:
+                self._close(stretch)
+            else:
+                heappush(self._ending, (stretch.reach, next(self._tick), stretch))
 
-    def past(self, told: Told, stop: int, why: str) -> None:
-        """What held before, and nobody had told of."""
-        made = _Growing(told, "", PAST if told.since is None else min(told.since, stop))
-        made.end(stop, why, None)
-        self.closed.append(made)
+    def correct(self, stretches: Iterable[_Growing], at: int, by: int) -> int:
+        """These never held. From when on another takes their place; `NEVER` = from no time that they tell."""
+        start = NEVER
+        for stretch in stretches:
+            if stretch.start != PAST and (not self.one or stretch is self._newest):
+                start = min(start, stretch.start)
+            if self.open.get(stretch.norm) is stretch:
+                self.end([stretch], at, CORRECTED, by)
+            else:
+                stretch.ended, stretch.ended_by = CORRECTED, by
+        return start
+
+    def past(self, told: Told, at: int, why: str) -> None:
+        """What ended before it was told: it is said again, or, if nobody had told of it, it held before."""
+        known = self.ended(told.value)
+        if known is None:
+            made = _Growing(told, values.norm(told.value), PAST if told.since is None else min(told.since, at))
+            made.end(at, why, None)
+            self.pasts.append(made)
+            self._closed(made)
+        elif told.num not in self.speaking:  # else it speaks of what holds
+            known.again(told)
+
+    def _close(self, stretch: _Growing) -> None:
+        del self.open[stretch.norm]
+        self._closed(stretch)
+
+    def _closed(self, stretch: _Growing) -> None:
+        self.closed.append(stretch)
+        self._last[stretch.norm] = stretch
 
 
 def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
@@ -174,55 +263,97 @@ def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
         told: what memories say.
         one: whether one value holds at a time.
     """
-    line = _Line(one=one)
-    for each in sorted(told, key=lambda t: t.order):
+    ordered = sorted(told, key=lambda t: t.order)
+    line = _Line(one=one, speaking={t.num for t in ordered if t.op == IS})
+    for each in ordered:
+        line.go_on(each.order[0])
         _STEPS[each.op](line, each)
     found = [*line.closed, *line.open.values()]
+    if one and line.pasts:
+        only_past = set(map(id, line.pasts))
+        _fit(line.pasts, [s for s in found if id(s) not in only_past and not s.wrong and s.start < s.reach])
     found.sort(key=lambda s: (s.start, s.first.at, s.nums[0]))
     return tuple(s.done() for s in found)
 
 
 def _is(line: _Line, told: Told) -> None:
+    held = next(iter(line.named(told.value)), None)
+    start = _take_place(line, told, held)
+    if held is None:
+        held = line.begin(told, start)
+    else:
+        held.again(told)
+        held.since(start)
+    if told.until is not None and told.until > held.start:
+        line.end([held], told.until, SUPERSEDED, None)
+
+
+def _take_place(line: _Line, told: Told, held: _Growing | None) -> int:
+    """End what a value takes the place of, itself (`held`) left out; from when on it holds."""
     start = told.begins
-    again = line.named(told.value)
-    if again:
-        again[0].again(told)
-        return
+    named = [s for s in line.named(told.instead_of) if s is not held] if told.instead_of else []
     if told.corrects:
-        wrong = line.named(told.instead_of) if told.instead_of else []
-        if not wrong and line.open:
-            wrong = [max(line.open.values(), key=lambda s: (s.start, s.nums[0]))]
-        line.end(wrong, start, CORRECTED, told.num)
-        start = min([start, *(s.start for s in wrong)])
-    elif told.instead_of:
-        line.end(line.named(told.instead_of), start, SUPERSEDED, told.num)
+        start = min(start, line.correct(named or _wrong(line, told, held), start, told.num))
+    else:
+        line.end(named, start, SUPERSEDED, told.num)
     if line.one:
-        line.end(list(line.open.values()), start, SUPERSEDED, told.num)
-    made = line.begin(told, start)
-    if told.until is not None and told.until > start:
-        del line.open[made.norm]
-        made.stop, made.ended = told.until, SUPERSEDED
-        line.closed.append(made)
+        line.end([s for s in line.open.values() if s is not held], start, SUPERSEDED, told.num)
+    return start
+
+
+def _wrong(line: _Line, told: Told, held: _Growing | None) -> list[_Growing]:
+    """What is corrected where nothing that holds is named: what has ended, else what holds instead, if one does.
+
+    Who says of a value that holds already that it is no old one (`held`) only says it again.
+    """
+    if told.instead_of and held is None and not values.same(told.instead_of, told.value):
+        ended = line.ended(told.instead_of)
+        if ended is not None and not ended.wrong:
+            return [ended]
+    return [s for s in line.open.values() if s is not held] if line.one else []
 
 
 def _not(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
     held = line.named(told.value) if told.value else list(line.open.values())
-    ended = line.end(held, at, CORRECTED if told.corrects else RETRACTED, told.num)
-    if not ended and told.value:  # nobody had told of it: it held before
+    if told.corrects:
+        line.correct(held, at, told.num)
+    else:
+        line.end(held, at, RETRACTED, told.num)
+    if not held and told.value:
         line.past(told, at, RETRACTED)
 
 
 def _was(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
-    if any(values.same(s.value, told.value) for s in line.closed[-ALIKE_MAX:]):
-        return
-    if not line.end(line.named(told.value), at, SUPERSEDED, told.num):
-        after = [s.start for s in line.open.values() if line.one]
-        line.past(told, min([at, *after]), SUPERSEDED)
+    held = line.named(told.value)
+    line.end(held, at, SUPERSEDED, told.num)
+    if not held:
+        line.past(told, at, SUPERSEDED)
 
 
 _STEPS = {IS: _is, NOT: _not, WAS: _was}
+
+
+def _fit(pasts: Sequence[_Growing], known: Sequence[_Growing]) -> None:
+    """Of a slot with one value, what is only told as past gives way: it stands where nothing else is known."""
+    rising = sorted(known, key=lambda s: s.start)
+    bounds = [s.start for s in rising[:1]]
+    reach, i = PAST, 0
+    for past in sorted((s for s in pasts if s.start != PAST and not s.wrong), key=lambda s: s.start):
+        while i < len(rising) and rising[i].start <= past.start:
+            reach = max(reach, rising[i].reach)
+            i += 1
+        following = rising[i].start if i < len(rising) else NEVER
+        start, stop = max(past.start, reach), min(past.reach, following)
+        if start < stop:
+            past.start, past.stop, reach = start, stop, stop
+            bounds.append(start)
+        else:
+            past.stop = past.start
+    for past in pasts:
+        if past.start == PAST:
+            past.stop = min([past.reach, *bounds])
 
 
 def held_at(stretches: Sequence[Stretch], when: int) -> list[Stretch]:

@@ -2,7 +2,8 @@
 
 ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
          no │                  │ no answer, a bad one: an error of ours
-            └▶ `VectorsAway`   └ `CollectionLost` says nothing against the server: the breaker stays closed
+            └▶ `VectorsAway`   └ `CollectionLost` and `VectorsOver` say nothing against the server: the breaker
+                                 stays closed
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.errors import IndexUnavailable, VectorsAway
+from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import CollectionLost, Neighbours
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
@@ -26,11 +27,16 @@ from recall_integrations.resilience.guard import Health
 from recall_integrations.resilience.pace import Pace
 
 T = TypeVar("T")
+AT_ONCE = 500  # vectors of a request, between which it is looked whether to stop
 FAIR_S = 0.25  # a request that had less, and less than its whole limit, may be late without the server having failed
 
 
 class VectorsLate(VectorsAway):
     """It did not answer in the time that there was."""
+
+
+class VectorsOver(VectorsRefused):
+    """A request holds, or asks for, more than it allows: the same again is refused again. Others may be answered."""
 
 
 class CollectionBusy(Exception):
@@ -103,6 +109,10 @@ class CollectionServer(Neighbours, Protocol):
     @property
     def own(self) -> bool:
         """Whether it is the store's alone: no collection there can be another store's."""
+
+    @property
+    def at_once(self) -> int:
+        """Vectors that it is given between two looks at whether to stop."""
 
     @property
     def loading(self) -> Loading | None:
@@ -218,7 +228,7 @@ class Asking:
                 answer = call(limit_s)
         except failures() as e:
             met = self._met(e)
-            if isinstance(met, CollectionLost):
+            if isinstance(met, CollectionLost | VectorsOver):
                 self._breaker.succeeded(given)
             elif type(met) is VectorsLate and limit_s < min(FAIR_S, self._limit_s):
                 self._breaker.released(given)

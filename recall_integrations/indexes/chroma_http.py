@@ -19,8 +19,10 @@ from chromadb.config import Settings, System
 from overrides import override
 
 from recall_integrations.errors import RecallTimeout
+from recall_integrations.indexes.chroma_limits import BODY, of_a_request
 
 REFUSED = frozenset({401, 403})
+TOO_LARGE, TOO_MANY = 413, 429
 _waiting = threading.local()  # until when, in monotonic seconds
 
 
@@ -29,11 +31,12 @@ class BadStatus(Exception):
 
     Args:
         status: of HTTP.
+        limit: what is wrong with the size of the request; empty = that is not the reason.
     """
 
-    def __init__(self, status: int) -> None:
+    def __init__(self, status: int, limit: str = "") -> None:
         super().__init__(f"it answered with status {status}")
-        self.status = status
+        self.status, self.limit = status, limit
 
 
 @contextmanager
@@ -72,7 +75,11 @@ class Limited(FastAPI):  # type: ignore[misc, unused-ignore]
 def _checked(response: httpx.Response) -> None:
     """Raise for what no collection is to blame for: then no text of the answer is shown, which may repeat a token."""
     status = response.status_code
-    if status in REFUSED or status == 429 or status >= 500 or 300 <= status < 400:
+    if status == TOO_LARGE:
+        raise BadStatus(status, BODY)
+    if status == TOO_MANY:
+        raise BadStatus(status, of_a_request(response.read().decode("utf-8", "replace")))
+    if status in REFUSED or status >= 500 or 300 <= status < 400:
         raise BadStatus(status)
 
 

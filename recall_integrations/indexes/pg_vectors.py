@@ -35,7 +35,7 @@ from recall_integrations.database.postgres import open_postgres, parsed
 from recall_integrations.database.postgres_errors import is_lost, is_ours, shown, sqlstate, words_of
 from recall_integrations.database.tenants import role_under_policies
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import Asking, CollectionBusy, Loaded, Loading, Seen, VectorsLate
+from recall_integrations.indexes.asked_server import AT_ONCE, Asking, CollectionBusy, Loaded, Loading, Seen, VectorsLate
 from recall_integrations.indexes.pg_building import BUILDING, NO_ROOM, Built, Way, build, is_free, ways
 from recall_integrations.indexes.pg_tables import (
     CATALOGUE,
@@ -115,6 +115,11 @@ class PgVectors:
     def own(self) -> bool:
         """The tables are in the schema of the store, and a copy of the database has its own."""
         return True
+
+    @property
+    def at_once(self) -> int:
+        """A transaction may hold fewer."""
+        return AT_ONCE
 
     @property
     def opened(self) -> bool:

@@ -397,6 +397,7 @@ class ScopeViews:
         files: where columns are kept on disk; `None` = nowhere.
         ended: up to when what ends is left out of a scope, in microseconds; 0 = nothing of it has ended.
         scratch: a directory for what need not stay in memory of a large scope; `None` = all of it stays there.
+        left: told of each scope that has left for others, by whoever keeps more of a scope; under no lock of ours.
     """
 
     def __init__(
@@ -412,9 +413,11 @@ class ScopeViews:
         files: Files | None = None,
         ended: Callable[[int], int] = lambda _scope_id: 0,
         scratch: Path | None = None,
+        left: Sequence[Callable[[int], None]] = (),
     ) -> None:
         self._engine = engine
         self._ended = ended
+        self._left = tuple(left)
         self._scratch = Scratch(scratch)
         self._files = files
         self._shown = shown
@@ -452,7 +455,11 @@ class ScopeViews:
                     return kept[1]
             scope_lock = self._scope_locks.setdefault(scope_id, threading.Lock())
         with scope_lock:  # one thread loads a scope, others of the same scope wait, other scopes go on
-            return self._load_or_refresh(scope_id)
+            view, gone = self._load_or_refresh(scope_id)
+        for each in gone:
+            for tell in self._left:
+                tell(each)
+        return view
 
     def drawn(
         self, connection: Connection, scope_id: int, version: int, upto: int, nums: Sequence[int], actors: Sequence[str]
@@ -554,13 +561,14 @@ class ScopeViews:
             else:
                 self._kept.pop(scope_id, None)
 
-    def _load_or_refresh(self, scope_id: int) -> ScopeView:
+    def _load_or_refresh(self, scope_id: int) -> tuple[ScopeView, Sequence[int]]:
+        """The scope as it is now, and which scopes have left memory for it."""
         with self._lock:
             kept, drops = self._kept.get(scope_id), self._drops
         version, upto = self._shown(scope_id)
         ended = self._ended(scope_id)
         if kept is not None and kept[1].version == version and kept[0].ended == ended:
-            return kept[1]
+            return kept[1], ()
         columns = kept[0] if kept is not None else None
         try:
             if columns is not None and (columns.ended > ended or not self._refresh(columns, scope_id, upto)):
@@ -583,17 +591,23 @@ class ScopeViews:
             partial(self._spelled, scope_id),
             partial(self._told, scope_id, columns, columns.seq),
         )
+        return view, self._keep(scope_id, columns, view, drops)
+
+    def _keep(self, scope_id: int, columns: Columns, view: ScopeView, drops: int) -> Sequence[int]:
+        """Keep what was read before so many drops, if there was none since; which scopes have left memory for it."""
+        gone: list[int] = []
         with self._lock:
             if self._drops != drops:  # what was read may be out of date already: good for this call only
                 self._kept.pop(scope_id, None)
-                return view
+                return gone
             self._kept[scope_id] = (columns, view)
             self._kept.move_to_end(scope_id)
             total = sum(c.bytes for c, _ in self._kept.values())
             while total > self.budget_bytes and len(self._kept) > 1:
-                _, (gone, _view) = self._kept.popitem(last=False)
-                total -= gone.bytes
-        return view
+                other, (held, _view) = self._kept.popitem(last=False)
+                total -= held.bytes
+                gone.append(other)
+        return gone
 
     def _read(
         self,

@@ -3,6 +3,7 @@
     ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
              no │                  │ no answer, a bad one: `VectorsAway`, or `VectorsRefused` for what asking again does
                 └▶ `VectorsAway`   │ not mend (no valid token, no such tenant, another major version)
+                                   ├ about the size of the request: `VectorsOver`, which says what to set
                                    └ about the collection alone (it is gone, has another length): `CollectionLost`
 
 Collections hold numbers and vectors only, as those in files do. What else is known of one stands in its metadata: the
@@ -24,7 +25,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import VectorsConfig
 from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import Asking, Seen, VectorsLate
+from recall_integrations.indexes.asked_server import Asking, Seen, VectorsLate, VectorsOver
+from recall_integrations.indexes.chroma_limits import BODY, SAID_MAX, of_a_quota, of_a_request
 from recall_integrations.indexes.vectors import HNSW, CollectionLost, home_name
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health
@@ -32,9 +34,6 @@ from recall_integrations.resilience.guard import Health
 T = TypeVar("T")
 MAJOR = "1"  # of servers that can be used
 OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
-BATCH = 1_000  # vectors of a request
-LISTED_AT_ONCE = 20_000  # numbers of a request
-SAID_MAX = 200  # letters of what a server says
 STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the metadata of a collection
 # What those that run a server decide for it is left to them.
 SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
@@ -55,6 +54,7 @@ class VectorServer:
         self.name = settings.address  # which has no token in it
         self._settings = settings
         self._headers = _headers(settings)
+        self._batch, self._results = settings.batch, settings.results
         self._lock = threading.Lock()
         self._client: Any = None
         self._collections: dict[str, Any] = {}
@@ -75,6 +75,11 @@ class VectorServer:
     def own(self) -> bool:
         """Others may have collections there."""
         return False
+
+    @property
+    def at_once(self) -> int:
+        """As many as a request may hold."""
+        return self._batch
 
     @property
     def loading(self) -> None:
@@ -174,13 +179,13 @@ class VectorServer:
 
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
         """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
-        collection = self._collection(home)
-        for start in range(0, len(deletes), BATCH):
-            ids = [str(n) for n in deletes[start : start + BATCH]]
+        collection, most = self._collection(home), self._batch
+        for start in range(0, len(deletes), most):
+            ids = [str(n) for n in deletes[start : start + most]]
             self._asked(partial(_delete, collection, ids))
-        for start in range(0, len(nums), BATCH):
-            ids = [str(n) for n in nums[start : start + BATCH]]
-            self._asked(partial(_put, collection, ids, vectors[start : start + BATCH]))
+        for start in range(0, len(nums), most):
+            ids = [str(n) for n in nums[start : start + most]]
+            self._asked(partial(_put, collection, ids, vectors[start : start + most]))
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
@@ -190,12 +195,12 @@ class VectorServer:
         Args:
             home: the collection.
             vector: the query's.
-            limit: how many.
+            limit: how many; no more than the server gives are asked for.
             seconds: to wait, if that is less than the server's own limit.
         """
-        collection = self._collection(home, seconds)
+        collection, most = self._collection(home, seconds), min(max(1, limit), self._results)
         found = self._asked(
-            lambda _: collection.query(query_embeddings=vector[None], n_results=max(1, limit), include=["distances"]),
+            lambda _: collection.query(query_embeddings=vector[None], n_results=most, include=["distances"]),
             seconds,
         )
         nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
@@ -213,7 +218,7 @@ class VectorServer:
     def nums(self, home: str) -> NDArray[np.int64]:
         """The numbers that a collection holds, rising."""
         collection, ids = self._collection(home), list[str]()
-        while part := self._asked(lambda _: collection.get(include=[], limit=LISTED_AT_ONCE, offset=len(ids))["ids"]):
+        while part := self._asked(lambda _: collection.get(include=[], limit=self._results, offset=len(ids))["ids"]):
             ids.extend(part)
         return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
 
@@ -256,6 +261,7 @@ class VectorServer:
         Raises:
             VectorsAway: it is left alone, does not answer in time, or answers with an error.
             VectorsRefused: it does not let us in, or is no Chroma server.
+            VectorsOver: the request is larger than it takes, or asks for more than it gives.
             CollectionLost: it has no such collection, or one for other vectors.
         """
         client = self._opened()  # which loads chromadb: that is no part of the time
@@ -278,6 +284,9 @@ class VectorServer:
             variable = self._settings.token_variable
             hint = f"the token in {variable}" if variable else "no token was sent: vectors.token_variable names it"
             return VectorsRefused(f"The Chroma server {self.name} refuses us (status {error.status}; {hint}).")
+        limit = _limit(error)
+        if limit:
+            return VectorsOver(f"The Chroma server {self.name} refuses a request: {limit}")
         if isinstance(error, theirs.NotFoundError | theirs.InvalidDimensionException | theirs.InvalidArgumentError):
             return CollectionLost(f"The Chroma server {self.name} says: {error}")
         if isinstance(error, httpx.TimeoutException | RecallTimeout):
@@ -293,6 +302,21 @@ class VectorServer:
             hint = f"It says: {said}" if said else "Is it one at all?"
             return VectorsRefused(f"The Chroma server {self.name} does not do what it is asked. {hint}")
         return VectorsAway(f"The Chroma server {self.name} failed: {type(error).__name__}: {str(error)[:SAID_MAX]}")
+
+
+def _limit(error: BaseException) -> str:
+    """What is wrong with the size of a request, and what to do; empty = the error is about something else."""
+    from chromadb import errors as theirs
+
+    from recall_integrations.indexes.chroma_http import BadStatus
+
+    if isinstance(error, BadStatus):
+        return error.limit
+    if isinstance(error, theirs.BatchSizeExceededError):
+        return of_a_request(str(error)) or BODY
+    if isinstance(error, theirs.ChromaError | ValueError):
+        return of_a_quota(str(error))
+    return of_a_quota(_message(str(error))) if type(error) is Exception else ""
 
 
 def _message(answer: str) -> str:

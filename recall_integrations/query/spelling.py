@@ -132,6 +132,11 @@ class Speller:
         """Grows with each change of what was learned: when it stands still, there is nothing to write."""
         return self._changes
 
+    @property
+    def asking(self) -> bool:
+        """Whether a language model is being asked about a correction."""
+        return self._asking > 0
+
     # -- reading a query -------------------------------------------------------------------------------------------
 
     def corrections(

@@ -154,6 +154,11 @@ class Batches:
                 parts.catalog.drop(scope_id)
             parts.worth.forget(measured)
             raise
+        appended = written[0].appended
+        last = appended.changes[-1]
+        parts.followed.committed(last, embedded=appended.followed)
+        if later is not None:
+            later.upto = last.seq, last.digest
         parts.stamped = True
         parts.scopes.update(scopes)
         for one in written:

@@ -2,18 +2,23 @@
 
     load    map the file ─ does it fit? ─▶ columns, brought forward through the journal like those in memory
     save    at `close`, and in the background after a scope was read from the database ─▶ the file is replaced
+            ─ do they take more than `retrieval.disk_mb`? ─▶ those that were used least recently are removed
 
 The files are derived like the indexes, and less is staked on them: what does not fit (another version or embedding, a
 damaged file, a journal that does not go on from where the file stands) is removed, and the scope is read from the
 database. A file holds the words of its memories, so it goes before the transaction that removes one of them commits,
 and is not written again until the store is closed or the scope is read anew. No recall waits for a file to be written.
+
+When a file was used last is its time of access, which is set: mounts note no reading, or note any, also by `sweep`.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
@@ -64,6 +69,7 @@ class ColumnFiles:
         lasting: false for a store that goes when it is closed; then there are no files.
         keeps: whether it is this process that writes them. Every process reads them, and removes those that hold what
             it forgets.
+        most_bytes: what the files may take on the disk together; 0 = as much as they need.
     """
 
     def __init__(
@@ -76,6 +82,7 @@ class ColumnFiles:
         write_lock: Lock,
         lasting: bool = True,
         keeps: Callable[[], bool] = lambda: True,
+        most_bytes: int = 0,
     ) -> None:
         self._engine = engine
         self._write_lock = write_lock  # taken before `_lock`
@@ -84,6 +91,7 @@ class ColumnFiles:
         self._whole = whole
         self._lasting = lasting
         self._keeps = keeps
+        self._most_bytes = most_bytes
         self._lock = threading.RLock()  # held for a moment, and never while a file is written
         self._writing = threading.Lock()  # one file at a time
         self._changes: dict[int, int] = {}  # of each scope, how often its file was removed
@@ -112,7 +120,13 @@ class ColumnFiles:
         except (Unfit, OSError) as e:
             self.refuse(scope_id, e)
             return None
+        self._used(path)
         return opened
+
+    def _used(self, path: Path) -> None:
+        """Note that a file is used now. Its time of change stays: by that it is known to be as it was written."""
+        with self._lock, suppress(OSError):  # it was removed meanwhile, or is not ours to touch
+            os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 
     def refuse(self, scope_id: int, why: Exception) -> None:
         """A file cannot be used: it is removed."""
@@ -156,6 +170,7 @@ class ColumnFiles:
             seq = array_file.read_tags(self.path(scope_id)).get("seq")
         except (Unfit, OSError):
             return True
+        self._used(self.path(scope_id))  # the scope is in memory
         if not isinstance(seq, int):
             return True
         with self._engine.connect() as connection:
@@ -202,7 +217,10 @@ class ColumnFiles:
         path = self.path(scope_id)
         tags = {**self._tags(scope_id), **at, "digest": point.digest}
         beside = array_file.draft(path, tags, arrays, kept_columns.room_of(arrays))
-        return self._placed(scope_id, beside, at["seq"], before)
+        placed = self._placed(scope_id, beside, at["seq"], before)
+        if placed:
+            self._fit(path)
+        return placed
 
     def _placed(self, scope_id: int, beside: Path, seq: int, before: tuple[int, int]) -> bool:
         """Put a draft in its place, unless something of it was forgotten meanwhile, here or in another process."""
@@ -220,6 +238,31 @@ class ColumnFiles:
                 array_file.place(beside, self.path(scope_id))
         finally:
             self._write_lock.release()
+        return True
+
+    def _fit(self, written: Path | None = None) -> None:
+        """Remove the files that were used least recently until the others fit; never the one that was just written."""
+        if not self._most_bytes:
+            return
+        files = [path for path in self._files() if path.suffix == SUFFIX]
+        found = [(state, path) for path in files if (state := _state(path)) is not None]
+        total = sum(_on_disk(state) for state, _ in found)
+        for state, path in sorted(found, key=lambda each: (each[0].st_atime_ns, each[1].name)):
+            if total <= self._most_bytes:
+                return
+            if path != written and self._let_go(path):
+                total -= _on_disk(state)
+
+    def _let_go(self, path: Path) -> bool:
+        """Remove a file that need not be there; whether it is gone."""
+        with self._lock:
+            if self._closed:
+                return False
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as e:
+                logger.warning("Columns that are kept on disk could not be removed: %s", told(e))
+                return False
         return True
 
     def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
@@ -261,10 +304,15 @@ class ColumnFiles:
                 path.unlink(missing_ok=True)
 
     def sweep(self, connection: Connection) -> None:
-        """Remove drafts, and files that may hold what was removed from the store after they were written."""
+        """Remove drafts, files that may hold what was removed after they were written, and more than may be kept."""
         for path in self._files():
+            before = _state(path)
             if not self._is_current(connection, path):
                 path.unlink(missing_ok=True)
+            elif before is not None:
+                with suppress(OSError):  # looking at it is no use of it
+                    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        self._fit()
 
     @staticmethod
     def _is_current(connection: Connection, path: Path) -> bool:
@@ -295,6 +343,19 @@ class ColumnFiles:
         self.stop()
         with self._lock:
             self._closed = True
+
+
+def _state(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _on_disk(state: os.stat_result) -> int:
+    """Bytes that a file takes: room behind its arrays takes none. Where the system does not tell, its length."""
+    blocks = getattr(state, "st_blocks", 0)
+    return int(blocks) * 512 if blocks else state.st_size
 
 
 def _forgotten_since(connection: Connection, scope_id: int, seq: int) -> bool:

@@ -92,6 +92,13 @@ class EntityCatalog:
             else:
                 self._kept.pop(scope_id, None)
 
+    def left(self, scope_id: int) -> None:
+        """Let go of a scope whose columns have left memory: what is known of it holds, but nobody needs it here."""
+        with self._lock:
+            self._kept.pop(scope_id, None)
+            if self._last is not None and self._last[0] == scope_id:
+                self._last = None
+
     def _load(self, scope_id: int) -> ScopeEntities:
         loaded = ScopeEntities()
 

@@ -4,29 +4,38 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import reading
-from recall_integrations.facts.said import OPS
+from recall_integrations.facts.said import IS, OPS
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
+from recall_integrations.facts.values import same
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.query.entities import EntityIndex
 from recall_integrations.records import record
+from recall_integrations.store.subject_names import SubjectNames
 
 SCOPES_MAX = 256  # whose facts are in memory
 TOLD_MAX = 1_000  # of one slot of one subject: the newest so many decide; `MemoryStore.facts` reads all of them
 FACTS_MAX = 200_000  # of one scope: so many of the newest are in memory
+_LINES = "facts.lines"
+_NOBODY = EntityIndex()
+LATEST = 2**62  # after all times
 Key = tuple[str, str]  # (subject, slot)
+Lined = tuple[tuple[str, ...], str]  # (names that are one subject, slot)
+Lasting = dict[Lined, tuple[tuple[int, ...], "Line"]]
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -45,15 +54,58 @@ class State:
     stop: int | None = None
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A time line, and what each memory has to do with it.
+
+    Args:
+        stretches: what held when.
+        own: by number of the memory, the stretches that it says.
+        older: memories that are none of the newest `TOLD_MAX`, and tell what holds no longer.
+        older_from: from when on that is so.
+    """
+
+    stretches: tuple[Stretch, ...]
+    own: Mapping[int, tuple[Stretch, ...]]
+    older: frozenset[int] = frozenset()
+    older_from: int = 0
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Past:
+    """Memories of which nothing that they tell holds, rising, from one time up to another."""
+
+    since: int
+    until: int
+    nums: tuple[int, ...]
+
+
+class Lines:
+    """The time lines of one view of a scope, made when they are first asked for. Threads may share it.
+
+    Args:
+        lasting: those that were made for any view, with the numbers of the memories that they were made from.
+        names: what the names of the scope say of subjects.
+    """
+
+    def __init__(self, lasting: Lasting, names: SubjectNames) -> None:
+        self.lasting, self.names = lasting, names
+        self.made: dict[Lined, Line] = {}
+        self.past: Past | None = None
+
+
 class ScopeFacts:
     """What is told in one scope, as one view shows it. Threads may share it.
+
+    What is told under several names of one entity is one time line. Of a name that is two people nothing is decided.
 
     Args:
         told: by subject and slot, everything, in the order of the numbers.
         keys: by number of the memory, what it tells of.
         view: what of it is there.
         slots: the schema.
-        kept: timelines that were made, by key, with the numbers that they were made from.
+        lines: of the view.
+        index: the names of the scope's entities.
     """
 
     def __init__(
@@ -62,16 +114,18 @@ class ScopeFacts:
         keys: dict[int, tuple[Key, ...]],
         view: Shown,
         slots: Slots,
-        kept: dict[Key, tuple[tuple[int, ...], tuple[Stretch, ...]]],
+        lines: Lines,
+        index: EntityIndex,
     ) -> None:
-        self._told, self._keys, self._view, self.slots, self._kept = told, keys, view, slots, kept
+        self._told, self._keys, self._view, self.slots = told, keys, view, slots
+        self._lines, self._index = lines, index
 
     def __bool__(self) -> bool:
         return bool(self._told)
 
     def has(self, key: Key) -> bool:
-        """Whether anything was ever told of it."""
-        return key in self._told
+        """Whether anything was ever told of it, under this name, which is of no two people."""
+        return key in self._told and bool(self._names(key[0]))
 
     def tell(self, nums: Iterable[int]) -> bool:
         """Whether one of some memories tells anything: few do."""
@@ -82,18 +136,11 @@ class ScopeFacts:
         return self._keys.get(num, ())
 
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
-        """What held when, by the memories that are there."""
-        told = self._living(self._told.get(key, ()))
-        nums = tuple(one.num for one in told)
-        kept = self._kept.get(key)
-        if kept is not None and kept[0] == nums:
-            return kept[1]
-        found = timeline(told, one=self.slots.one(key[1]))
-        self._kept[key] = nums, found
-        return found
+        """What held when, by the memories that are there, under all names of the subject."""
+        return self._line(self._lined(key) or ((key[0],), key[1])).stretches
 
     def state_of(self, num: int, at: int, key: Key | None = None) -> State | None:
-        """How what a memory tells stands at a time, in microseconds; `None` where it tells nothing.
+        """How what a memory tells stands at a time, in microseconds; `None` where it tells nothing, or nobody knows.
 
         Args:
             num: of the memory.
@@ -103,12 +150,15 @@ class ScopeFacts:
         keys = self._keys.get(num, ())
         if not keys:
             return None
-        own = [
-            stretch
-            for each in ((key,) if key in keys else keys)
-            for stretch in self.timeline(each)
-            if num in stretch.nums
-        ]
+        told = dict.fromkeys(self._lined(each) for each in keys)
+        asked = None if key is None else self._lined(key)
+        if asked is not None and asked in told:
+            told = {asked: None}
+        own: list[Stretch] = []
+        for lined in told:
+            if lined is None:  # of whom it is, nobody can tell
+                return None
+            own += self._line(lined).own.get(num, ())
         if not own:
             return None
         holds = any(stretch.holds_at(at) or stretch.start > at for stretch in own)
@@ -123,23 +173,71 @@ class ScopeFacts:
     def past(self, now: datetime) -> list[int]:
         """Memories of which nothing that they tell holds at a time, rising."""
         at = to_micros(now)
-        return sorted(num for num in self._keys if (state := self.state_of(num, at)) is not None and state.past)
+        known = self._lines.past
+        if known is None or not known.since <= at < known.until:
+            known = self._lines.past = self._past(at)
+        return list(known.nums)
 
     def slots_of(self, subject: str) -> list[str]:
-        """Names of the slots that anything was told of."""
-        return [slot for who, slot in self._told if who == subject]
+        """Names of the slots that anything was told of, under any name of the subject."""
+        names = self._names(subject)
+        return list(dict.fromkeys(slot for who, slot in list(self._told) if who in names))
 
     def of_slot(self, slot: str) -> list[Key]:
         """Of whom anything of a slot was ever told."""
-        return [key for key in self._told if key[1] == slot]
+        return [key for key in list(self._told) if key[1] == slot]
 
     def keys(self) -> list[Key]:
         """Everything that anything was told of."""
         return list(self._told)
 
+    def _names(self, subject: str) -> tuple[str, ...]:
+        return self._lines.names.of(subject, self._index)
+
+    def _lined(self, key: Key) -> Lined | None:
+        """The line of what is told of a key: the names that it is told under, and the slot. `None` = two people's."""
+        names, slot = self._names(key[0]), key[1]
+        if not names:
+            return None
+        return (names if len(names) == 1 else tuple(name for name in names if (name, slot) in self._told)), slot
+
+    def _line(self, lined: Lined) -> Line:
+        made = self._lines.made.get(lined)
+        if made is not None:
+            return made
+        names, slot = lined
+        told = [one for name in names for one in self._told.get((name, slot), ())]
+        if len(names) > 1:
+            told.sort(key=lambda one: (one.num, one.place))
+        told = self._living(told)
+        nums = tuple(one.num for one in told)
+        kept = self._lines.lasting.get(lined)
+        if kept is None or kept[0] != nums:
+            kept = self._lines.lasting[lined] = nums, line_of(told, one=self.slots.one(slot))
+        self._lines.made[lined] = kept[1]
+        return kept[1]
+
+    def _past(self, at: int) -> Past:
+        """Every line is looked at once; up to the next time at which something begins or ends it stays so."""
+        ended: set[int] = set()
+        holding: set[int] = set()
+        times: list[int] = []
+        for lined in dict.fromkeys(map(self._lined, list(self._told))):
+            if lined is None:
+                continue
+            line = self._line(lined)
+            for num, own in line.own.items():
+                (holding if any(s.holds_at(at) or s.start > at for s in own) else ended).add(num)
+            if line.older and line.older_from <= at:
+                ended |= line.older
+            times += [line.older_from] if line.older else []
+            times += [time for s in line.stretches for time in (s.start, s.stop) if time is not None]
+        ended -= holding
+        nums = sorted(num for num in ended if all(self._names(who) for who, _ in self._keys.get(num, ())))
+        since = max((time for time in times if time <= at), default=-LATEST)
+        return Past(since=since, until=min((time for time in times if time > at), default=LATEST), nums=tuple(nums))
+
     def _living(self, told: Sequence[Told]) -> list[Told]:
-        if len(told) > TOLD_MAX:
-            told = sorted(told, key=lambda one: one.order)[-TOLD_MAX:]
         view = self._view
         rows = np.searchsorted(view.nums, [one.num for one in told])
         rows[rows == view.size] = 0
@@ -148,6 +246,31 @@ class ScopeFacts:
             for one, row in zip(told, rows.tolist(), strict=True)
             if view.size and view.nums[row] == one.num and view.alive[row]
         ]
+
+
+def line_of(told: Sequence[Told], *, one: bool) -> Line:
+    """The line of what is told, by the newest `TOLD_MAX` of it.
+
+    Args:
+        told: what memories that are there say.
+        one: whether one value holds at a time.
+    """
+    older: frozenset[int] = frozenset()
+    older_from = 0
+    if len(told) > TOLD_MAX:
+        in_time = sorted(told, key=lambda each: each.order)
+        rest, told = in_time[:-TOLD_MAX], in_time[-TOLD_MAX:]
+        first = next((each for each in told if each.op == IS), None)
+        if one and first is not None:  # it ended what held before, unless that says the same
+            kept, older_from = {each.num for each in told}, first.order[0]
+            said = {each.num for each in rest if each.op != IS or same(each.value, first.value)}
+            older = frozenset(each.num for each in rest) - said - kept
+    stretches = timeline(told, one=one)
+    own: dict[int, tuple[Stretch, ...]] = {}
+    for stretch in stretches:
+        for num in dict.fromkeys(stretch.nums):
+            own[num] = (*own.get(num, ()), stretch)
+    return Line(stretches=stretches, own=own, older=older, older_from=older_from)
 
 
 class Shown(Protocol):
@@ -163,6 +286,8 @@ class Shown(Protocol):
     def alive(self) -> NDArray[np.bool_]: ...
     @property
     def size(self) -> int: ...
+    @property
+    def memo(self) -> dict[str, Any]: ...
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -173,12 +298,14 @@ class Telling:
         scope_id: of the scope.
         nums, at: of those that are there, as in `ScopeView`.
         alive: they all are.
+        memo: what was computed from it once, by name.
     """
 
     scope_id: int
     nums: NDArray[np.int64]
     at: NDArray[np.int64]
     alive: NDArray[np.bool_]
+    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -195,7 +322,8 @@ class _Kept:
         self.lock = threading.Lock()
         self.told: dict[Key, list[Told]] = {}
         self.keys: dict[int, tuple[Key, ...]] = {}
-        self.lines: dict[Key, tuple[tuple[int, ...], tuple[Stretch, ...]]] = {}
+        self.lines: Lasting = {}
+        self.names: SubjectNames | None = None
 
 
 class FactTables:
@@ -205,10 +333,17 @@ class FactTables:
         engine: of the store.
         slots: the schema; `None` = no facts are kept.
         ended: up to when what ends is left out of a scope, in microseconds.
+        index: the names of a scope's entities.
     """
 
-    def __init__(self, engine: Engine, slots: Slots | None, ended: Callable[[int], int] = lambda _scope_id: 0) -> None:
-        self._engine, self._slots, self._ended = engine, slots, ended
+    def __init__(
+        self,
+        engine: Engine,
+        slots: Slots | None,
+        ended: Callable[[int], int] = lambda _scope_id: 0,
+        index: Callable[[int], EntityIndex] = lambda _scope_id: _NOBODY,
+    ) -> None:
+        self._engine, self._slots, self._ended, self._index = engine, slots, ended, index
         self._kept: OrderedDict[int, _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -225,13 +360,13 @@ class FactTables:
                 self._kept.popitem(last=False)
         if view.drawn:
             with kept.lock:
-                return ScopeFacts(kept.told, kept.keys, self._forward(kept, view), self._slots, kept.lines)
+                return self._shown(kept, self._forward(kept, view), self._slots)
         last = view.nums.item(-1) if view.size else -1
         if kept.upto < last:
             with kept.lock:
                 if kept.upto < last:
                     self._read(kept, view, last)
-        return ScopeFacts(kept.told, kept.keys, view, self._slots, kept.lines)
+        return self._shown(kept, view, self._slots)
 
     def drop(self, scope_id: int | None = None) -> None:
         """Read a scope's facts anew, or those of all: rows were written for memories that are there."""
@@ -240,6 +375,16 @@ class FactTables:
                 self._kept.clear()
             else:
                 self._kept.pop(scope_id, None)
+
+    def _shown(self, kept: _Kept, view: Shown, slots: Slots) -> ScopeFacts:
+        index = self._index(view.scope_id) if kept.told else _NOBODY
+        names = kept.names
+        if names is None or not names.is_of(index):
+            names = kept.names = SubjectNames(index)
+        lines: Lines | None = view.memo.get(_LINES)
+        if lines is None or lines.lasting is not kept.lines or lines.names is not names:
+            lines = view.memo[_LINES] = Lines(kept.lines, names)
+        return ScopeFacts(kept.told, kept.keys, view, slots, lines, index)
 
     def _forward(self, kept: _Kept, view: ScopeView) -> Telling:
         """The facts of a scope that is not read whole, brought forward; and which of their memories are there."""
@@ -264,13 +409,16 @@ class FactTables:
     def _read(self, kept: _Kept, view: Shown, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
-        query = query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)
+        query = query.order_by(f.num, f.place).limit(FACTS_MAX + 1)
 
-        def newest(engine: Engine) -> Sequence[Any]:
+        def read(engine: Engine) -> Sequence[Any]:
             with reading(engine) as connection:
                 return connection.execute(query).all()
 
-        rows = read_by(self._engine, newest)[::-1]
+        rows = read_by(self._engine, read)
+        if len(rows) > FACTS_MAX:
+            query = self._newest(view.scope_id, kept.upto, last)
+            rows = sorted(read_by(self._engine, read), key=lambda row: (row.num, row.place))
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
         places = np.searchsorted(view.nums, nums)
         ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []
@@ -285,6 +433,15 @@ class FactTables:
             if key not in known:
                 kept.keys[row.num] = (*known, key)
         kept.upto = last
+
+    def _newest(self, scope_id: int, after: int, last: int) -> Select[Any]:
+        """Facts of memories that are there, the newest by their time."""
+        f, m = schema.facts.c, schema.memories.c
+        of = and_(m.scope_id == f.scope_id, m.num == f.num)
+        query = select(*COLUMNS).select_from(schema.facts.join(schema.memories, of))
+        query = query.where(f.scope_id == scope_id, f.num > after, f.num <= last, stays(self._ended(scope_id)))
+        by_time = func.coalesce(m.event_at, m.created_at).desc()
+        return query.order_by(by_time, f.num.desc(), f.place.desc()).limit(FACTS_MAX)
 
 
 _f = schema.facts.c

@@ -113,6 +113,7 @@ class Followed:
         self.head = Point()  # the last entry of the journal that was committed
         self.semantic = 0  # how far vectors were made
         self.mine = False  # whether it is this process's turn to write
+        self.last: tuple[Point, int] | None = None  # what was committed in this turn: as `head` and `semantic`
         self.taking = False  # whether notice is being taken: what is shown may be newer than `head`
         self.seen_at = time.monotonic()  # when it was last known what others wrote
         self.failed = ""  # what went wrong when it was looked at last
@@ -124,7 +125,16 @@ class Followed:
             return
         with self.lock:
             self._follow(parts, self.watch.turn_began(), replicas=False)  # others wait
-            self.mine = True
+            self.mine, self.last = True, None
+
+    def committed(self, last: Change, *, embedded: bool) -> None:
+        """This process has committed entries of the journal, in its turn.
+
+        Args:
+            last: of them.
+            embedded: whether vectors are made up to it.
+        """
+        self.last = Point(last.seq, last.digest), last.seq if embedded else self.semantic
 
     def end(self, parts: StoreParts) -> None:
         """It ends: what was written since it began was written here."""
@@ -132,7 +142,7 @@ class Followed:
             return
         with self.lock:
             self.mine = False
-            with contextlib.suppress(sqlite3.Error, SQLAlchemyError, RecallError):  # the store is being closed
+            try:
                 now = self.watch.turn_ends()
                 if now.head is not None:
                     self.head, self.semantic = Point(*now.head), now.semantic
@@ -141,6 +151,9 @@ class Followed:
                         self.head, self.semantic = journal.reached(connection)
                 parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
                 self.at = now.version
+            except (sqlite3.Error, SQLAlchemyError, RecallError):  # it is away, or the store is being closed
+                if self.last is not None:  # it is shown, and may be lost: the next look sees whether it is there
+                    (self.head, self.semantic), self.at = self.last, -1
 
     def wanted(self, next_seq: int, stale_max_s: float) -> Wanted | None:
         """What a replica must have, so that it holds all that is shown here; `None` = the primary is to be read.

@@ -13,6 +13,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine, event
 
+from recall_integrations.config import PostgresConfig
 from recall_integrations.database import tenants
 from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import mapped_errors, open_postgres
@@ -33,8 +34,9 @@ from recall_integrations.database.turns import (
 from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
-from recall_integrations.store import node_places
+from recall_integrations.store import journal, node_places
 from recall_integrations.store.directory import LOCK
+from recall_integrations.store.history import Point
 from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.store.turns import WriteTurn
 
@@ -137,12 +139,21 @@ class Node:
         """See that all is on disk that was committed before: mostly it is, since the turn was given back.
 
         Raises:
-            StoreError: the server cannot be reached: nobody knows whether it is.
+            StoreError: the server cannot be reached: nobody knows whether it is. Or it has not what was committed: it
+                was killed meanwhile, or another one took over.
         """
         if later is None or later.done:
             return
         with mapped_errors(self.engine), self.engine.connect() as connection:
-            connection.execution_options(isolation_level="AUTOCOMMIT").exec_driver_sql(FLUSH)
+            asked = connection.execution_options(isolation_level="AUTOCOMMIT")
+            there = journal.continues(asked, Point(*later.upto))
+            if there:
+                asked.exec_driver_sql(FLUSH)
+        if not there:
+            raise StoreError(
+                f"What was written to {self.name} is not there: the connection was lost before it was on disk, and the "
+                "server that answers now has it not. Write it once more."
+            ) from later.lost
         later.done = True
 
     def others(self) -> list[int]:
@@ -201,12 +212,13 @@ class Node:
             shutil.rmtree(self.path, ignore_errors=True)
 
 
-def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
+def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
     """Open a store in PostgreSQL beside other nodes, and take a turn in it. The turn is the caller's to end.
 
     Args:
         url: of the database.
         directory: where this node keeps what it derives; `None` = a temporary one.
+        settings: of its connections; `None` = the defaults.
 
     Raises:
         StoreError: the server cannot be reached or refuses, or another node writes for too long.
@@ -221,7 +233,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
     try:
         path.mkdir(parents=True, exist_ok=True)
         keeping.acquire(timeout=0)
-        engine = open_postgres(url, isolation="REPEATABLE READ")  # as SQLite: one state for all statements
+        engine = _engine(url, settings or PostgresConfig())
         outside = Outside(engine, shares=OPENED)
         turns = Outside(engine)
         with mapped_errors(engine), engine.connect() as connection:
@@ -258,6 +270,15 @@ def join(url: str, directory: str | os.PathLike[str] | None = None) -> Node:
         lock=lock,
         flushes=flushes,
         tenant=tenant,
+    )
+
+
+def _engine(url: str, settings: PostgresConfig) -> Engine:
+    return open_postgres(
+        url,
+        pool_size=settings.pool_size,
+        pool_timeout_s=settings.pool_timeout_ms / 1e3,
+        isolation="REPEATABLE READ",  # as SQLite: one state for all statements
     )
 
 

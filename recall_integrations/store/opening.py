@@ -69,7 +69,7 @@ def open_parts(
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
 
-        held = join(path, local)
+        held = join(path, local, config.postgres)
     elif local is not None:
         raise InvalidArgument("directory is for a store in a database; one in a directory keeps all of it there.")
     else:

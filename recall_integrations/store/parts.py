@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.database.answering import within
+from recall_integrations.database.postgres_errors import is_crowded
 from recall_integrations.database.retrying import tried_again
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError, StoreLocked
@@ -198,8 +199,8 @@ class StoreParts:
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.extractor = extractor
-        self.catalog = EntityCatalog(engine, extractor)
-        self.facts = FactTables(engine, self.slots, self.expiry.ended)
+        self.catalog = catalog = EntityCatalog(engine, extractor)
+        self.facts = FactTables(engine, self.slots, self.expiry.ended, lambda scope_id: catalog.of(scope_id).index)
         self.pushing = pushing = Pushing(engine, config.retrieval.local_max if directory.own_indexes else None)
         self.spellers = spellers = Spellers(
             engine,
@@ -230,6 +231,7 @@ class StoreParts:
             write_lock=self.write_lock,
             lasting=not directory.temporary,
             keeps=lambda: directory.keeps() or directory.own_indexes,
+            most_bytes=config.retrieval.disk_mb * 1_000_000,
         )
         self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
         self.views = views = ScopeViews(
@@ -243,6 +245,7 @@ class StoreParts:
             files=self.column_files,
             ended=self.expiry.ended,
             scratch=self.path,
+            left=(self.catalog.left, self.facts.drop, spellers.left),
         )
 
     def read_replicas(self) -> None:
@@ -320,7 +323,8 @@ class StoreParts:
             raise
         except StoreError as e:
             now = time.monotonic()
-            followed.again_at = now + max(AWAY_S, AWAY_TIMES * (now - began))
+            # Of the server nothing is known where all connections to it were in use: the next call looks again.
+            followed.again_at = now if is_crowded(e) else now + max(AWAY_S, AWAY_TIMES * (now - began))
             if followed.failed != str(e):
                 followed.failed = str(e)
                 logger.warning("What other processes wrote could not be read: %s", told(e))

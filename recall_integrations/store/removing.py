@@ -103,6 +103,7 @@ class Removing:
     def touched(self, scope_id: int, touched: Touched) -> None:
         """It is committed, and shown from now on."""
         version, changes, followed = touched
+        self._parts.followed.committed(changes[-1], embedded=followed)
         self._parts.shown[scope_id] = (version, changes[-1].seq)
         self.index(scope_id, changes, {}, Vectors(), followed=followed)
 
@@ -144,6 +145,7 @@ class Removing:
                 gone = [journal.gone(seq + i, scope_id, num) for i, num in enumerate(nums)]
                 appended = journal.append(connection, gone, SEMANTIC)
                 counted = rows.bump(connection, scope_id, -len(nums))
+            parts.followed.committed(appended.changes[-1], embedded=appended.followed)
             version = int(counted.value())
             parts.pushing.note(scope_id, -len(nums))
             parts.shown[scope_id] = (version, appended.changes[-1].seq)

@@ -12,7 +12,8 @@ of another history, of other vectors, or lacks some is left, and another one is 
 Where an index over all of a collection costs less than one that grows (`Loading`), a new collection is loaded and then
 indexed, and how far is kept beside it: in the record it reaches to 0 until then, so every node scans the scope.
 
-A server that is away is tried again after pauses that grow, each of random length.
+A server that is away is tried again after pauses that grow, each of random length. A request that is larger than it
+allows is not: the collection is left as it is for an hour, and then until something is written or forgotten.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.errors import IndexUnavailable, RecallError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import CollectionBusy, CollectionServer, Loading, Seen
+from recall_integrations.indexes.asked_server import CollectionBusy, CollectionServer, Loading, Seen, VectorsOver
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
@@ -48,7 +49,6 @@ from recall_integrations.store.turns import Lock
 logger = logging.getLogger("recall_integrations")
 
 SLICE = 2_000  # changes after which it is noted how far a collection reaches
-AT_ONCE = 500  # vectors of a request, between which it is looked whether to stop
 WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
 WAITED_S = 5.0  # nor longer than this
 FRESH_S = 1.0  # for which what was read of a scope's collection is good
@@ -56,6 +56,7 @@ LEAVES = 0.8  # of the largest scope that is scanned: below, one leaves its coll
 PAUSE_S, PAUSE_MAX_S = 0.5, 30.0  # until a server that failed is tried again: the first, and the longest
 POLL_S = 0.05  # of who waits until all is filled
 LEASE_S = 5.0  # until it is looked whether another node still fills
+OVER_S = 3_600.0  # for which a collection is left as it is, since the server refused a request as too large
 ALL_S = 60.0  # between two looks at all scopes; written ones are looked at at once
 CLOSE_S = 10.0
 WANTED_S = 2.0  # between two looks at whether an index that is being built is still needed
@@ -63,6 +64,7 @@ SAMPLES = 4  # vectors that a collection has to find
 SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 OUTGROWN = 4  # times what it holds: a collection that lacks more is made anew, all of it indexed at once
 ANEW = "It is made anew from the store."
+LEFT = "What the collection lacks is scanned meanwhile. That is tried again in an hour, or when the store is opened."
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,19 @@ class Home:
     name: str
     until: int
     read: float = 0.0
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Over:
+    """A request for a collection that the server refused as too large.
+
+    Args:
+        why: what it said.
+        at: when, in monotonic seconds.
+    """
+
+    why: str
+    at: float
 
 
 NOTHING = Home(name=NO_HOME, until=0)
@@ -124,6 +139,8 @@ class ServedCollections:
         self._proven: set[str] = set()  # collections that were looked at since the server was last away
         self._checked: set[str] = set()  # the same, by who fills
         self._lost: dict[str, str] = {}  # collections that cannot be used, and why
+        self._over: dict[str, Over] = {}  # those that are not filled on for a while
+        self._told_over: set[str] = set()  # of which that was said, and what was said
         self._touched: set[int] = set()
         self._waiting, self._since = 0, 0.0  # changes since the thread was idle, and when the first of them came
         self._tries = 0
@@ -242,6 +259,7 @@ class ServedCollections:
 
     def _lose(self, home: str, why: str) -> None:
         self._lost[home] = why
+        self._over.pop(home, None)
         self._known.pop(homes.scope_of(home), None)
         self._proven.discard(home)
         self._checked.discard(home)
@@ -293,16 +311,17 @@ class ServedCollections:
 
     def settle(self, timeout: float | None = None) -> bool:
         """Fill all collections now; whether they hold everything within so many seconds. Without a limit, a server
-        that is away is tried once.
+        that is away is tried once, and so is, with any, what it refused as too large.
         """
         end = None if timeout is None else time.monotonic() + timeout
+        self._over.clear()
         while True:
             with self._lock:
                 self._all_at, self._busy = 0.0, True
             left = None if end is None else max(0.0, end - time.monotonic())
             if self.filling.settle(left) and not self._work():
                 return True
-            if end is None or self._closed or time.monotonic() + POLL_S >= end:
+            if end is None or self._closed or self._over or time.monotonic() + POLL_S >= end:
                 self.filling.wake(after=PAUSE_S)
                 return False
             time.sleep(POLL_S)
@@ -321,7 +340,7 @@ class ServedCollections:
         """Whether there is anything to do on the server.
 
         Args:
-            looking: count collections that only have to be looked at.
+            looking: count collections that only have to be looked at, and not those that are left as they are.
         """
         if not self._swept:
             return True
@@ -334,6 +353,7 @@ class ServedCollections:
             or (looking and home.until and home.name not in self._checked)
             or next_slice(self._engine, scope_id, home.until, 1) is not None
             for scope_id, home in found.items()
+            if not (looking and self._is_left(home.name))
         )
 
     def _review(self, *, shrunk: bool = False) -> None:
@@ -380,6 +400,7 @@ class ServedCollections:
                 homes.leave(connection, [old])
         self._known.pop(scope_id, None)
         self._lost.pop(old, None)
+        self._over.pop(old, None)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -415,6 +436,8 @@ class ServedCollections:
         busy = False
         # What is relied on comes first: a new one takes long.
         for scope_id, home in sorted(found.items(), key=lambda one: (not one[1].until, one[0])):
+            if self._is_left(home.name):
+                continue
             try:
                 if self.filling.halted or self._step_of(scope_id, home):
                     break
@@ -431,11 +454,13 @@ class ServedCollections:
         self._lease.give_back()
         self._lost.clear()  # nobody names them any more
         with self._lock:
-            self._waiting, self._tries, self._busy, self.failed = 0, 0, False, ""
+            self._waiting, self._tries, self._busy = 0, 0, False
+        self.failed = next((over.why for over in list(self._over.values())), "")
         return False
 
     def _step_of(self, scope_id: int, home: Home) -> bool:
         """Check a collection and give it a slice; whether anything was done."""
+        self._over.pop(home.name, None)
         try:
             if home.name in self._lost:
                 raise CollectionLost(self._lost[home.name])
@@ -445,7 +470,22 @@ class ServedCollections:
         except CollectionLost as e:
             self._rehouse(scope_id, home.name, leave=self._server.own or not isinstance(e, CollectionStrange))
             self._note(f"{e} {ANEW}")
+        except VectorsOver as e:
+            self._leave_as_it_is(home.name, str(e))
         return True
+
+    def _leave_as_it_is(self, home: str, said: str) -> None:
+        """Fill a collection no further for a while, since the same request would be refused again."""
+        if not self._told_over & {home, said}:
+            self._note(f"{said} {LEFT}")
+        self._told_over |= {home, said}
+        self._over[home] = Over(why=said, at=time.monotonic())
+        self.failed = said
+
+    def _is_left(self, home: str) -> bool:
+        """Whether a collection is left as it is."""
+        over = self._over.get(home)
+        return over is not None and time.monotonic() - over.at < OVER_S
 
     def _advance(self, scope_id: int, home: Home, *, whole: bool = False) -> int | None:
         """Give a collection what it gets next; how many vectors that is, and `None` = it lacks nothing.
@@ -480,10 +520,10 @@ class ServedCollections:
         mark = part.mark or Point(part.upto)
         server.mark(home.name, store, mark.seq, mark.digest)
         apply(home.name, [], part.vectors[:0], part.gone)
-        for start in range(0, len(part.nums), AT_ONCE):
+        for start in range(0, len(part.nums), server.at_once):
             if self.filling.halted and not whole:
                 return False
-            some = slice(start, start + AT_ONCE)
+            some = slice(start, start + server.at_once)
             apply(home.name, part.nums[some], part.vectors[some], [])
         return True
 

@@ -80,10 +80,16 @@ class _Kept:
     waiting: list[tuple[int, Counter[str]]] = field(default_factory=list)  # differences that came during the build
     saved: Learned = field(default_factory=dict)  # the table's rows
     written: int = 0  # `speller.changes` when they were written
+    left: bool = False  # whether the scope's columns have left memory since it was last used
 
     @property
     def changed(self) -> bool:
         return self.speller is not None and self.speller.changes != self.written
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is lost when it goes."""
+        return self.building is None and not self.changed and not (self.speller is not None and self.speller.asking)
 
     def take(self, commits: int, difference: Counter[str]) -> None:
         """Bring the vocabulary forward, now or when it is built."""
@@ -180,6 +186,7 @@ class Spellers:
                 self._validate, self._submit = validate, submit
             kept = self._kept.setdefault(scope_id, _Kept())
             self._kept.move_to_end(scope_id)
+            kept.left = False
             self._evict()
             building, mine = kept.building, False
             if not kept.ready and building is None:
@@ -198,11 +205,24 @@ class Spellers:
         """Let the least recently used scopes go that have nothing to write; called under the lock."""
         if len(self._kept) <= SCOPES_KEPT:
             return
-        idle = (s for s, kept in self._kept.items() if kept.building is None and not kept.changed)
+        idle = (s for s, kept in self._kept.items() if kept.idle)
         newest = next(reversed(self._kept))
         for scope_id in list(islice(idle, len(self._kept) - SCOPES_KEPT)):
             if scope_id != newest:
                 del self._kept[scope_id]
+
+    def left(self, scope_id: int) -> None:
+        """A scope's columns have left memory: so does this, at once or when it is built and written."""
+        with self._lock:
+            kept = self._kept.get(scope_id)
+            if kept is not None:
+                kept.left = True
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Let scopes go whose columns have left memory, but what is not written yet; called under the lock."""
+        for scope_id in [s for s, kept in self._kept.items() if kept.left and kept.idle]:
+            del self._kept[scope_id]
 
     # -- building --------------------------------------------------------------------------------------------------
 
@@ -301,6 +321,7 @@ class Spellers:
             kept.commits, kept.ready, kept.building = commits, whole, None
             kept.waiting.clear()
             self._failed.discard(scope_id)
+            self._let_go()
         return True
 
     def _load(self, scope_id: int) -> Learned:
@@ -398,6 +419,7 @@ class Spellers:
         What cannot be written is logged and tried again next time.
         """
         with self._lock:
+            self._let_go()  # among others those that a model was asked about
             if not any(kept.changed for kept in self._kept.values()):
                 return 0
         try:
@@ -439,6 +461,7 @@ class Spellers:
         with self._lock:
             for kept, moved, rows in written:
                 kept.saved, kept.written = rows, moved
+            self._let_go()
         return count
 
     def close(self) -> None:

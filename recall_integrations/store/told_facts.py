@@ -16,6 +16,7 @@ from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store.fact_tables import COLUMNS, Key, readable, told_of
 from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.subject_names import SubjectNames
 from recall_integrations.types import Scope, checked_scope, checked_time
 from recall_integrations.types.facts import Fact
 
@@ -40,14 +41,29 @@ def facts_of(
     scope_id = parts.scopes.get(where)
     if scope_id is None or parts.slots is None:
         return []
+    with parts.errors():
+        index = parts.catalog.of(scope_id).index
+    subject_names = SubjectNames(index)
     subjects = None if subject is None else _subjects(subject, scope_id, names)
+    if subjects is not None:
+        subjects |= {name for one in subjects for name in subject_names.of(one, index)}
     wanted = None if slot is None else _slots(slot, parts.slots)
     told, ids = _read(parts, scope_id, subjects, wanted)
+    told = _merged(told, lambda one: subject_names.of(one, index))
     found: list[Fact] = []
     for key in sorted(told):
         stretches = timeline(told[key], one=parts.slots.one(key[1]))
         chosen = stretches if history else [s for s in stretches if s.holds_at(at)]
         found += [_fact(key, stretch, ids) for stretch in chosen]
+    return found
+
+
+def _merged(told: dict[Key, list[Told]], names: Callable[[str], Sequence[str]]) -> dict[Key, list[Told]]:
+    """What is told under several names of one entity as one, under the first of these."""
+    found: dict[Key, list[Told]] = {}
+    for (subject, slot), own in told.items():
+        first = next((name for name in names(subject) if (name, slot) in told), subject)
+        found.setdefault((first, slot), []).extend(own)
     return found
 
 

@@ -99,7 +99,7 @@ class Writer:
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
         with parts.write_lock, parts.errors():
-            later = parts.directory.flush_later()  # what somebody else has just written may be left as it is
+            later = self._flush_later()  # what somebody else has just written may be left as it is
             named, ids = self._named(scope, thread, given, chat)  # somebody may have written to it
             chat.ids.update(ids)
             written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
@@ -202,11 +202,18 @@ class Writer:
     def _write_alone(self, given: _Given) -> list[str]:
         parts = self._parts
         with parts.write_lock, parts.errors():
-            later = parts.directory.flush_later()
+            later = self._flush_later()
             written = self._write_in_turn(given, later, measured=True)
         with parts.errors():
             parts.directory.flush(later)
         return written
+
+    def _flush_later(self) -> Flush | None:
+        """What waits for the disk after this turn: for what is there already, as others may just have written it."""
+        later = self._parts.directory.flush_later()
+        if later is not None:
+            later.upto = self._parts.followed.head
+        return later
 
     def _goes_with_others(self, given: _Given) -> bool:
         """Whether it may be written in one transaction with what others give: large ones are copied in."""
@@ -217,7 +224,7 @@ class Writer:
         """Write what stands in the line, in one turn."""
         parts = self._parts
         with parts.write_lock, parts.errors():
-            later = parts.directory.flush_later()
+            later = self._flush_later()
             asked = take()
             if len(asked) == 1:
                 asked[0].is_done(self._write_in_turn(asked[0].request, later, measured=True))

@@ -22,12 +22,14 @@ class Fact:
         memory_id: the memory that says it, the first of `said_by`.
         valid_from: when it began to hold: as the text says, else the time of the memory; `None` = it held before, and
             nobody says since when.
-        valid_to: when it ceased to, exclusive; `None` = it holds.
+        valid_to: when it ceased to, or will, exclusive; `None` = nobody says that it does.
         told_at: when we were told: the time of the memory.
-        said_by: ids of all memories that say the same in this stretch, in the order of their times.
+        said_by: ids of all memories that say the same in this stretch, in the order of their times; of one that has
+            ended, also of those that say so again ("I used to", "I no longer").
         superseded_by: id of the memory that ended it; `None` = none did.
         ended: why it ended: `superseded` another value took its place, `retracted` it was said to hold no longer,
-            `corrected` it was said to have been wrong; empty = it holds.
+            `corrected` it was said to have been wrong; empty = nothing ends it. It is also told of what will end, since
+            another value is to take its place later: whether it holds at a time, `held_at` says.
         confidence: that the memory says so, in [0, 1].
         by: what read it: `rule`, `relation`, `llm`.
     """
@@ -47,7 +49,10 @@ class Fact:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing has ended it."""
+        """Whether nothing ends it, now or later. No clock is asked: for how things are at a time, use `held_at(when)`.
+
+        A value that holds today and ends next year is `False` here, and one that begins next year is `True`.
+        """
         return not self.ended
 
     def held_at(self, when: datetime) -> bool:

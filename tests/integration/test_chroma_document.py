@@ -8,9 +8,10 @@ import pytest
 import yaml
 
 from recall_integrations.arms import semantic
-from recall_integrations.config import RecallConfig
+from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.indexes import vector_server
-from recall_integrations.store import served_collections
+from recall_integrations.indexes.vectors import FETCH_MAX
+from recall_integrations.store import nearest, served_collections
 from tests import chroma
 from tests.pages import DOCS, ROOT, printed
 
@@ -34,12 +35,18 @@ def test_the_numbers_are_those_of_the_modules() -> None:
     assert "asks for five seconds" in text and vector_server.OPEN_S == 5
     assert "grow to half a minute" in text and served_collections.PAUSE_MAX_S == 30
     assert f"`{semantic.AWAY}`" in text
+    cloud, own = VectorsConfig(address="https://api.trychroma.com"), VectorsConfig(address="http://localhost:8000")
+    assert f"written and removed {cloud.batch} at a time** (`vectors.batch_max`), elsewhere {own.batch}." in text
+    assert f"asks for {cloud.results} neighbours at most** (`vectors.results_max`), elsewhere for {FETCH_MAX:,}" in text
+    assert f"leaves {semantic.SUBSET_MAX:,} memories or fewer, or less than a fiftieth" in text
+    assert f"{nearest.COMPARED_MAX:,} or fewer" in text and RecallConfig().planner.arm_limit * 50 == FETCH_MAX
 
 
 def test_the_settings_are_settings() -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     made = RecallConfig.from_mapping(yaml.safe_load(block)["recall"])
     assert made.vectors.token_variable == "CHROMA_TOKEN" and made.vectors.timeout_ms == 5_000
+    assert (made.vectors.batch_max, made.vectors.results_max) == (None, None), "what is left out follows the address"
 
 
 def test_the_tests_that_it_names_are_there() -> None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer
 from recall_integrations.types.facts import CORRECTED, SUPERSEDED, Fact
 
 NOW = datetime(2026, 9, 5, tzinfo=timezone.utc)
 QUERY = "what is my phone number?"
+CURRENT = Filters(current_only=True)
 
 
 class Clock:
@@ -117,18 +118,86 @@ def told_of(memory_id: str, subject: str, month: int, value: str) -> Memory:
     return Memory(f"{subject} works at {value}", id=memory_id, event_at=on(month), metadata={"fact": fact})
 
 
+def employed(store: MemoryStore, query: str, **more: Any) -> tuple[list[str], tuple[str, ...]]:
+    """Ids of the hits in order, and of what decided."""
+    found = QueryOptimizer(store).recall(query, now=NOW, **more)
+    return [str(hit.memory.id) for hit in found], () if found.facts is None else found.facts.first
+
+
 def test_a_name_that_is_two_people_is_not_decided(store: MemoryStore) -> None:
+    store.remember_many([told_of("m1", "Priya", 1, "Initech"), told_of("m2", "Priya", 6, "Globex")])
+    query = "where does Priya work now?"
+    assert QueryOptimizer(store).recall(query, now=NOW, filters=CURRENT).hits[0].memory.id == "m2"  # one, so far
+    store.add_entity("Priya Raman", aliases=["Priya"])
+    store.add_entity("Priya Shah", aliases=["Priya"])
+    for filters in (None, CURRENT):
+        found = QueryOptimizer(store).recall(query, now=NOW, filters=filters)
+        assert found.facts is None and {hit.memory.id for hit in found} == {"m1", "m2"}
+        told = {(hit.superseded_by, hit.valid_from, hit.valid_to) for hit in found}
+        assert told == {(None, None, None)} and not any("superseded" in hit.reason for hit in found)
+    assert [fact.value for fact in store.facts(subject="Priya")] == ["Globex"]  # what is told is listed, by its name
+
+
+def test_what_is_told_of_one_of_two_namesakes_by_their_own_name_is_decided(store: MemoryStore) -> None:
+    store.add_entity("Priya Raman", aliases=["Priya"])
+    store.add_entity("Priya Shah", aliases=["Priya"])
+    own = [told_of("m1", "Priya Shah", 1, "Initech"), told_of("m2", "Priya Shah", 3, "Globex")]
+    store.remember_many([*own, told_of("m3", "Priya", 6, "Hooli")])
+    hits, first = employed(store, "where does Priya Shah work now?", filters=CURRENT)
+    assert first == ("m2",) and set(hits) == {"m2", "m3"}
+
+
+def test_what_is_told_of_a_name_of_two_answers_for_neither(store: MemoryStore) -> None:
     store.add_entity("Priya Raman", aliases=["Priya"])
     store.add_entity("Priya Shah", aliases=["Priya"])
     store.remember_many([told_of("m1", "Priya", 1, "Initech"), told_of("m2", "Priya", 6, "Globex")])
+    query = "where does Priya Shah work now?"
+    for filters in (None, CURRENT):
+        found = QueryOptimizer(store).recall(query, now=NOW, filters=filters)
+        assert {hit.memory.id for hit in found} == {"m1", "m2"}
+        assert not any("holds since" in hit.reason or hit.superseded_by for hit in found)
+
+
+@pytest.mark.parametrize(("early", "late"), [("Priya", "Priya Raman"), ("Priya Raman", "Priya"), ("PR", "Priya")])
+def test_names_of_one_entity_are_one_subject(store: MemoryStore, early: str, late: str) -> None:
+    store.remember_many([told_of("m2", late, 6, "Globex"), told_of("m1", early, 1, "Initech")])
+    store.remember(told_of("m3", "Sam", 7, "Hooli"))
+    assert len(store.facts(slot="employer")) == 3  # nobody said that they are one
+    store.add_entity("Priya Raman", aliases=["Priya", "PR"])
+    for name in ("Priya", "Priya Raman", "PR"):
+        (now,) = store.facts(subject=name)
+        old, new = store.facts(subject=name, history=True)
+        assert (old.value, old.ended, old.superseded_by, new) == ("Initech", SUPERSEDED, "m2", now)
+        assert now.value == "Globex"
+    for name in ("Priya", "Priya Raman"):
+        hits, first = employed(store, f"where does {name} work now?")
+        assert hits[0] == "m2" and first == ("m2",)
+        assert employed(store, f"where did {name} work in March?")[1][0] == "m1"
+        assert employed(store, f"where did {name} work before?")[1][0] == "m1"
+        assert set(employed(store, f"where does {name} work now?", filters=CURRENT)[0]) == {"m2", "m3"}
     found = QueryOptimizer(store).recall("where does Priya work now?", now=NOW)
-    assert found.facts is None and {hit.memory.id for hit in found} == {"m1", "m2"}
+    (hit,) = [hit for hit in found if hit.memory.id == "m1"]
+    assert hit.superseded_by == "m2" and hit.valid_to == on(6)
+    assert sorted(fact.value for fact in store.facts(slot="employer")) == ["Globex", "Hooli"]
 
 
-def test_names_of_one_entity_are_one_subject(store: MemoryStore) -> None:
+def test_what_is_whose_is_of_all_their_names(store: MemoryStore) -> None:
     store.add_entity("Priya Raman", aliases=["Priya"])
-    store.remember_many([told_of("m1", "Priya Raman", 1, "Initech"), told_of("m2", "Sam", 6, "Globex")])
-    assert [fact.value for fact in store.facts(subject="Priya")] == ["Initech"]
+    store.remember_many(
+        [told_of("m1", "Priya's sister", 1, "Initech"), told_of("m2", "Priya Raman's sister", 6, "Globex")]
+    )
+    for name in ("Priya's sister", "Priya Raman's sister"):
+        assert [fact.value for fact in store.facts(subject=name)] == ["Globex"]
+    assert employed(store, "where does Priya's sister work now?")[1] == ("m2",)
+
+
+def test_a_value_that_was_told_under_another_name_tells_the_time(store: MemoryStore) -> None:
+    store.add_entity("Priya Raman", aliases=["Priya"])
+    store.remember_many([told_of("m1", "Priya", 1, "Initech"), told_of("m2", "Priya", 6, "Globex")])
+    lived = {"subject": "Priya Raman", "slot": "home", "value": "Lisbon"}
+    store.remember(Memory("Priya Raman lives in Lisbon", id="m3", event_at=on(3), metadata={"fact": lived}))
+    found = QueryOptimizer(store).recall("where did Priya work before she moved to Lisbon?", now=NOW)
+    assert found.facts is not None and (found.facts.slot, found.facts.beneath) == ("employer", ("m2",))
 
 
 def test_times_are_moments_whatever_their_zones(store: MemoryStore) -> None:

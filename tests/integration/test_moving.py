@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from sqlalchemy import Connection, Table, text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Relation, Scope
 from recall_integrations.cli import main
+from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked, StorePathError
 from recall_integrations.evaluation.moved import verify
 from recall_integrations.store.moving import moving, tables
@@ -62,10 +65,19 @@ def answers(place: str | Path) -> list[object]:
         return [*found, [list(store.iterate(scope=scope)) for scope in (U1, U2)]]
 
 
-def test_there_and_back(tmp_path: Path, postgres_url: str) -> None:
+@pytest.fixture
+def second_url(postgres: Postgres) -> Iterator[str]:
+    """Another empty database."""
+    url = postgres.fresh()
+    yield url
+    postgres.drop(url)
+
+
+def test_there_and_back(tmp_path: Path, postgres_url: str, second_url: str) -> None:
+    """From a directory into a database, from that into another one, and back into a directory."""
     filled(tmp_path / "one")
     wanted = answers(tmp_path / "one")
-    for source, target in ((tmp_path / "one", postgres_url), (postgres_url, tmp_path / "two")):
+    for source, target in itertools.pairwise((tmp_path / "one", postgres_url, second_url, tmp_path / "two")):
         moved = move(source, target)
         assert (moved.scopes, moved.memories, moved.went_on) == (2, 122, False)
         found = verify(source, target)
@@ -76,16 +88,56 @@ def test_there_and_back(tmp_path: Path, postgres_url: str) -> None:
         assert store.count(scope=U1) == 121 and store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
 
 
+def test_where_pgvector_is_named_it_is_compared_without(
+    tmp_path: Path, postgres_url: str, second_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(tmp_path / "one")
+    named = RecallConfig(vectors=VectorsConfig(address="pgvector"))
+    monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "pgvector")
+    for source, target in itertools.pairwise((tmp_path / "one", postgres_url, second_url, tmp_path / "two")):
+        done = CliRunner().invoke(main, ["move", str(source), str(target)])
+        assert done.exit_code == 0, done.output
+        assert "of 2 scopes, 12 recalls." in done.output and "No questions" not in done.output
+        for config in (None, named):
+            found = verify(source, target, config=config)
+            assert not found.differences and found.recalls == 12
+    for url in (postgres_url, second_url):
+        assert not holds(url, "SELECT count(*) FROM pg_extension WHERE extname = 'vector'"), "nothing was made for it"
+
+
+def holds(url: str, query: str) -> object:
+    """The one value that a query gives."""
+    from recall_integrations.database.postgres import open_postgres
+
+    engine = open_postgres(url)
+    try:
+        with engine.connect() as connection:
+            return connection.execute(text(query)).scalar()
+    finally:
+        engine.dispose()
+
+
 @pytest.mark.slow
-def test_while_others_write(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memories are written, replaced and forgotten all the while, in scopes old and new; and names are declared."""
+def test_while_others_read_and_write(tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memories are written, replaced and forgotten all the while, in scopes old and new, and names are declared; who
+    asks for others meanwhile gets them as ever.
+    """
     monkeypatch.setattr(tables, "AT_ONCE", 7)
     filled(tmp_path / "one")
-    stop, done = threading.Event(), []
-    with MemoryStore.open(tmp_path / "one", clock=lambda: NOW) as store:
+    stop, asked_again, steps = threading.Event(), threading.Event(), itertools.count()
+    may_write, wrote = threading.Semaphore(0), threading.Semaphore(0)
+    done: list[int] = []
+    read: list[list[object]] = []
+    with (
+        MemoryStore.open(tmp_path / "one", clock=lambda: NOW) as store,
+        contextlib.closing(QueryOptimizer(store)) as optimizer,
+        ThreadPoolExecutor(2) as threads,
+    ):
 
         def write() -> None:
             while not stop.is_set():
+                if not may_write.acquire(timeout=0.1):
+                    continue
                 n = len(done)
                 store.remember(Memory(f"Sam saw {n} kestrels", id=f"k{n % 40}"), scope=U1)
                 store.remember(f"note {n}", scope=Scope(user_id=f"new{n % 3}"))
@@ -93,14 +145,40 @@ def test_while_others_write(tmp_path: Path, postgres_url: str, monkeypatch: pyte
                 if n % 5 == 0:
                     store.add_entity(f"Kestrel {n}", scope=U1)
                 done.append(n)
+                wrote.release()
 
-        writer = threading.Thread(target=write)
-        writer.start()
-        moved = move(tmp_path / "one", postgres_url)
-        written = len(done)
-        stop.set()
-        writer.join()
+        def recalled() -> list[object]:
+            found: list[object] = []
+            for query, scope in (("my phone number", U1), ("what does Sam drink?", U2)):
+                result = optimizer.recall(query, scope=scope, now=NOW, k=8, time_budget_ms=60_000)
+                first = 2 if scope == U1 else 1
+                found += [[hit.memory.id for hit in result.hits[:first]], [one.reason for one in result.degraded]]
+            return found
+
+        def ask() -> None:
+            while not stop.is_set():
+                read.append(recalled())
+                asked_again.set()
+
+        def between_steps() -> None:
+            """One round is written for a step, less than it brings; the first steps wait for who reads and writes."""
+            may_write.release()
+            if next(steps) < 10:
+                asked_again.clear()
+                assert asked_again.wait(60) and wrote.acquire(timeout=60)
+
+        before = recalled()
+        others = [threads.submit(write), threads.submit(ask)]
+        try:
+            moved = move(tmp_path / "one", postgres_url, stopped=between_steps)
+            written = len(done)
+        finally:
+            stop.set()
+        for other in others:
+            other.result()
     assert written > 3 and moved.held_s < moved.seconds
+    assert before[:2] == [["new", "old"], []] and before[3] == []
+    assert len(read) >= 10 and all(found == before for found in read)
     again = move(tmp_path / "one", postgres_url)  # what came since
     assert again.went_on
     found = verify(tmp_path / "one", postgres_url, sample=0)

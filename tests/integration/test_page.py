@@ -3,8 +3,6 @@ reader; and that neither memories nor scopes of others get anywhere by it."""
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import threading
 import time
@@ -22,10 +20,7 @@ from recall_integrations.serving.app import create_app
 from recall_integrations.serving.looking.live import Live
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-if CHROMIUM is None and not os.environ.get("CI"):
-    pytest.skip("chromium is not installed", allow_module_level=True)
+from tests.needs import needed, program
 
 NOT_SAM = "Who is working on Kestral, but not Sam?"
 HOSTILE = Scope("hostile")
@@ -78,10 +73,10 @@ def address(served: Served) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    browser = program("chromium", "chromium-browser", "google-chrome", why="needs Chromium: apt-get install chromium")
+    playwright = needed("playwright.sync_api", "needs Playwright: pip install playwright")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=browser, args=["--no-sandbox"])
         yield found
         found.close()
 

@@ -27,6 +27,7 @@ from recall_integrations.console import rendering
 from recall_integrations.database import tenants, upgrading
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
+from recall_integrations.evaluation.moved import verify
 from recall_integrations.indexes import pg_building, pg_vectors
 from recall_integrations.indexes.asked_server import CollectionBusy, Loaded
 from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
@@ -1010,10 +1011,11 @@ def test_the_tables_are_checked_upgraded_and_moved_without_it(
         with beside(postgres_url) as connection:
             connection.execute(text(f"DELETE FROM {table_of(home(store))} WHERE num <= 3"))
         assert checked()[0] == 1 and "lacks 3 and holds 0 that are gone" in checked()[1]
-    monkeypatch.delenv("RECALL_VECTORS__ADDRESS")
     target = postgres.fresh()
     try:
         move(postgres_url, target)
+        found = verify(postgres_url, target, config=config())
+        assert not found.differences and found.recalls == 20
         assert not tables(target)
         with MemoryStore.open(target, config=config()) as store:
             agrees(target, store)

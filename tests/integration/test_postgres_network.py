@@ -4,77 +4,26 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import httpx
 import pytest
-from sqlalchemy import make_url
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.errors import StoreError
 from tests.postgres import Postgres
+from tests.proxy import Proxy, through
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
 COMMAND = [sys.executable, "-c", "from recall_integrations.cli import main; main()"]
 SCOPE = Scope(user_id="u1")
 pytestmark = pytest.mark.slow
-
-
-class Proxy:
-    """Between nodes and the server, on loopback: hands on, or swallows, or refuses.
-
-    Args:
-        path: of the server's socket.
-    """
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        self._ends: list[socket.socket] = []
-        self.swallows = self.refuses = False
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = self._listening.accept()
-                if self.refuses:
-                    near.close()
-                    continue
-                far = socket.socket(socket.AF_UNIX)
-                far.connect(self._path)
-                self._ends += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._hand_on, args=(one, other), daemon=True).start()
-
-    def _hand_on(self, one: socket.socket, other: socket.socket) -> None:
-        with suppress(OSError):
-            while data := one.recv(65_536):
-                if not self.swallows:
-                    other.sendall(data)
-        for end in (one, other):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def cut(self) -> None:
-        """End what goes through it, and let nothing more through."""
-        self.refuses = True
-        for end in self._ends:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-        self._ends.clear()
-
-    def close(self) -> None:
-        self.cut()
-        self._listening.close()
 
 
 @pytest.fixture
@@ -84,12 +33,6 @@ def proxy(postgres: Postgres) -> Iterator[Proxy]:
         pytest.skip("the server has no socket here")
     with closing(Proxy(f"{where}/.s.PGSQL.{postgres.url.port or 5432}")) as made:
         yield made
-
-
-def through(url: str, proxy: Proxy) -> str:
-    """The address of a database by way of the proxy."""
-    address = make_url(url).difference_update_query(["host"]).set(host="127.0.0.1", port=proxy.port)
-    return address.render_as_string(hide_password=False)
 
 
 def test_a_network_that_is_cut_and_comes_back(postgres_url: str, proxy: Proxy) -> None:

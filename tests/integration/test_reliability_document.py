@@ -11,6 +11,7 @@ from recall_integrations.config import RecallConfig
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
+ENGINES = ("directory", "PostgreSQL", "both", "any")
 
 
 @cache
@@ -19,11 +20,27 @@ def functions(file: str) -> set[str]:
     return {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 
-def test_every_promise_has_a_test_that_is_there() -> None:
+def promises() -> list[str]:
+    """Rows of the table."""
     table = PAGE[PAGE.index("## What is promised") : PAGE.index("## What `degraded` says")]
     rows = [row for row in table.splitlines() if row.startswith("| ") and not row.startswith("| promise")]
     assert len(rows) > 15
-    for row in rows:
+    return rows
+
+
+def test_the_engine_of_every_promise_is_one_that_the_page_explains() -> None:
+    engines = set()
+    for row in promises():
+        cells = [cell.strip() for cell in row.strip().strip("|").split("|")]
+        assert len(cells) == 3 and cells[1] in ENGINES, row
+        engines.add(cells[1])
+    assert engines == set(ENGINES)
+    (explained,) = [line for line in PAGE.splitlines() if line.startswith("The engine is the one")]
+    assert all(engine in explained for engine in ENGINES)
+
+
+def test_every_promise_has_a_test_that_is_there() -> None:
+    for row in promises():
         proofs = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", row)
         assert proofs, row
         for file, test in proofs:

@@ -161,6 +161,7 @@ TURNED: dict[str, Turn] = {
 UNSEEN = {
     "query.spelling_learned_max": "how many corrections are remembered; they are learned from use over time",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
+    "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
     "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",
     "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
     **{
@@ -193,7 +194,11 @@ UNSEEN = {
     "shared.timeout_ms": "how long a Redis is waited for; here is none (tests/integration/test_shared_redis.py)",
     "postgres.stale_max_s": "how long they answer alone (tests/integration/test_replicas.py)",
     "postgres.replica_timeout_ms": "how long one is waited for (tests/integration/test_replicas.py)",
+    "postgres.pool_size": "how many connections there are (tests/integration/test_postgres_connections.py)",
+    "postgres.pool_timeout_ms": "how long one is waited for (tests/integration/test_postgres_connections.py)",
     "vectors.timeout_ms": "how long a server is waited for; here is none (tests/unit/indexes/test_vector_server.py)",
+    "vectors.batch_max": "what a server is given at once; here is none (tests/integration/test_chroma_limits.py)",
+    "vectors.results_max": "what it is asked for at once; here is none (tests/integration/test_chroma_limits.py)",
     "limits.workers": "how many threads there are; answers are the same",
 }
 

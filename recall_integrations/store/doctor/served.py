@@ -12,7 +12,7 @@ from recall_integrations.config import VectorsConfig
 from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import CollectionServer
+from recall_integrations.indexes.asked_server import CollectionServer, VectorsOver
 from recall_integrations.indexes.pg_tables import has_catalogue
 from recall_integrations.indexes.vectors import NO_HOME, CollectionLost
 from recall_integrations.store import homes
@@ -65,6 +65,8 @@ def examine(connection: Connection, served: Served, settings: VectorsConfig, rem
         return notice(name, str(e), "Look as the owner of the tables.")
     except VectorsAway as e:
         return notice(name, f"{held} on a server that was not compared: {e}", "Look again when it is back.")
+    except VectorsOver as e:
+        return problem(name, str(e), "See to that, and look again.")
     except VectorsRefused as e:
         return problem(
             name, str(e), "See to its address, token, tenant and database." if name == SERVER else "See to that."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +15,8 @@ import pytest
 import tomllib
 from sqlalchemy import Connection, Engine, make_url, text
 
-from recall_integrations.database import postgres
+from recall_integrations.config.catalogue import catalogue
+from recall_integrations.database import postgres, postgres_errors
 from recall_integrations.database.portable import bounded, check_texts
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
@@ -88,6 +91,36 @@ def test_a_driver_that_repeats_the_password_is_not_repeated() -> None:
     met = psycopg.OperationalError(f"invalid dsn: password={PLAIN} host=h")
     mapped = mapped_error(met, make_url(f"postgresql://priya:{SECRET}@h/d"))
     assert mapped is not None and PLAIN not in str(mapped) and "***" in str(mapped)
+
+
+@pytest.mark.parametrize(
+    ("given", "host", "port"),
+    [
+        ("postgresql://priya:a%2Cb@one:6000,two:6001/memories?sslmode=require", "one,two", "6000,6001"),
+        ("postgresql://priya:a%2Cb@one,[::1]:6001/memories?sslmode=require", "one,::1", ",6001"),
+        ("postgresql://priya:a%2Cb@one,two/memories?sslmode=require", "one,two", None),
+        ("postgresql://priya:a%2Cb@/memories?host=one:6000&host=two:6001&sslmode=require", "one,two", "6000,6001"),
+        ("postgresql://priya:a%2Cb@/memories?host=one,two&port=6000,6001&sslmode=require", "one,two", "6000,6001"),
+    ],
+)
+def test_an_address_may_name_several_servers(given: str, host: str, port: str | None) -> None:
+    url = postgres.parsed(given)
+    _, asked = url.get_dialect()().create_connect_args(url)
+    assert (asked["host"], asked.get("port")) == (host, port)
+    assert (asked["user"], asked["password"], asked["dbname"], asked["sslmode"]) == (
+        "priya",
+        "a,b",
+        "memories",
+        "require",
+    )
+    assert postgres.parsed(url.render_as_string(hide_password=False)) == url  # as it is handed to workers
+    assert all(one in shown(url) for one in host.split(",")) and "a,b" not in shown(url)
+
+
+@pytest.mark.parametrize("given", ["postgresql://one:a,two:b/memories", "postgresql://one:6000,two:6001"])
+def test_several_servers_that_make_no_address(given: str) -> None:
+    with pytest.raises(StoreError, match="postgresql://user:password@host"):
+        postgres.parsed(given)
 
 
 def test_without_the_driver_the_extra_is_named() -> None:
@@ -178,6 +211,23 @@ def test_errors_are_of_our_tree_and_hold_no_values(
     with pytest.raises(kind, match=says) as met:
         transact(engine, work, tries=1)
     assert type(met.value) is kind and "Key (" not in str(met.value)
+
+
+def test_a_server_that_lets_nobody_in_is_said_to_have_no_connection_left(postgres: Postgres) -> None:
+    role = f"crowded_{uuid.uuid4().hex[:8]}"
+    postgres.run(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
+    try:
+        with pytest.raises(StoreError, match=r"no connection left\. Lower `postgres\.pool_size`.*too many") as met:
+            open_postgres(postgres.url.set(username=role))
+        assert is_retryable(met.value.__cause__)  # somebody may give one back in a moment
+    finally:
+        postgres.run(f"DROP ROLE {role}")
+
+
+def test_settings_that_messages_name_are_there() -> None:
+    written = Path(postgres_errors.__file__).read_text(encoding="utf-8")
+    named = set(re.findall(r"`(postgres\.\w+)`", written))
+    assert named == {"postgres.pool_size", "postgres.pool_timeout_ms"} and named <= set(catalogue())
 
 
 def test_a_nul_is_refused_with_words(engine: Engine) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, inspect, text
 
 from recall_integrations.database import schema, upgrading
 from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.upgrading import check, locking, make_ready, upgrade
+from recall_integrations.database.upgrading import SCRIPTS, check, locking, make_ready, upgrade
 from recall_integrations.errors import StoreError, StoreVersionError
 
 EVERY = tuple(range(16, schema.SCHEMA_VERSION + 1))  # versions that tables in PostgreSQL have had
@@ -139,7 +141,28 @@ def test_an_upgrade_does_not_wait_for_ever_for_a_lock(engine: Engine, postgres_u
     assert upgrade(engine) == EVERY
 
 
-def test_tables_of_the_version_before_are_brought_forward_while_others_read_and_write(engine: Engine) -> None:
+def test_who_has_locked_a_table_waits_less_for_the_next_one(engine: Engine, tmp_path: Path) -> None:
+    """Others wait for it meanwhile."""
+    upgrade(engine)
+    number = schema.SCHEMA_VERSION + 1
+    seen = "CREATE TABLE {} AS SELECT setting::integer AS ms FROM pg_settings WHERE name = 'lock_timeout'"
+    statements = ["CREATE INDEX before_i ON before (ms)", "ALTER TABLE memories ADD COLUMN mood VARCHAR"]
+    statements = [seen.format("before"), *statements, "SELECT pg_sleep(0.01)", seen.format("afterwards")]
+    scripts = tmp_path / "alembic"
+    shutil.copytree(SCRIPTS, scripts)
+    (scripts / "versions" / "next.py").write_text(
+        f"from alembic import op\n\nrevision, down_revision = '{number}', '{number - 1}'\n\n\n"
+        f"def upgrade():\n    for statement in {statements!r}:\n        op.execute(statement)\n"
+    )
+    assert upgrade(engine, lock_timeout_ms=60_000, scripts=scripts) == (number,)
+    with engine.connect() as connection:
+        before, afterwards = (
+            connection.execute(text(f"SELECT ms FROM {t}")).scalar() for t in ("before", "afterwards")
+        )
+    assert before == 60_000 and afterwards < 60_000
+
+
+def test_tables_of_the_version_before_are_brought_forward_with_what_is_in_them(engine: Engine) -> None:
     with engine.connect() as connection:
         upgrading._alembic().command.upgrade(upgrading._config(connection), "16")
         connection.commit()

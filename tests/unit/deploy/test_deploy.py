@@ -148,9 +148,9 @@ def test_grafana_finds_prometheus_and_the_dashboard() -> None:
 def test_composed_services_may_do_as_little_as_they_need(name: str) -> None:
     one = OURS[name]
     assert one["read_only"] and one["cap_drop"] == ["ALL"] and "/tmp" in one["volumes"]
-    given = {"RECALL_SHARED__REDIS", "RECALL_REDIS_PASSWORD", "RECALL_VECTORS__ADDRESS"} if name in NODES else set()
+    given = {"RECALL_SHARED__REDIS", "RECALL_REDIS_PASSWORD", "RECALL_VECTORS__ADDRESS", "RECALL_RETRIEVAL__CACHE_MB"}
     # Not in the address, which is in the list of processes.
-    assert set(one["environment"]) == {"PGPASSWORD", *given}
+    assert set(one["environment"]) == {"PGPASSWORD", *(given if name in NODES else ())}
     assert all(port.startswith("127.0.0.1:") for port in one.get("ports", []))
 
 
@@ -172,6 +172,38 @@ def test_containers_may_do_as_little_as_they_need(name: str) -> None:
     assert {"cpu", "memory"} <= one["resources"]["requests"].keys() and "memory" in one["resources"]["limits"]
     assert one["image"] == IMAGE
     assert not settings_in(environment(one))[1]  # a name that begins with RECALL_ and is no setting is refused
+
+
+def limited() -> Iterator[tuple[str, Mapping[str, str]]]:
+    """What may take so much memory and no more: its name and its environment."""
+    for name, one in OURS.items():
+        if "mem_limit" in one:
+            yield name, one["environment"]
+    for name, one in CONTAINERS.items():
+        if "args" in one and "memory" in one["resources"]["limits"]:  # without, it runs another program
+            yield name, environment(one)
+
+
+LIMITED = dict(limited())
+
+
+def test_nodes_have_a_limit_of_memory() -> None:
+    assert {*NODES, *(name for name in CONTAINERS if name.endswith(" recall"))} <= LIMITED.keys()
+
+
+@pytest.mark.parametrize("name", sorted(LIMITED))
+def test_what_has_a_limit_of_memory_keeps_little_of_scopes(name: str) -> None:
+    settings = settings_in(LIMITED[name])[0]
+    assert settings["retrieval.cache_mb"] == 128  # the default is half of a node's limit: it would be killed
+
+
+@pytest.mark.parametrize("name", sorted(SERVICES.keys() - {"upgrade"}))
+def test_services_come_back(name: str) -> None:
+    assert SERVICES[name]["restart"] == "unless-stopped"
+
+
+def test_the_upgrade_is_made_once() -> None:
+    assert "restart" not in SERVICES["upgrade"]
 
 
 def test_settings_of_the_cluster_are_settings() -> None:
@@ -252,7 +284,7 @@ CHROMA = DEPLOY / "kubernetes-chroma"
 
 def test_nodes_ask_the_chroma_server_that_is_composed() -> None:
     settings, unknown = settings_in(OURS[NODES[0]]["environment"])[:2]
-    assert set(settings) == {"vectors.address", "shared.redis"} and not unknown
+    assert set(settings) == {"vectors.address", "shared.redis", "retrieval.cache_mb"} and not unknown
     host, _, port = settings["vectors.address"].removeprefix("http://").partition(":")
     assert port == "8000" and not SERVICES[host].get("ports"), "it has no users: nobody else reaches it"
     assert SERVICES[host]["image"].partition(":")[2].partition(".")[0] == MAJOR

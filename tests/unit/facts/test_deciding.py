@@ -110,6 +110,26 @@ def test_an_open_slot_is_found_in_other_words() -> None:
     assert found is not None and found.key == ("", "open:locker code")
 
 
+class TwoNames(Facts):
+    """What the user tells, under two names: the slots that are told under the other one are known under both."""
+
+    def has(self, key: tuple[str, str]) -> bool:
+        return key == ("priya raman", "open:locker code")
+
+    def timeline(self, key: tuple[str, str]) -> tuple[Stretch, ...]:
+        return super().timeline((USER, key[1]))
+
+    def slots_of(self, subject: str) -> list[str]:
+        return super().slots_of(USER)
+
+
+def test_an_open_slot_in_other_words_is_of_the_name_that_it_was_told_under() -> None:
+    facts = TwoNames(**{"open:locker code": [(1, 0, "4711")]})
+    asked = StateAsked(slots=("open:code of the lockers",))
+    found = decide(asked, facts, ["priya", "priya raman"], day(9))
+    assert found is not None and found.key == ("priya raman", "open:locker code") and found.first == (1,)
+
+
 def test_reasons() -> None:
     stretches = MOVED.timeline(("", "home"))
 

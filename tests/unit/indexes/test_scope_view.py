@@ -244,3 +244,26 @@ def test_view_loaded_while_its_scope_was_dropped_is_not_kept(
     first = store.view(scope_id)
     monkeypatch.undo()
     assert store.view(scope_id) is not first
+
+
+def test_a_scope_that_leaves_for_another_is_told_under_no_lock(open_store: OpenStore) -> None:
+    store = open_store(config=RecallConfig(retrieval=RetrievalConfig(cache_mb=0)))
+    scopes = [Scope(user_id=f"u{i}") for i in range(2)]
+    for scope in scopes:
+        store.remember("a kestrel", scope=scope)
+    views, gone = store._views, list[int]()
+    views.drop()
+
+    def left(scope_id: int) -> None:
+        assert not views._lock.locked() and not any(lock.locked() for lock in views._scope_locks.values())
+        gone.append(scope_id)
+
+    views._left = (left,)
+    first, second = (view_of(store, scope).scope_id for scope in scopes)
+    assert gone == [first]
+    view_of(store, scopes[1])
+    store.remember("an osprey", scope=scopes[1])
+    view_of(store, scopes[1])
+    assert gone == [first]
+    views.drop(second)  # something of it has changed, and it may be asked for again at once
+    assert gone == [first]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
@@ -15,10 +13,13 @@ import pytest
 from recall_integrations.config import VectorsConfig
 from recall_integrations.errors import ConfigError, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes import vector_server
+from recall_integrations.indexes.asked_server import VectorsOver
 from recall_integrations.indexes.vector_server import VectorServer
-from recall_integrations.indexes.vectors import CollectionLost
+from recall_integrations.indexes.vectors import CollectionLost, home_name
+from tests.scripted_chroma import Limited, Scripted, problem, quota
 
-Answer = tuple[int, str]
+HOME = "a.1.b.c"
+WRITTEN = quota("Number of records", "Upsert", 500, 300)
 COLLECTION = {
     "id": "1e6ee5b8-7d2c-4f0f-9d4e-0d5f6f6e0001",
     "name": "recall-a.1.b.c",
@@ -32,52 +33,6 @@ COLLECTION = {
 }
 
 
-class Scripted:
-    """Answers what it is told to; remembers what it was sent."""
-
-    def __init__(self) -> None:
-        self.answer: Callable[[str], Answer] = lambda _path: (200, "{}")
-        self.paths: list[str] = []
-        self.headers: list[dict[str, str]] = []
-        self.slow_s = 0.0
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                outer.paths.append(self.path)
-                outer.headers.append({name.lower(): value for name, value in self.headers.items()})
-                time.sleep(outer.slow_s)
-                status, body = outer.answer(self.path)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body.encode())
-
-            def do_POST(self) -> None:
-                self.do_GET()
-
-            def do_DELETE(self) -> None:
-                self.do_GET()
-
-            def log_message(self, *_: object) -> None:
-                return
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, _request: object, _address: object) -> None:
-                """One whose client went away is no error, and what is printed of it stands in what others print."""
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-
 @pytest.fixture
 def scripted() -> Iterator[Scripted]:
     with closing(Scripted()) as made:
@@ -86,10 +41,6 @@ def scripted() -> Iterator[Scripted]:
 
 def asks(scripted: Scripted, **more: object) -> VectorServer:
     return VectorServer(VectorsConfig(address=scripted.address, **more))  # type: ignore[arg-type]
-
-
-def problem(code: str, message: str) -> str:
-    return json.dumps({"error": code, "message": message})
 
 
 @pytest.mark.parametrize(
@@ -102,6 +53,16 @@ def problem(code: str, message: str) -> str:
         (404, "not here", VectorsRefused, "Is it one at all"),
         (410, problem("Unimplemented", "deprecated"), VectorsRefused, "It says: deprecated"),
         (429, "slow down, sesame", VectorsAway, "status 429"),
+        (429, problem("ChromaError", quota("Number of requests", "sesame", 11, 10)), VectorsAway, "status 429"),
+        (429, problem("ChromaError", "sesame " + WRITTEN), VectorsOver, r"Set vectors\.batch_max to 300 or less"),
+        (422, problem("ChromaError", WRITTEN), VectorsOver, r"Set vectors\.batch_max to 300 or less"),
+        (400, problem("QuotaError", WRITTEN), VectorsOver, r"is 300, and a request had 500\. Set vectors\.batch_max"),
+        (400, problem("Unheard", WRITTEN), VectorsOver, r"Set vectors\.batch_max to 300 or less"),
+        (413, "<html>sesame", VectorsOver, r"Set vectors\.batch_max lower"),
+        (400, problem("BatchSizeExceededError", "too many"), VectorsOver, r"Set vectors\.batch_max lower"),
+        (422, problem("ChromaError", quota("Collection size (records)", "Upsert", 9, 8)), VectorsOver, "raised there"),
+        (422, problem("ChromaError", quota("Concurrent reads", "Query", 11, 10)), VectorsAway, "failed"),
+        (404, problem("NotFoundError", "no database 'quota'"), CollectionLost, "no database 'quota'"),
         (500, problem("InternalError", "sesame"), VectorsAway, "status 500"),
         (302, "", VectorsAway, "status 302"),
         (200, "<html>", VectorsRefused, "no Chroma server"),
@@ -208,3 +169,46 @@ def test_of_another_major_version(scripted: Scripted) -> None:
     scripted.answer = lambda _path: (200, '"2.0.1"')
     with closing(asks(scripted)) as server, pytest.raises(VectorsRefused, match=r"'2\.0\.1', and one of version 1"):
         server.check()
+
+
+def test_no_request_is_larger_than_what_is_set() -> None:
+    with closing(Limited()) as limited, closing(asks(limited, batch_max=300, results_max=300)) as server:
+        assert server.at_once == 300
+        server.make(HOME, "a")
+        vectors = np.eye(700, 8, dtype=np.float32) + np.linspace(0, 1, 700, dtype=np.float32)[:, None]
+        server.apply(HOME, range(700), vectors, [])
+        assert limited.held(home_name(HOME)) == server.nums(HOME).tolist() == list(range(700))
+        found, cosines = server.nearest(HOME, vectors[7], 2_000)
+        assert len(found) == 300 and found[0] == 7 and cosines[0] == pytest.approx(1)
+        server.apply(HOME, [], vectors[:0], range(650))
+        assert limited.held(home_name(HOME)) == list(range(650, 700))
+        assert limited.sizes("upsert") == [300, 300, 100] and limited.sizes("delete") == [300, 300, 50]
+        assert limited.sizes("query") == [300] and set(limited.sizes("get")) == {300}
+        assert not limited.refused
+
+
+def test_a_server_of_ones_own_is_asked_as_ever() -> None:
+    with closing(Limited(20_000)) as own, closing(asks(own)) as server:
+        server.make(HOME, "a")
+        server.apply(HOME, range(700), np.ones((700, 4), dtype=np.float32), [])
+        server.nearest(HOME, np.ones(4, dtype=np.float32), 2_000)
+        server.nums(HOME)
+        assert own.sizes("upsert") == [500, 200] and own.sizes("query") == [2_000] and set(own.sizes("get")) == {20_000}
+
+
+def test_what_the_client_does_not_send_is_said_too() -> None:
+    with closing(Limited(said_most=100)) as small, closing(asks(small)) as server:
+        server.make(HOME, "a")
+        with pytest.raises(VectorsOver, match=r"takes 100 vectors at once, .* had 200\. Set vectors\.batch_max to 100"):
+            server.apply(HOME, range(200), np.ones((200, 4), dtype=np.float32), [])
+
+
+def test_a_request_that_is_too_large_is_no_failure_of_the_server() -> None:
+    with closing(Limited()) as limited, closing(asks(limited)) as server:
+        server.make(HOME, "a")
+        server.apply(HOME, [1], np.ones((1, 4), dtype=np.float32), [])
+        for _ in range(6):
+            with pytest.raises(VectorsOver, match=r"Set vectors\.results_max to 300 or less"):
+                server.nearest(HOME, np.ones(4, dtype=np.float32), 2_000)
+        assert server.nearest(HOME, np.ones(4, dtype=np.float32), 300)[0].tolist() == [1]
+        assert (server.health().breaker, server.health().failures) == ("closed", 0)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import LimitsConfig, RewritingConfig
 from recall_integrations.observability.metrics import Metrics
+from tests.needs import program
 
 ROOT = Path(__file__).resolve().parents[3]
 ALERTS = ROOT / "deploy" / "prometheus" / "alerts.yaml"
@@ -33,10 +31,7 @@ STEPS, GONE_AT = 24, 6  # minutes that are told, and the one at which the LLM is
 
 def promtool(*arguments: str | Path) -> str:
     """What it says; the test fails where it does not succeed."""
-    tool = shutil.which("promtool")
-    if tool is None:
-        assert not os.environ.get("CI"), "promtool is missing: install the package prometheus."
-        pytest.skip("promtool is not installed")
+    tool = program("promtool", why="needs promtool: apt-get install prometheus")
     done = subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, timeout=120)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said

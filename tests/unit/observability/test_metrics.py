@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import re
-import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from recall_integrations.observability.metrics import Metrics
 from recall_integrations.types import CacheOutcome, Degradation, ParsedQuery, RecallResult, RerankOutcome, RetrievalPlan
 from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import ArmSeen, PartSeen, RecallEvent
+from tests.needs import program
 
 LOCAL = ("recall_reranker_latency_ms", "recall_retrieval_latency_ms")  # named so by the optimizer's design
 CALM = LimitsConfig(time_budget_ms=60_000)  # a busy machine must not cut a recall short
@@ -307,10 +306,7 @@ def test_threads_lose_no_count() -> None:
 
 
 def test_the_exposition_passes_promtool(store: MemoryStore) -> None:
-    promtool = shutil.which("promtool")
-    if promtool is None:
-        assert not os.environ.get("CI"), "promtool is missing: install the package prometheus."
-        pytest.skip("promtool is not installed")
+    promtool = program("promtool", why="needs promtool: apt-get install prometheus")
     metrics = Metrics()
     metrics.watch(store)
     QueryOptimizer(store, config=WHOLE, observers=[metrics]).recall("what does Priya run?")

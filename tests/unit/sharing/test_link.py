@@ -12,8 +12,10 @@ from recall_integrations.config.shared import Address, SharedConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.sharing.link import Link, linked
 from tests.fake_redis import FakeRedis
+from tests.needs import needed
 
 SECRET = "s3cret-word"
+NEEDS = "needs redis-py: pip install 'recall-integrations[redis]'"
 
 
 def test_what_a_function_makes_of_the_client_is_given() -> None:
@@ -93,7 +95,7 @@ def test_a_prefix_is_a_plain_word(prefix: str) -> None:
 
 
 def test_the_password_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("redis")
+    needed("redis", NEEDS)
     monkeypatch.setenv("RECALL_REDIS_PASSWORD", SECRET)
     link = linked(SharedConfig(redis="redis://127.0.0.1:1/0"))
     assert link is not None
@@ -114,7 +116,7 @@ def test_nobody_who_has_no_redis_loads_its_client() -> None:
 
 
 def test_an_optimizer_without_its_redis_answers() -> None:
-    pytest.importorskip("redis")
+    needed("redis", NEEDS)
     shared = SharedConfig(redis=f"redis://:{SECRET}@127.0.0.1:1/0")
     with MemoryStore.open() as store:
         store.remember("Priya drinks tea")

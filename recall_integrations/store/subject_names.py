@@ -1,0 +1,58 @@
+"""Of the names that facts are told under, which are of one entity, and which are of two people."""
+
+from __future__ import annotations
+
+import weakref
+
+from recall_integrations.facts.subjects_of import name_key
+from recall_integrations.query.entities import EntityIndex
+
+_OF = "'s "
+
+
+class SubjectNames:
+    """What the names of a scope say of subjects, as they were when it was made. Threads may share it.
+
+    It holds no index: who asks gives it the one that it was made of.
+
+    Args:
+        index: the names of the scope's entities.
+    """
+
+    def __init__(self, index: EntityIndex) -> None:
+        self._made_of, self._revision = weakref.ref(index), index.revision
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def is_of(self, index: EntityIndex) -> bool:
+        """Whether this still is what the names say."""
+        return self._made_of() is index and self._revision == index.revision
+
+    def of(self, subject: str, index: EntityIndex) -> tuple[str, ...]:
+        """All subjects that are the same as one, itself included, in the order of the names of that entity.
+
+        None of a name that two entities have: of whom each fact is, nobody can tell.
+
+        Args:
+            subject: a key (`facts.subjects_of`).
+            index: see `is_of`.
+        """
+        found = self._known.get(subject)
+        if found is None:
+            found = self._known[subject] = _together(subject, index)
+        return found
+
+
+def _together(subject: str, index: EntityIndex) -> tuple[str, ...]:
+    owner, of, rest = subject.partition(_OF)
+    holders = _holders(owner, index)
+    if len(holders) > 1:
+        return ()
+    names = dict.fromkeys(name_key(name) for entity in holders for name in index.names(entity))
+    if owner not in names:
+        return (subject,)
+    return tuple(f"{name}{of}{rest}" for name in names if name == owner or _holders(name, index) == holders)
+
+
+def _holders(name: str, index: EntityIndex) -> tuple[str, ...]:
+    """Ids of the entities of a name; a key has no "the" in front, which a name may have."""
+    return (index.lookup(name) or index.lookup(f"the {name}")) if name else ()
