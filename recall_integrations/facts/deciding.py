@@ -332,7 +332,8 @@ def words_of_unread(held: Decided, id_of: Callable[[int], str]) -> str:
 
 def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int) -> str:
     """What a reason says of a memory that tells a value: since when it holds, what it is newer than, what ended it."""
-    own = next((s for s in stretches if num in s.nums), None)
+    saying = [s for s in stretches if num in s.nums]
+    own = next((s for s in saying if s.holds_at(at)), saying[0] if saying else None)
     if own is None:
         ended = [s for s in stretches if s.ended_by == num]
         return f"says that it no longer holds: {id_of(ended[-1].nums[0])}" if ended else ""
@@ -342,6 +343,7 @@ def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str
     if own.start != PAST:
         parts.append(f"holds since {_day(own.start)}")
     older = [s for s in stretches if s.stop is not None and s.stop <= own.start and s.ended != CORRECTED]
+    older = [s for s in older if num not in s.nums]  # "I used to live in Rome, now in Lisbon"
     if older:
         last = max(older, key=lambda s: (s.stop or 0, s.start))
         parts.append(f"newer than {id_of(last.nums[0])} of {_day(last.told_at)}")

@@ -40,6 +40,12 @@ _SAME = frozenset(  # a phone number remains one with these before it
 # With these before it a noun is another thing than without: a dream job is no job.
 _OTHER = frozenset("favourite favorite dream ideal target goal next future first perfect best worst ex".split())
 
+# Nouns that say of nothing what it is: "drawing is one of my faves".
+_NAMELESS = frozenset(
+    "fave faves fav favs favourite favourites favorite favorites pick choice one ones thing things kind type "
+    "sort".split()
+)
+
 
 def open_name(noun_phrase: str) -> str:
     """The normal form of a noun phrase, as it stands behind `slots.OPEN`; empty = nothing is left of it.
@@ -68,7 +74,7 @@ def slots_called(noun_phrase: str, slots: Slots = DEFAULT) -> tuple[str, ...]:
     if shipped is not None:  # "last name": before anything is taken off
         return (shipped,)
     words = _words(noun_phrase)
-    if not words or len(words) > WORDS_MAX:
+    if not words or len(words) > WORDS_MAX or (len(words) == 1 and words[0] in _NAMELESS):
         return ()
     shipped = _of_noun(words, slots)
     if shipped is not None:

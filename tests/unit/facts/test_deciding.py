@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations.facts.deciding import DOUBTED, Decided, at_stake, decide, doubted, words_for, words_of_unread
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
-from recall_integrations.facts.said import IS, NOT
+from recall_integrations.facts.said import IS, NOT, WAS
 from recall_integrations.facts.slots import DEFAULT
 from recall_integrations.facts.subjects_of import USER, name_key, speaker_key, subject_key
 from recall_integrations.facts.timeline import Stretch, Told, timeline
@@ -140,6 +140,13 @@ def test_reasons() -> None:
     assert said(2) == "held until 11 April 2026, superseded by m3"
     assert said(3, 90) == "holds only from 11 April 2026 on"
     assert said(9) == ""
+
+
+def test_the_reason_of_who_says_what_was_and_what_is_is_of_what_is() -> None:
+    told = [Told(num=1, place=0, at=0, value="Rome", op=WAS), Told(num=1, place=1, at=0, value="Lisbon", op=IS)]
+    stretches = timeline(told, one=True)
+    assert [s.value for s in stretches] == ["Rome", "Lisbon"]
+    assert words_for(1, stretches, str, 5) == "holds since 1 January 1970"
 
 
 @pytest.mark.parametrize(

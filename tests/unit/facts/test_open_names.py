@@ -56,6 +56,9 @@ def test_a_name_is_its_own_name(phrase: str) -> None:
         ("favorite holiday place", ("open:favourite holiday place",)),
         ("favorite color", ("favourite_colour",)),
         ("my", ()),
+        ("my faves", ()),  # of nothing that is named
+        ("favorite", ()),
+        ("favourite thing", ("open:favourite thing",)),
         ("one two three four five six seven", ()),
     ],
 )
