@@ -179,6 +179,8 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     if not subjects:
         return None
     until = _until(state, mode)
+    if mode == NOW and state.request.as_of is None and state.scope.at[fused.rows[0]] > until:
+        return None  # what is found best is told later than now: that another is the latest, nobody can say
     slots = state.sought.asked.slots if state.sought is not None else ()
     question = Question(text=text, subjects=subjects, slots=slots, asks_state=asks)
     found = telling(question, state, pool, until)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -71,6 +72,12 @@ def test_nothing_is_put_first_with_facts_switched_off() -> None:
 def test_what_tells_it_of_nobody_or_of_others_stays_where_it_is(store: MemoryStore, other: str) -> None:
     store.remember_many([OLD, NEW, Memory(other, id="other", event_at=DECEMBER)])
     assert found(store)[0] == "new"
+
+
+def test_what_is_told_later_than_now_stays_first(store: MemoryStore) -> None:
+    store.remember_many([replace(OLD, event_at=DECEMBER + timedelta(days=40)), NEW])
+    assert found(store) == ["old", "new"] and QueryOptimizer(store).recall(ASKED, now=DECEMBER).facts is None
+    assert found(store, as_of=DECEMBER)[0] == "new"
 
 
 def test_of_whom_is_asked_decides(store: MemoryStore) -> None:
