@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.facts.histories import CELLS, SPLITS, Asked, FactHistory, Room, rooms
-from benchmarks.facts.phrasings import CHANGE, HISTORY, KINDS, NOW, SUBJECTS, THEN
-from benchmarks.facts.slots import DEV
-from benchmarks.facts.timeline import Gold
+from benchmarks.facts.generator.histories import CELLS, SPLITS, Asked, FactHistory, Room, rooms
+from benchmarks.facts.generator.phrasings import CHANGE, HISTORY, KINDS, NOW, SUBJECTS, THEN
+from benchmarks.facts.generator.slots import DEV
+from benchmarks.facts.generator.timeline import Gold
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.labelled.intervals import CONFIDENCE_Z
 from recall_integrations.evaluation.metrics import Interval

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from benchmarks.facts.phrasings import sections
-from benchmarks.facts.slots import BY_NAME, PERSON, THING, FactSlot
+from benchmarks.facts.generator.phrasings import sections
+from benchmarks.facts.generator.slots import BY_NAME, PERSON, THING, FactSlot
 from benchmarks.facts.taught_values import value
 from recall_integrations.facts.shipped import SHIPPED
 

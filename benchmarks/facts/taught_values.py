@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from benchmarks.facts.slots import MONTHS, SLOTS
+from benchmarks.facts.generator.slots import MONTHS, SLOTS
 from recall_integrations.facts.shipped import ANY, SHIPPED
 
 GIVEN = tuple(

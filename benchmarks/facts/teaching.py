@@ -5,9 +5,9 @@
                                                                   reads of that
 
 It is taught from phrasings that were written for it (`taught/*.txt`, a file for each hand; the format is that of
-`dev.txt`), from questions and statements that are about no slot (`taught/others.txt`), and from the scenes and
-questions of `talk`, which may be used for that, as more of the same. No phrasing by which `recall bench facts` measures
-is in it. Needs scikit-learn.
+`generator/dev.txt`), from questions and statements that are about no slot (`taught/others.txt`), and from the scenes
+and questions of `talk`, which may be used for that, as more of the same. No phrasing by which `recall bench facts`
+measures is in it. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.facts.chatter import chat
-from benchmarks.facts.phrasings import KIN, MYSELF, NAMED, Subject, sections_of, worded
-from benchmarks.facts.slots import THING
+from benchmarks.facts.generator.chatter import chat
+from benchmarks.facts.generator.phrasings import KIN, MYSELF, NAMED, Subject, sections_of, worded
+from benchmarks.facts.generator.slots import THING
 from benchmarks.facts.taught_slots import OTHERS, TaughtSlot, hands, taught_slot
 from benchmarks.facts.taught_values import GIVEN
 from recall_integrations.embeddings.static import bundled

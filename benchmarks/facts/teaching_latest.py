@@ -31,9 +31,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.facts import scenes, teaching
-from benchmarks.facts.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
-from benchmarks.facts.phrasings import NOW, THEN
-from benchmarks.facts.slots import DEV
+from benchmarks.facts.generator.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
+from benchmarks.facts.generator.phrasings import NOW, THEN
+from benchmarks.facts.generator.slots import DEV
 from benchmarks.facts.taught_slots import OTHERS, hands, style_of, taught_slots
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.embeddings.static import bundled

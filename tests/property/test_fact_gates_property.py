@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.facts.histories import rooms
+from benchmarks.facts.generator.histories import rooms
 from recall_integrations.delivery.about import Subjects
 from recall_integrations.facts import sentences
 from recall_integrations.facts.rules import near, nouns

@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from benchmarks.facts import assistant, measuring
-from benchmarks.facts.histories import SPLITS, Asked, FactHistory, rooms
+from benchmarks.facts.generator.histories import SPLITS, Asked, FactHistory, rooms
+from benchmarks.facts.generator.phrasings import HISTORY, MYSELF, NOW
+from benchmarks.facts.generator.slots import SLOTS
+from benchmarks.facts.generator.timeline import Gold
 from benchmarks.facts.measuring import IN_FIRST, ORDERED, RIGHT, STALE, Answer, figure, in_order, wilson
-from benchmarks.facts.phrasings import HISTORY, MYSELF, NOW
-from benchmarks.facts.slots import SLOTS
-from benchmarks.facts.timeline import Gold
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets.questions import Collection, Question
 from recall_integrations.types import Memory, Scope

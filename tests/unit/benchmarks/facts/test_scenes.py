@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.facts import scenes
-from benchmarks.facts.phrasings import sections
+from benchmarks.facts.generator.phrasings import sections
 from recall_integrations.errors import InvalidArgument
 
 GYM = """? now which gym do I go to?

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.facts import teaching
-from benchmarks.facts.phrasings import sections, sections_of
-from benchmarks.facts.slots import SLOTS
+from benchmarks.facts.generator.phrasings import sections, sections_of
+from benchmarks.facts.generator.slots import SLOTS
 from benchmarks.facts.taught_slots import hands
 from benchmarks.facts.taught_values import value
 from recall_integrations.facts.reader import SlotReader

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks.facts import scenes, teaching, teaching_latest
-from benchmarks.facts.histories import room
-from benchmarks.facts.phrasings import NOW, sections
+from benchmarks.facts.generator.histories import room
+from benchmarks.facts.generator.phrasings import NOW, sections
 from benchmarks.facts.taught_slots import hands, listed, style_of, taught_slots
 from benchmarks.facts.teaching_latest import (
     ASKS_STATE,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 
-from benchmarks.facts.slots import DEV, MONTHS
+from benchmarks.facts.generator.slots import DEV, MONTHS
 
 Window = tuple[str, datetime, datetime]  # how it is said; from; to, exclusive
 Way = Callable[[datetime, datetime], Window | None]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from benchmarks.facts.slots import DEV, FREE, TEST, FactSlot
+from benchmarks.facts.generator.slots import DEV, FREE, TEST, FactSlot
 
 STATEMENTS = ("is", "new", "fix", "no", "was", "again", "non")
 NOW, THEN, PREVIOUS, HISTORY, CHANGE, WHEN = "now", "then", "previous", "history", "change", "when"
@@ -27,8 +27,9 @@ _VOWELS = frozenset("aeiou")
 
 @cache
 def sections(style: str) -> Sections:
-    """The phrasings of `dev`, `test` or `free`, or of a file beside them (`taught/first`), by section and key."""
-    return sections_of(Path(__file__).parent / f"{style}.txt")
+    """The phrasings of `dev`, `test` or `free`, or of a file that teaches (`taught/first`), by section and key."""
+    here = Path(__file__).parent
+    return sections_of((here.parent if "/" in style else here) / f"{style}.txt")
 
 
 def sections_of(file: Path) -> Sections:

@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from benchmarks.facts.timeline import State, Timeline
-from benchmarks.facts.windows import WAYS, window
+from benchmarks.facts.generator.timeline import State, Timeline
+from benchmarks.facts.generator.windows import WAYS, window
 
 
 def _at(month: int, day: int = 1, year: int = 2024) -> datetime:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
-from benchmarks.facts.chatter import AFTER, BEFORE, REPLIES, chat
-from benchmarks.facts.phrasings import (
+from benchmarks.facts.generator.chatter import AFTER, BEFORE, REPLIES, chat
+from benchmarks.facts.generator.phrasings import (
     ACTOR,
     CHANGE,
     HISTORY,
@@ -34,9 +34,9 @@ from benchmarks.facts.phrasings import (
     phrasings,
     worded,
 )
-from benchmarks.facts.slots import DEV, FREE, SLOTS, TEST, THING, FactSlot
-from benchmarks.facts.timeline import Gold, State, Timeline
-from benchmarks.facts.windows import window
+from benchmarks.facts.generator.slots import DEV, FREE, SLOTS, TEST, THING, FactSlot
+from benchmarks.facts.generator.timeline import Gold, State, Timeline
+from benchmarks.facts.generator.windows import window
 from recall_integrations.types import Memory, Scope
 
 CELLS = {

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from benchmarks.facts.histories import CELLS, MEMORIES_MIN, SPLITS, FactHistory, Room, rooms
-from benchmarks.facts.phrasings import (
+from benchmarks.facts.generator.histories import CELLS, MEMORIES_MIN, SPLITS, FactHistory, Room, rooms
+from benchmarks.facts.generator.phrasings import (
     HISTORY,
     KINDS,
     MYSELF,
@@ -22,7 +22,7 @@ from benchmarks.facts.phrasings import (
     sections,
     worded,
 )
-from benchmarks.facts.slots import BY_NAME, DEV, FREE, SLOTS, TEST, FactSlot
+from benchmarks.facts.generator.slots import BY_NAME, DEV, FREE, SLOTS, TEST, FactSlot
 from recall_integrations.facts.slots import DEFAULT
 
 SISTER = Subject(kind="kin", name="my sister", pronouns=("she", "her", "her"))
