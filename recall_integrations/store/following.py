@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import sqlite3
 import threading
 import time
@@ -27,11 +28,12 @@ from sqlalchemy import Connection, Engine, bindparam, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
+from recall_integrations.database.answering import remaining
 from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
 from recall_integrations.database.reading import Wanted, read_by
 from recall_integrations.database.sending import begun, reading, send
 from recall_integrations.database.watching import Reached
-from recall_integrations.errors import RecallError, StoreClosed, StorePathError
+from recall_integrations.errors import RecallError, StoreClosed, StoreError, StorePathError
 from recall_integrations.indexes.ends import ends
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
@@ -151,6 +153,7 @@ class Followed:
                         self.head, self.semantic = journal.reached(connection)
                 parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
                 self.at = now.version
+                self.again_at = 0.0  # the server is there: who gave up waiting for this looks again
             except (sqlite3.Error, SQLAlchemyError, RecallError):  # it is away, or the store is being closed
                 if self.last is not None:  # it is shown, and may be lost: the next look sees whether it is there
                     (self.head, self.semantic), self.at = self.last, -1
@@ -179,15 +182,28 @@ class Followed:
         return self.head if known else None
 
     def look(self, parts: StoreParts) -> None:
-        """Take notice of what was committed before this call."""
+        """Take notice of what was committed before this call.
+
+        Raises:
+            StoreError: a write of this process has kept it from that for longer than `answering.within` allows.
+        """
         if self.watch is None:
             return
         before = self.at
         if (now := self.watch.now()).version == before:
             return
-        with self.lock:
+        left = remaining()
+        # A write of this process that waits for a standby has the lock for as long as that is away.
+        if not self.lock.acquire(timeout=-1 if left == math.inf else left):
+            raise StoreError(
+                f"A write of this process to {parts.directory.name} is not over yet. If that goes on, see whether the "
+                "server waits for a standby that is away (wait_event SyncRep in pg_stat_activity)."
+            )
+        try:
             if not self.mine:  # and if nobody else has taken notice of more meanwhile
                 self._follow(parts, now if self.at == before else self.watch.now(), replicas=True)
+        finally:
+            self.lock.release()
 
     def _follow(self, parts: StoreParts, now: Reached, *, replicas: bool) -> None:
         """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from sqlalchemy import make_url
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult, Scope
 from recall_integrations.errors import StoreError
 from recall_integrations.store import parts
 from tests.postgres import Postgres, Standby, running, standby
@@ -269,6 +269,36 @@ def a_write_that_is_lost(servers: Servers, store: MemoryStore, other: MemoryStor
     yield came
     thread.join(60)
     assert not thread.is_alive()
+
+
+def test_recalls_go_on_while_a_write_waits_for_a_replica_that_is_away(
+    servers: Servers, two: tuple[MemoryStore, MemoryStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of the node that writes: they find what is known, and say that others may have written more."""
+    monkeypatch.setattr(parts, "LOOK_MAX_S", 0.5)
+    store, other = two
+    first, second = swans("Priya", 2), swans("Sam", 1)
+    store.remember_many(first, scope=SCOPE)
+    agree(two, texts(first))
+    servers.wait_for_the_replica()
+    servers.replica.caught_up()
+    servers.replica.kill()
+    write = threading.Thread(target=store.remember, args=(second[0],), kwargs={"scope": SCOPE})
+    write.start()
+    until(lambda: servers.said(WAITING))
+    answers: list[RecallResult] = []
+    asked = threading.Thread(target=lambda: answers.append(QueryOptimizer(store).recall(QUESTION, scope=SCOPE, k=50)))
+    asked.start()
+    asked.join(60)
+    assert not asked.is_alive() and write.is_alive()
+    assert texts(first).keys() <= {hit.memory.id for hit in answers[0].hits}
+    (said,) = answers[0].degraded
+    assert said.reason == "record.away" and "waits for a standby" in said.detail
+    servers.replica.start()
+    write.join(60)
+    assert not write.is_alive()
+    agree(two, texts(first, second))
+    assert not QueryOptimizer(store).recall(QUESTION, scope=SCOPE).degraded
 
 
 def test_what_the_replica_had_not_got_is_written_once_more(
