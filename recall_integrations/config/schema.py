@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from recall_integrations.config import own_slots
 from recall_integrations.config.catalogue import Setting, catalogue, sections
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
 from recall_integrations.config.shapes import ENABLED, OWN, PIPELINE, SECTIONS
@@ -21,6 +22,7 @@ HEAD = ("| setting | may be | default | what it does |", "|---|---|---|---|")
 _MORE: dict[str, dict[str, Any]] = {
     "planner.arms": {"minItems": 1},
     "rewriting.prompt": {"pattern": r"^$|\{query\}"},
+    "facts.slots": own_slots.schema(),
     "privacy.patterns": {"propertyNames": {"pattern": "^[a-z][a-z0-9_]{0,31}$"}},
 }
 _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
@@ -104,7 +106,7 @@ def _typed(setting: Setting) -> dict[str, Any]:
     if setting.kind is tuple:
         return {**about, "type": "array", "items": {"enum": list(setting.names)}}
     if setting.kind is dict:
-        return {**about, "type": "object", "additionalProperties": {"type": "string"}}
+        return {"type": "object", "additionalProperties": {"type": "string"}, **about}
     kind = _TYPES[setting.kind]
     about["type"] = [kind, "null"] if setting.optional else kind
     if setting.names:

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.facts import asking_words as words_of
+from recall_integrations.facts.rules.verbs import ING, forms
 from recall_integrations.facts.slots import SLOTS, Slots
 
 # Of these it cannot be told what is asked for, or they are read elsewhere.
@@ -17,6 +18,7 @@ _TOO_PLAIN = frozenset(
 )
 # Of shipped slots only the verbs of these are taken: one may also "start taking classes" or "start playing a game".
 _PLAIN_KINDS = frozenset("place organisation person thing name code address".split())
+_PLACES = frozenset("at in on by near".split())
 
 
 class Verbs(NamedTuple):
@@ -27,6 +29,7 @@ class Verbs(NamedTuple):
         begun: of what began: "when did I move to Lisbon".
         ended: of what ended.
         bare: of what is asked with "what" or "who" and no value: "what do I drive".
+        placed: of a schema's own slots, of what is asked with "where": "where do I sit", where one sits at it.
         cues: first words of the phrases, in all forms.
     """
 
@@ -34,6 +37,7 @@ class Verbs(NamedTuple):
     begun: dict[str, tuple[str, ...]]
     ended: dict[str, tuple[str, ...]]
     bare: dict[str, tuple[str, ...]]
+    placed: dict[str, tuple[str, ...]]
     cues: frozenset[str]
 
 
@@ -43,6 +47,7 @@ def verbs_of(slots: Slots) -> Verbs:
     valued: dict[str, tuple[str, ...]] = {}
     begun: dict[str, tuple[str, ...]] = {}
     ended: dict[str, tuple[str, ...]] = {}
+    placed: dict[str, tuple[str, ...]] = {}
     cues: set[str] = set()
     for slot in slots:
         if slot in SLOTS and getattr(slot, "kind", "") not in _PLAIN_KINDS:
@@ -51,12 +56,20 @@ def verbs_of(slots: Slots) -> Verbs:
             for phrase in getattr(slot, field, ()):
                 if phrase in _TOO_PLAIN:
                     continue
-                for form in _forms(phrase):
+                for form in _forms(phrase, own=slot not in SLOTS):
                     table[form] = (*table.get(form, ()), slot.name)
                     cues.add(form.split()[1 if form.startswith("be ") else 0])
+                    verb, _, place = form.rpartition(" ")
+                    if slot not in SLOTS and field == "verbs" and place in _PLACES:
+                        placed[verb] = (*placed.get(verb, ()), slot.name)
     bare = dict(valued)
     return Verbs(
-        {**valued, **words_of.VALUED}, {**begun, **words_of.BEGUN}, {**ended, **words_of.ENDED}, bare, frozenset(cues)
+        valued={**valued, **words_of.VALUED},
+        begun={**begun, **words_of.BEGUN},
+        ended={**ended, **words_of.ENDED},
+        bare=bare,
+        placed=placed,
+        cues=frozenset(cues),
     )
 
 
@@ -65,13 +78,17 @@ def kind_of(slots: Slots, name: str) -> str:
     return str(getattr(slots.get(name), "kind", ""))
 
 
-def _forms(phrase: str) -> list[str]:
+def _forms(phrase: str, *, own: bool) -> list[str]:
     """A phrase with its verb in the forms in which it stands in questions."""
     first, _, rest = phrase.partition(" ")
     if first == "be" or first in words_of.FORMS:
         return [phrase]  # `forms_of` knows its forms
+    if own:
+        known = forms(first)
+        going = [f"be {form}" for form, tenses in known.items() if ING in tenses]  # "am I sitting at"
+        return [f"{form} {rest}".strip() for form in (*known, *going)]
     stem = first[:-1] if first.endswith("e") else first
-    forms = [first, first + "s", stem + "ed", stem + "ing"]
+    regular = [first, first + "s", stem + "ed", stem + "ing"]
     if first.endswith("y") and first[-2:-1] not in tuple("aeou"):
-        forms = [first, first[:-1] + "ies", first[:-1] + "ied", first + "ing"]
-    return [f"{form} {rest}".strip() for form in forms]
+        regular = [first, first[:-1] + "ies", first[:-1] + "ied", first + "ing"]
+    return [f"{form} {rest}".strip() for form in regular]

@@ -197,6 +197,8 @@ class _Question(Changing):
             names = table.get(f"{prefix}{phrase}")
             if names is None and not prefix and table is not words_of.WHERE and phrase != "do":
                 names = verbs_of(self.slots).bare.get(phrase)
+            if names is None and table is words_of.WHERE:
+                names = verbs_of(self.slots).placed.get(phrase)
             if names is not None:
                 return self._born(phrase, names, subject, tense, sure)
             if rest[0] == "from" and phrase == "from":

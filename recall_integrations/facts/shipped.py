@@ -2,36 +2,7 @@
 
 from __future__ import annotations
 
-ANY = "any"  # whatever a noun phrase can be
-KINDS = (
-    ANY,
-    "person",  # a name, or one with a title
-    "place",  # a name of a place
-    "organisation",  # a name, or "the local bakery"
-    "address",
-    "phone",
-    "email",
-    "number",  # with a digit in it: "34", "£900", "6 ft 1"
-    "date",
-    "code",  # one word, whatever its signs: a password, a version
-    "work",  # "nurse", "data engineer"
-    "language",
-    "diet",
-    "instrument",
-    "sport",
-    "marital",
-    "medicine",  # with a dose, or by a name that only a medicine has
-    "name",  # a name, or one or two words
-    "subject",  # of study
-    "team",
-    "religion",
-    "nationality",
-    "blood",
-    "titled",  # "Dr Tan"
-    "vehicle",  # a make and a model
-    "activity",  # what people do for its own sake: "pottery", "bird watching"
-    "thing",  # a name ("Tesla Model 3"), or a noun phrase with an article ("a grey van")
-)
+from recall_integrations.config.own_slots import ANY
 
 
 def _row(*nouns: str, one: bool = True, kind: str = ANY, **groups: tuple[str, ...]) -> dict[str, object]:

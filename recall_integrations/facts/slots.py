@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from recall_integrations.config.own_slots import ANY, KINDS, NAME, PHRASE, PHRASES
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.rules.verbs import VerbIndex
-from recall_integrations.facts.shipped import ANY, KINDS, SHIPPED
-from recall_integrations.patterns import regex
+from recall_integrations.facts.shipped import SHIPPED
 from recall_integrations.records import record
 
 OPEN = "open:"  # before the name of a slot that the schema does not have: "my locker code is 4711"
-_NAME = regex(r"[a-z][a-z0-9_]{0,59}\Z")
-_PHRASE = regex(r"[^\W_](?:[\w'’&/. -]{0,58}[^\W_])?\Z")
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -24,7 +22,8 @@ class Slot:
         name: of the slot, in lower case with underscores.
         nouns: what people call it, in lower case; the first is how we say it.
         one: whether one value holds at a time, so that a newer one supersedes; else values add up.
-        kind: what its values look like, one of `shipped.KINDS`: a text whose value looks otherwise does not fill it.
+        kind: what its values look like, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not
+            fill it.
         verbs: phrases that lead to a value which holds, in the infinitive: "live in", "be based in".
         starts: those that tell that it began: "move to". In the past they say what holds now.
         stops: those that tell that it ended: "move out of".
@@ -39,7 +38,7 @@ class Slot:
     stops: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not _NAME.match(self.name):
+        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
             raise InvalidArgument(
                 f"Slot.name must be lower-case letters, digits and underscores, at most 60, not {self.name!r}."
             )
@@ -47,7 +46,7 @@ class Slot:
             raise InvalidArgument(f"Slot.one of {self.name!r} must be True or False, not {self.one!r}.")
         if self.kind not in KINDS:
             raise InvalidArgument(f"Slot.kind of {self.name!r} must be one of {', '.join(KINDS)}, not {self.kind!r}.")
-        for field in ("nouns", "verbs", "starts", "stops"):
+        for field in PHRASES:
             object.__setattr__(self, field, _phrases(getattr(self, field), f"Slot.{field} of {self.name!r}"))
         if not self.nouns:
             raise InvalidArgument(f"Slot.nouns of {self.name!r} must have at least one: what people call it.")
@@ -57,7 +56,7 @@ def _phrases(given: object, what: str) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, (tuple, list)):
         raise InvalidArgument(f"{what} must be a tuple of texts, not {given!r}.")
     for phrase in given:
-        if not isinstance(phrase, str) or not _PHRASE.match(phrase):
+        if not isinstance(phrase, str) or not PHRASE.fullmatch(phrase):
             raise InvalidArgument(f"{what} must be short texts of words, not {phrase!r}.")
     return tuple(" ".join(phrase.casefold().split()) for phrase in given)
 
@@ -93,8 +92,8 @@ class Slots:
 
     @classmethod
     def of(cls, settings: Mapping[str, Mapping[str, Any]]) -> Slots:
-        """The schema with those of `facts.slots`."""
-        own = (Slot(name=name, nouns=tuple(slot["nouns"]), one=slot["one"]) for name, slot in settings.items())
+        """The schema with those of `facts.slots`; what they leave out is that of the shipped slot of the name."""
+        own = (Slot(name=name, **{**SHIPPED.get(name, {}), **slot}) for name, slot in settings.items())
         return cls(own) if settings else DEFAULT
 
     def __iter__(self) -> Iterator[Slot]:

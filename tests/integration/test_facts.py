@@ -247,6 +247,24 @@ def test_a_store_that_was_opened_without_them_reads_them_later(tmp_path: object)
         assert [(fact.slot, fact.value) for fact in other.facts()] == [("desk", "4"), ("phone_number", "555-0101")]
 
 
+def test_a_slot_of_ones_own_is_told_and_asked_for_by_its_verbs() -> None:
+    desk = {"nouns": ["desk"], "kind": "code", "verbs": ["sit at"], "starts": ["move to"], "stops": ["clear out of"]}
+    home = {"nouns": ["home", "den"]}  # what it leaves out stays: "moved to Lisbon" is of it
+    config = RecallConfig.from_mapping({"facts": {"slots": {"desk": desk, "home": home}}})
+    texts = ("I sit at 4C", "I moved to Lisbon", "I moved to 2A", "Priya sits at 7B", "Priya cleared out of 7B")
+    with MemoryStore.open(config=config) as office:
+        office.remember_many(
+            [Memory(text, id=f"m{n}", created_at=JANUARY + timedelta(days=n)) for n, text in enumerate(texts)]
+        )
+        assert sorted((fact.subject, fact.slot, fact.value) for fact in office.facts()) == [
+            ("", "desk", "2A"),
+            ("", "home", "Lisbon"),
+        ]
+        found = QueryOptimizer(office).recall("where do I sit now?", now=JULY).hits
+        assert found[0].memory.text == "I moved to 2A" and found[0].superseded_by is None
+        assert [hit.superseded_by for hit in found if hit.memory.text == "I sit at 4C"] == ["m2"]
+
+
 def test_nobody_sees_the_facts_of_another_scope(store: MemoryStore) -> None:
     store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY), scope=Scope(user_id="a"))
     store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY), scope=Scope(user_id="b"))

@@ -276,7 +276,7 @@ def test_recalls_go_on_while_a_write_waits_for_a_replica_that_is_away(
 ) -> None:
     """Also those of the node that writes: they find what is known, and say that others may have written more."""
     monkeypatch.setattr(parts, "LOOK_MAX_S", 0.5)
-    store, other = two
+    store, _ = two
     first, second = swans("Priya", 2), swans("Sam", 1)
     store.remember_many(first, scope=SCOPE)
     agree(two, texts(first))

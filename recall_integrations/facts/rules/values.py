@@ -354,7 +354,7 @@ def value_at(text: str, start: int, end: int, kind: str) -> Value | None:
         text: the whole.
         start: after what leads to it.
         end: of the sentence.
-        kind: one of `shipped.KINDS`.
+        kind: one of `config.own_slots.KINDS`.
     """
     start = skipped(text, start, end)
     if start >= end:

@@ -1,0 +1,67 @@
+"""Slots of a user's own in the settings."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from recall_integrations import RecallConfig
+from recall_integrations.config.own_slots import KINDS, own_slots
+from recall_integrations.config.schema import schema
+from recall_integrations.errors import ConfigError
+
+DESK = {"nouns": ["Desk", " desk  number"], "kind": "code", "verbs": "sit at", "starts": ["Move to"], "one": False}
+
+
+def test_what_is_said_of_a_slot_is_kept_and_nothing_else() -> None:
+    assert own_slots({"desk": DESK, "badge": {"nouns": "badge"}}) == {
+        "desk": {
+            "nouns": ("desk", "desk number"),
+            "one": False,
+            "kind": "code",
+            "verbs": ("sit at",),
+            "starts": ("move to",),
+        },
+        "badge": {"nouns": ("badge",)},
+    }
+    config = RecallConfig.from_mapping({"facts": {"slots": {"desk": DESK}}})
+    assert config == RecallConfig.from_mapping({"facts": {"slots": json.loads(json.dumps(config.facts.slots))}})
+    assert config != RecallConfig() and hash(config) != hash(RecallConfig())
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["desk"], "must be a mapping from names to slots"),
+        ({"Desk": {"nouns": ["desk"]}}, "The name 'Desk'"),
+        ({"d" * 61: {"nouns": ["desk"]}}, "at most 60"),
+        ({"desk\n": {"nouns": ["desk"]}}, "must be lower-case"),
+        ({"desk": "desk"}, "facts.slots.desk must be a mapping with `nouns`"),
+        ({"desk": {"nouns": ["desk"], "verb": ["sit at"]}}, "`verbs`, `starts`, `stops`"),
+        ({"desk": {}}, "facts.slots.desk.nouns must list what people call it"),
+        ({"desk": {"nouns": []}}, "facts.slots.desk.nouns must list"),
+        ({"desk": {"nouns": [4]}}, "facts.slots.desk.nouns must list"),
+        (
+            {"desk": {"nouns": ["desk"], "verbs": ["sit {at}"]}},
+            "facts.slots.desk.verbs must list what leads to a value",
+        ),
+        (
+            {"desk": {"nouns": ["desk"], "stops": ["x" * 61]}},
+            "facts.slots.desk.stops must list what tells that it ended",
+        ),
+        ({"desk": {"nouns": ["desk"], "one": 1}}, "facts.slots.desk.one must be true or false, not 1"),
+        ({"desk": {"nouns": ["desk"], "kind": "seat"}}, "facts.slots.desk.kind must be one of any, person"),
+    ],
+)
+def test_what_is_wrong_is_said_by_its_name(given: Any, says: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        RecallConfig.from_mapping({"facts": {"slots": given}})
+    assert says in str(caught.value)
+
+
+def test_an_editor_knows_what_a_slot_may_have() -> None:
+    slot = schema()["$defs"]["facts"]["properties"]["slots"]["additionalProperties"]
+    assert slot["properties"].keys() >= DESK.keys() and slot["required"] == ["nouns"]
+    assert slot["properties"]["kind"]["enum"] == list(KINDS) and slot["additionalProperties"] is False
