@@ -8,6 +8,7 @@ What was told is looked at in the order in which it was told; what is to hold fr
 - of a slot with one value, another value ends what held; the same value again is said again, and may tell an earlier
   `since` (after what held before it) and an `until`;
 - `NOT` and `WAS` end what they name; `NOT` that names nothing, whatever holds. What had ended before is said again.
+  "From … to …" tells of a time of its own, unless it held at some of that time.
   What nobody had told of held before: of a slot with one value, before all that is known, and where it has a `since`,
   only where nothing else is known. Neither ends what is told later;
 - what corrects makes the value that it names wrong from its beginning, and takes its place from there on; of a slot
@@ -62,6 +63,11 @@ class Told:
     def begins(self) -> int:
         """When it began to hold, as far as anybody says."""
         return self.at if self.since is None else self.since
+
+    @property
+    def ranged(self) -> bool:
+        """Whether the text says from when to when."""
+        return self.since is not None and self.until is not None
 
     @property
     def order(self) -> tuple[int, int, int, int]:
@@ -207,6 +213,18 @@ class _Line:
             return exact
         return next((s for s in self.closed[: -ALIKE_MAX - 1 : -1] if values.same(s.value, value)), None)
 
+    def _at_its_time(self, told: Told) -> _Growing | None:
+        """One of the last of this value that has ended and held at some time of those that are told."""
+        since, until = told.begins, told.at if told.until is None else told.until
+        return next(
+            (
+                s
+                for s in self.closed[: -ALIKE_MAX - 1 : -1]
+                if values.same(s.value, told.value) and s.start < until and since < s.reach
+            ),
+            None,
+        )
+
     def begin(self, told: Told, start: int) -> _Growing:
         """A value begins to hold."""
         norm = values.norm(told.value)
@@ -238,12 +256,15 @@ class _Line:
 
     def past(self, told: Told, at: int, why: str) -> None:
         """What ended before it was told: it is said again, or, if nobody had told of it, it held before."""
-        known = self.ended(told.value)
+        known = self._at_its_time(told) if told.ranged else self.ended(told.value)
         if known is None:
             made = _Growing(told, values.norm(told.value), PAST if told.since is None else min(told.since, at))
             made.end(at, why, None)
             self.pasts.append(made)
             self._closed(made)
+            for later in () if self.one else self.named(told.value):  # nor may that begin earlier than this ended
+                if later.before is None or later.before.reach <= made.start:
+                    later.before, made.before = made, later.before
         elif told.num not in self.speaking:  # else it speaks of what holds
             known.again(told)
 
@@ -327,6 +348,8 @@ def _not(line: _Line, told: Told) -> None:
 def _was(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
     held = line.named(told.value)
+    if told.ranged:  # a time of its own, if it was over before what holds began
+        held = [s for s in held if at > s.start]
     line.end(held, at, SUPERSEDED, told.num)
     if not held:
         line.past(told, at, SUPERSEDED)

@@ -265,6 +265,20 @@ def test_a_slot_of_ones_own_is_told_and_asked_for_by_its_verbs() -> None:
         assert [hit.superseded_by for hit in found if hit.memory.text == "I sit at 4C"] == ["m2"]
 
 
+def test_a_time_of_long_ago_is_no_end_of_what_holds(store: MemoryStore) -> None:
+    for n, text in enumerate(
+        ("I live in Rome", "I lived in Rome from 2010 to 2015", "I lived in Oslo from 2016 to 2018")
+    ):
+        store.remember(Memory(text, id=f"m{n}", created_at=JANUARY + timedelta(days=n)))
+    assert [(fact.value, fact.memory_id) for fact in store.facts()] == [("Rome", "m0")]
+    for query, wanted in {
+        "where do I live?": "m0",
+        "where did I live in 2012?": "m1",
+        "where did I live in 2017?": "m2",
+    }.items():
+        assert QueryOptimizer(store).recall(query, now=JULY).hits[0].memory.id == wanted, query
+
+
 def test_nobody_sees_the_facts_of_another_scope(store: MemoryStore) -> None:
     store.remember(Memory("My phone number is 555-0101", id="m1", created_at=JANUARY), scope=Scope(user_id="a"))
     store.remember(Memory("My phone number is 555-0202", id="m2", created_at=MAY), scope=Scope(user_id="b"))

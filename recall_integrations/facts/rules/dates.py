@@ -12,6 +12,15 @@ _TAIL = regex(
     r"up\suntil|until|till|from))\s(?P<date>[^,;.!?()]{2,30})",
     2,
 )
+# "from 2010 to 2015", "between March and June", "2010-2015"
+_RANGE = regex(
+    r"\b(?:(?:from|between)\s(?P<first>[^,;.!?()]{3,20}?)\s(?:to|until|till|through|and)\s(?P<last>[^,;.!?()]{3,24})"
+    r"|(?P<year>(?:19|20)\d\d)\s?[-–—]\s?(?P<end>(?:19|20)\d\d)\b)",
+    2,
+)
+_YEAR = regex(r"\s(?:back\s)?in\s(?P<year>(?:19|20)\d\d)\s?(?:$|[,;.!?)])", 2)
+_SAYS_YEARS = regex(r"(?:19|20)\d\d.+(?:19|20)\d\d")
+_WEEKDAY = regex(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", 2)  # what happens each week
 _EVENT = regex(
     r"\b(?:(?:back\s)?(?P<key>in|on)\s(?:early\s|late\s|mid-?\s?|the\s(?:spring|summer|autumn|fall|winter)\sof\s)?"
     r"(?P<date>(?:[A-Z][a-z]{2,8}\b[^,;.!?()]{0,12}|(?:19|20)\d\d\b|the\s\d[^,;.!?()]{0,16}|\d{1,2}(?:st|nd|rd|th)?\s[A-Z][^,;.!?()]{2,14}"
@@ -25,7 +34,9 @@ _STOP = regex(
 _BARE = regex(r"\d{1,2}\b|[A-Z]")
 
 
-def told(text: str, start: int, end: int, at: datetime, *, event: bool) -> tuple[datetime | None, datetime | None]:
+def told(
+    text: str, start: int, end: int, at: datetime, *, event: bool, past: bool = False
+) -> tuple[datetime | None, datetime | None]:
     """Since when and until when, as said behind a value; `None` = it is not said.
 
     Args:
@@ -34,8 +45,12 @@ def told(text: str, start: int, end: int, at: datetime, *, event: bool) -> tuple
         end: of the sentence.
         at: when it was said.
         event: whether a bare "in May", "last year" is meant too: of verbs that tell when something began.
+        past: whether what is said is over, so that a bare "in 2012" is the time in which it held.
     """
     end = min(end, start + _CHARS)
+    between = between_in(text, start, end, at)
+    if between is not None:
+        return between
     stop = _STOP.search(text, start, end)
     if stop:
         end = stop.start()
@@ -51,7 +66,44 @@ def told(text: str, start: int, end: int, at: datetime, *, event: bool) -> tuple
     match = _EVENT.search(text, start, end) if event else None
     if match:
         return _window(match["plain"] or match["date"], at, since=False), None
+    match = _YEAR.search(text, start - 1, end) if past else None
+    if match:
+        year = int(match["year"])
+        return _january(year, at), _january(year + 1, at)
     return None, None
+
+
+def between_in(text: str, start: int, end: int, at: datetime) -> tuple[datetime | None, datetime | None] | None:
+    """From when to when, as "from 2010 to 2015" says it; `None` = nothing of that shape is said.
+
+    Of "from May to January", said in June, the end is not known; of years that run backwards, neither is.
+
+    Args:
+        text: the whole.
+        start, end: where in it.
+        at: when it was said.
+    """
+    match = _RANGE.search(text, start, end)
+    if match is None:
+        return None
+    if match["year"]:
+        first, last = _january(int(match["year"]), at), _january(int(match["end"]), at)
+    elif _WEEKDAY.match(match["first"]):
+        return None, None
+    else:
+        stop = _STOP.search(match["last"])
+        said = match["last"][: stop.start()] if stop else match["last"]
+        begun, over = _window(match["first"], at, since=False), _window(said, at, since=False)
+        if begun is None or over is None:
+            return None
+        first, last = begun, over
+    if first < last:
+        return first, last
+    return (None, None) if _SAYS_YEARS.search(match[0]) else (first, None)
+
+
+def _january(year: int, at: datetime) -> datetime:
+    return datetime(year, 1, 1, tzinfo=at.tzinfo)
 
 
 def leading(text: str, start: int, end: int, at: datetime) -> datetime | None:

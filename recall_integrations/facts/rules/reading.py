@@ -7,7 +7,7 @@ from datetime import datetime
 
 from recall_integrations.facts.rules import dates
 from recall_integrations.facts.rules.values import Value
-from recall_integrations.facts.said import IS, NOT, Said
+from recall_integrations.facts.said import IS, NOT, WAS, Said
 from recall_integrations.facts.slots import Slots
 from recall_integrations.patterns import regex
 
@@ -52,7 +52,9 @@ _CORRECTS = regex(
     r"to\scorrect\smyself|i\smisspoke|i\smade\sa\smistake|let\sme\scorrect\s\w+)\b",
     2,
 )
-_DATES_BEGIN = "[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Ss]tarting|[Ee]arly"
+_DATES_BEGIN = (
+    "[Ii]n|[Oo]n|[Ll]ast|[Tt]his|[Nn]ext|[Ss]ince|[Yy]esterday|[Bb]ack|[Aa]s|[Ff]rom|[Bb]etween|[Ss]tarting|[Ee]arly"
+)
 _DATED = regex(rf"(?:{_DATES_BEGIN}|[A-Za-z0-9]{{1,6}}\s\w{{4,6}}\sago)\b")
 # What a clause holds that is a date only, or "of all editors".
 _MAY_BE_DATED = regex(rf"\b(?:{_DATES_BEGIN}|ago|[Oo]f|[Aa]mong)\b")
@@ -161,9 +163,14 @@ class Reading:
         if not confidence:
             return False
         first, last = self.sentence(start)
-        since, ended = dates.told(self.text, value[2], last, self.at, event=event or ahead)
-        if since is None and event:
-            since = dates.leading(self.text, first, start, self.at) if _DATED.match(self.text, first) else None
+        since, ended = dates.told(self.text, value[2], last, self.at, event=event or ahead, past=op == WAS)
+        if since is None and start > first and _DATED.match(self.text, first):
+            if event:
+                since = dates.leading(self.text, first, start, self.at)
+            elif ended is None and (between := dates.between_in(self.text, first, start, self.at)) is not None:
+                since, ended = between
+        if op == IS and ended is not None and ended <= self.at:
+            ended = None  # "I work there until March" is said of the next one, whose date is not known
         if ahead and (since is None or since <= self.at):
             return False
         if until and ended is None:

@@ -229,6 +229,29 @@ def test_since_when(text: str, since: datetime | None) -> None:
     assert [said.since for said in said_in(text, AT)] == [since]
 
 
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("I lived in Rome from 2010 to 2015.", "2010-01-01", "2015-01-01"),
+        ("I lived in Rome between 2010 and 2015, and loved it", "2010-01-01", "2015-01-01"),
+        ("From 2010 to 2015 I lived in Rome.", "2010-01-01", "2015-01-01"),
+        ("I worked at Acme (2010-2015)", "2010-01-01", "2015-01-01"),
+        ("Priya worked at Siemens from March till May", "2024-03-01", "2024-05-01"),
+        ("I was vegan from 2015 until 2018 but not any more", "2015-01-01", "2018-01-01"),
+        ("I lived in Rome in 2012.", "2012-01-01", "2013-01-01"),
+        ("I worked at Acme until 2019.", None, "2019-01-01"),
+        ("I lived in Rome from 2015 to 2010.", None, None),
+        ("I live in Rome from May to September", "2024-05-01", None),
+        ("I worked at Acme from Monday to Friday", None, None),
+        ("I work at Acme until March", None, None),
+        ("I lived in Rome in 2012 with Ana", None, None),
+    ],
+)
+def test_from_when_to_when(text: str, since: str | None, until: str | None) -> None:
+    (said,) = said_in(text, AT)
+    assert [None if time is None else time.date().isoformat() for time in (said.since, said.until)] == [since, until]
+
+
 def test_what_is_hedged_is_less_sure() -> None:
     (sure,) = said_in("My blood type is O negative.", AT)
     (hedged,) = said_in("I think my blood type is O negative.", AT)

@@ -145,6 +145,27 @@ def test_a_past_with_its_times_stands_where_nothing_else_is_known() -> None:
     assert shown(within)[1] == ("Rome", 20, 20, "superseded", (3,))
 
 
+@pytest.mark.parametrize("one", [True, False])
+def test_from_when_to_when_is_a_time_of_its_own(one: bool) -> None:
+    early = told(3, "Rome", 90, WAS, since=5, until=15)
+    holds = timeline([told(2, "Rome", 60), early], one=one)
+    assert shown(holds) == [("Rome", 5, 15, "superseded", (3,)), ("Rome", 60, None, "", (2,))]
+    ended = timeline(
+        [
+            told(1, "Rome", 40),
+            told(2, "Oslo", 60, instead_of="Rome"),
+            early,
+            told(4, "Rome", 95, WAS, since=7, until=12),
+        ],
+        one=one,
+    )
+    assert shown(ended)[:2] == [("Rome", 5, 15, "superseded", (3, 4)), ("Rome", 40, 60, "superseded", (1,))]
+    reaches_in = timeline([told(2, "Rome", 60), told(3, "Rome", 90, WAS, since=5, until=70)], one=one)
+    assert shown(reaches_in) == [("Rome", 60, 70, "superseded", (2,))]
+    moved = timeline([told(2, "Rome", 60), early, told(4, "Rome", 95, since=10)], one=one)
+    assert [(s.start, s.stop) for s in moved] == [(5, 10 if one else 15), (10 if one else 15, None)]
+
+
 def test_what_came_back_and_was_ended_by_its_past() -> None:
     back = [told(1, "Rome", 10), told(2, "Berlin", 20), told(3, "Rome", 30), told(4, "Rome", 40, WAS)]
     found = timeline(back, one=True)
