@@ -20,6 +20,7 @@ _RANGE = regex(
 )
 _YEAR = regex(r"\s(?:back\s)?in\s(?P<year>(?:19|20)\d\d)\s?(?:$|[,;.!?)])", 2)
 _SAYS_YEARS = regex(r"(?:19|20)\d\d.+(?:19|20)\d\d")
+_MONTH = regex(r"(?:the\s)?(?:end\sof\s)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\Z", 2)
 _WEEKDAY = regex(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", 2)  # what happens each week
 _EVENT = regex(
     r"\b(?:(?:back\s)?(?P<key>in|on)\s(?:early\s|late\s|mid-?\s?|the\s(?:spring|summer|autumn|fall|winter)\sof\s)?"
@@ -61,6 +62,8 @@ def told(
         key = match["key"].casefold()
         found = _window(match["date"], at, since="since" in key)
         if key in ("until", "till", "up until"):
+            if found and found <= at and not past and _MONTH.match(match["date"].strip()):
+                found = found.replace(day=1, year=found.year + 1)  # what holds holds until the next one
             return None, found
         return (None if found and "since" in key and found > at else found), None
     match = _EVENT.search(text, start, end) if event else None

@@ -170,7 +170,7 @@ class Reading:
             elif ended is None and (between := dates.between_in(self.text, first, start, self.at)) is not None:
                 since, ended = between
         if op == IS and ended is not None and ended <= self.at:
-            ended = None  # "I work there until March" is said of the next one, whose date is not known
+            ended = None  # what is said to hold had not ended when it was said
         if ahead and (since is None or since <= self.at):
             return False
         if until and ended is None:

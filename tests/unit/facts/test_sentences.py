@@ -243,7 +243,10 @@ def test_since_when(text: str, since: datetime | None) -> None:
         ("I lived in Rome from 2015 to 2010.", None, None),
         ("I live in Rome from May to September", "2024-05-01", None),
         ("I worked at Acme from Monday to Friday", None, None),
-        ("I work at Acme until March", None, None),
+        ("I work at Acme until March", None, "2025-03-01"),
+        ("I work at Acme until August.", None, "2024-08-01"),
+        ("I work at Acme until 2019", None, None),
+        ("I worked at Acme until March", None, "2024-03-01"),
         ("I lived in Rome in 2012 with Ana", None, None),
     ],
 )
