@@ -11,7 +11,7 @@ from recall_integrations.adapters.sources.source import COSINE, IP, L2, Row, Sou
 from recall_integrations.embeddings import identity
 from recall_integrations.errors import InvalidArgument
 
-AT_ONCE = 500  # ids in one call
+AT_ONCE = 300  # ids in one call, as many as Chroma Cloud lets one have
 NODE_CONTENT = "_node_content"  # where LlamaIndex puts the node
 _HERE = ("default", "onnx", "sentence_transformer", "sentencetransformer")  # functions that compute in the process
 
@@ -40,8 +40,14 @@ class ChromaSource(Source):
         return int(self._collection.count())
 
     def ids(self) -> list[str]:
-        """Of all its documents, in its order."""
-        return list(self._collection.get(include=[])["ids"])
+        """Of all its documents, in its order. Chroma Cloud gives some of them at a time."""
+        found = list(self._collection.get(include=[])["ids"])
+        while found and len(found) < self.count():
+            more = self._collection.get(include=[], limit=AT_ONCE, offset=len(found))["ids"]
+            if not more:  # some were removed meanwhile
+                break
+            found += more
+        return list(dict.fromkeys(found))  # one that was added meanwhile may have moved the others
 
     def read(self, ids: Sequence[str]) -> list[Row]:
         """Documents by id. What LlamaIndex has put there are its nodes."""

@@ -16,7 +16,7 @@ from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
 from recall_integrations.adapters.sources import langchain
-from recall_integrations.adapters.sources.chroma import metric_of
+from recall_integrations.adapters.sources.chroma import ChromaSource, metric_of
 from recall_integrations.adapters.sources.source import in_pages, plain
 from recall_integrations.types import Memory
 
@@ -68,6 +68,37 @@ def test_a_faiss_store_is_read_as_it_is() -> None:
 )
 def test_by_what_a_collection_orders(about: dict[str, Any], metric: str) -> None:
     assert metric_of(SimpleNamespace(**about)) == metric
+
+
+class LikeCloud:
+    """A collection that gives and takes 300 at a time, as Chroma Cloud does by default."""
+
+    name, metadata = "many", None
+
+    def __init__(self, count: int) -> None:
+        self._ids = [f"d{n:04}" for n in range(count)]
+
+    def count(self) -> int:
+        return len(self._ids)
+
+    def query(self) -> None:
+        raise NotImplementedError
+
+    def get(
+        self, *, include: list[str], ids: list[str] | None = None, limit: int = 300, offset: int = 0
+    ) -> dict[str, Any]:
+        assert limit <= 300 and len(ids or ()) <= 300
+        found = self._ids[offset : offset + limit] if ids is None else ids
+        told = {"documents": [f"text {one}" for one in found], "metadatas": [None] * len(found)}
+        return {"ids": found, **{name: told[name] for name in include}}
+
+
+@pytest.mark.parametrize("count", [0, 1, 300, 301, 1000])
+def test_a_collection_that_gives_some_at_a_time_is_read_whole(count: int) -> None:
+    source = ChromaSource(LikeCloud(count), embedding=lambda texts: np.ones((len(texts), 2)))
+    ids = source.ids()
+    assert ids == [f"d{n:04}" for n in range(count)]
+    assert [(row.id, row.text) for row in source.read(ids)] == [(one, f"text {one}") for one in ids]
 
 
 class Colour(Enum):
