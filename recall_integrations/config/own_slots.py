@@ -73,9 +73,12 @@ def _name(name: object) -> str:
 
 
 def _slot(setting: str, given: object) -> dict[str, Any]:
-    if not isinstance(given, Mapping) or set(given) - set(FIELDS):
-        others = ", ".join(f"`{field}`" for field in FIELDS[1:])
+    others = ", ".join(f"`{field}`" for field in FIELDS[1:])
+    if not isinstance(given, Mapping):
         raise ConfigError(f"{setting} must be a mapping with `nouns` and, if you like, {others}, not {given!r}.")
+    unknown = sorted(map(str, set(given) - set(FIELDS)))
+    if unknown:
+        raise ConfigError(f"{setting} has no {', '.join(unknown)}: it may have `nouns`, {others}.")
     slot: dict[str, Any] = {
         field: _phrases(f"{setting}.{field}", field, given.get(field)) for field in PHRASES if field in given
     }
@@ -100,12 +103,13 @@ def _phrases(setting: str, field: str, given: object) -> tuple[str, ...]:
 
 
 def _is_phrase(text: object) -> bool:
-    return isinstance(text, str) and PHRASE.fullmatch(text.strip()) is not None
+    return isinstance(text, str) and PHRASE.fullmatch(" ".join(text.casefold().split())) is not None
 
 
 def schema() -> dict[str, Any]:
     """What the JSON schema says of the setting."""
-    texts = {"type": "array", "items": {"type": "string", "maxLength": PHRASE_CHARS_MAX}}
+    text = {"type": "string", "maxLength": PHRASE_CHARS_MAX}
+    texts = {"anyOf": [text, {"type": "array", "items": text}]}
     said = {field: {**texts, "description": _SAYS[field]} for field in PHRASES}
     one = {"type": "boolean", "description": "Whether one value holds at a time; else values add up."}
     kind = {"enum": list(KINDS), "description": "What its values look like."}

@@ -143,9 +143,9 @@ def _of_owner(words: list[str], low: list[str], slots: Slots) -> Noun | None:
         if low[i + 1 : i + 2] in (["my"], ["our"]) and (low[i] == "of" or noun[-1] in words_of.CHANGED):
             return _noun(ME, [*low[i + 2 :], *noun], slots, SURE)
     found = _noun(ME, low, slots, SURE)
-    if found is not None and found.slots[0] in words_of.UNOWNED:
+    if found is None or found.slots[0] in words_of.UNOWNED:
         return found
-    return None
+    return found._replace(confidence=WEAK)  # whose it is, nobody says
 
 
 def _noun(owner: str, noun: list[str], slots: Slots, sure: float) -> Noun | None:

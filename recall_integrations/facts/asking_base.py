@@ -7,7 +7,16 @@ from recall_integrations.facts.asked import HISTORY, NOW, PREVIOUS, THEN, WHEN, 
 from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, Noun, noun_of, subjects_at
 from recall_integrations.facts.asking_time import Hints
 from recall_integrations.facts.asking_verbs import kind_of
+from recall_integrations.facts.open_names import open_name, slots_called
+from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import OPEN, Slots
+
+PLANNED_WORDS_MAX = 5  # of "my dentist appointment"
+# What happens once, or is told again each time: which of them is meant, nobody says.
+_NO_PLANS = frozenset(
+    "last first time times best one ones thing things next other same day week month year birthday holiday"
+    " holidays".split()
+)
 
 
 class Asking:
@@ -97,6 +106,19 @@ class Asking:
 
     def noun(self, start: int, end: int | None = None) -> Noun | None:
         return noun_of(self.words[start:end], self.low[start:end], self.slots)
+
+    def planned(self, start: int, end: int | None = None) -> Noun | None:
+        """What is planned for a time: "the standup", "my dentist appointment". Who asks when it is asks for no more."""
+        low = self.low[start:end]
+        if len(low) < 2 or low[0] not in ("my", "our", "the") or len(low) > PLANNED_WORDS_MAX:
+            return None
+        if any(word in words_of.NOT_IN_NAMES or word in _NO_PLANS or "'" in word for word in low[1:]):
+            return None
+        phrase = " ".join(low[1:])
+        called = slots_called(phrase, self.slots)
+        if not called or (not called[0].startswith(OPEN) and kind_of(self.slots, called[0]) in ("any", "date")):
+            return None
+        return Noun(ME, (OPEN + open_name(phrase),), WEAK, "", False, phrase)
 
     def own_noun(self, subject: str, start: int, end: int | None = None) -> Noun | None:
         """A noun whose owner is the subject: "my number" behind "I", "her number" behind "Priya"."""

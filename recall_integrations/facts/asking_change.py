@@ -16,14 +16,9 @@ class Changing(Asking):
 
     def when(self) -> StateAsked | None:
         low = self.low
-        if low[1] in words_of.BE:
-            noun = self.noun(2)
-            if noun is not None and self.fits("when", noun):
-                return self.of_noun(noun, "now", SURE)
-        if low[-1] in words_of.BE:
-            noun = self.noun(1, len(low) - 1)
-            if noun is not None and self.fits("when", noun):
-                return self.of_noun(noun, "now", SURE)
+        dated = self._dated()
+        if dated is not None:
+            return dated
         if low[1] in ("did", "has", "was", "is") and low[-1] in ("change", "changed", "updated"):
             noun = self.noun(2, len(low) - (2 if low[-2] == "last" else 1))
             if noun is not None:
@@ -37,6 +32,26 @@ class Changing(Asking):
             found = self._begun(subject, rest, sure)
             if found is not None:
                 return found
+        return None
+
+    def _dated(self) -> StateAsked | None:
+        """ "When is my birthday", "when the deadline is", "when does the standup start"."""
+        low = self.low
+        if low[1] in words_of.BE:
+            noun = self.noun(2)
+            if noun is not None and self.fits("when", noun):
+                return self.of_noun(noun, "now", SURE)
+            noun = self.planned(2) if words_of.BE[low[1]] == "now" else None
+            if noun is not None:
+                return self.of_noun(noun, "now")
+        if low[-1] in words_of.BE:
+            noun = self.noun(1, len(low) - 1)
+            if noun is not None and self.fits("when", noun):
+                return self.of_noun(noun, "now", SURE)
+        if low[1] in ("does", "do") and low[-1] in words_of.HAPPENS:
+            noun = self.planned(2, len(low) - 1)
+            if noun is not None:
+                return self.of_noun(noun, "now")
         return None
 
     def _begun(self, subject: str, rest: list[str], sure: float) -> StateAsked | None:

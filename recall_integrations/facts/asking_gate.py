@@ -108,6 +108,8 @@ def _cued(text: str, low: list[str], slots: Slots) -> bool:
     first = low[0].rstrip(",:!.")
     if first not in _STARTS and "'s" not in first and "'s" not in "".join(low[1:3]):
         return False
+    if first in ("when", "when's") or (first == "what" and low[1] in ("time", "day", "date")):
+        return True  # "what time is the standup"
     if "'" in text and ("'s " in text or "s' " in text or "'S " in text):
         return True
     found = set(low)

@@ -29,7 +29,8 @@ class Verbs(NamedTuple):
         begun: of what began: "when did I move to Lisbon".
         ended: of what ended.
         bare: of what is asked with "what" or "who" and no value: "what do I drive".
-        placed: of a schema's own slots, of what is asked with "where": "where do I sit", where one sits at it.
+        own: of what holds, by a schema's own phrases: they stand before ours.
+        placed: of the same, of what is asked with "where": "where do I sit", where one sits at it.
         cues: first words of the phrases, in all forms.
     """
 
@@ -37,37 +38,43 @@ class Verbs(NamedTuple):
     begun: dict[str, tuple[str, ...]]
     ended: dict[str, tuple[str, ...]]
     bare: dict[str, tuple[str, ...]]
+    own: dict[str, tuple[str, ...]]
     placed: dict[str, tuple[str, ...]]
     cues: frozenset[str]
 
 
 @lru_cache(maxsize=16)
 def verbs_of(slots: Slots) -> Verbs:
-    """The verbs of a schema. Where ours and those of the schema are the same, ours say what is meant."""
+    """The verbs of a schema. Where ours and shipped ones are the same, ours say what is meant; a user's stand first."""
     valued: dict[str, tuple[str, ...]] = {}
     begun: dict[str, tuple[str, ...]] = {}
     ended: dict[str, tuple[str, ...]] = {}
     placed: dict[str, tuple[str, ...]] = {}
+    own: dict[str, dict[str, tuple[str, ...]]] = {"verbs": {}, "starts": {}, "stops": {}}
     cues: set[str] = set()
     for slot in slots:
         if slot in SLOTS and getattr(slot, "kind", "") not in _PLAIN_KINDS:
             continue
         for field, table in (("verbs", valued), ("starts", begun), ("stops", ended)):
             for phrase in getattr(slot, field, ()):
-                if phrase in _TOO_PLAIN:
+                users = slots.is_own(slot.name, field)
+                if phrase in _TOO_PLAIN and not users:
                     continue
                 for form in _forms(phrase, own=slot not in SLOTS):
                     table[form] = (*table.get(form, ()), slot.name)
+                    if users:
+                        own[field][form] = (*own[field].get(form, ()), slot.name)
                     cues.add(form.split()[1 if form.startswith("be ") else 0])
                     verb, _, place = form.rpartition(" ")
-                    if slot not in SLOTS and field == "verbs" and place in _PLACES:
+                    if users and field == "verbs" and place in _PLACES:
                         placed[verb] = (*placed.get(verb, ()), slot.name)
     bare = dict(valued)
     return Verbs(
-        valued={**valued, **words_of.VALUED},
-        begun={**begun, **words_of.BEGUN},
-        ended={**ended, **words_of.ENDED},
+        valued={**valued, **words_of.VALUED, **own["verbs"]},
+        begun={**begun, **words_of.BEGUN, **own["starts"]},
+        ended={**ended, **words_of.ENDED, **own["stops"]},
         bare=bare,
+        own=own["verbs"],
         placed=placed,
         cues=frozenset(cues),
     )

@@ -253,6 +253,9 @@ WORDED = _set("diet marital_status status nationality religion time_zone job")
 DATED = _set("birthday deadline working_hours anniversary")  # "when is my …"
 PLACED = _set("home address location hometown favourite_place")  # "where is my …"
 UNOWNED = _set("wifi_password")  # "what is the …", with nobody's name
+LEADS = _set("leads runs heads manages owns led ran headed managed owned")
+LED = _set("team project account department campaign migration redesign rollout squad branch workstream product")
+HAPPENS = _set("start begin happen leave depart open close")  # "when does the …"
 PEOPLE = _set("boss partner doctor dentist therapist landlord friend child sibling owner")  # "who is my …"
 
 NOW_WORDS = _set("current currently present new newest latest actual recent updated today's")

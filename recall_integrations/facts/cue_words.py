@@ -320,7 +320,8 @@ def _nouns_of(slots: Slots) -> dict[str, list[str]]:
 
 def _verbs_of(slots: Slots) -> dict[str, dict[tuple[tuple[str, ...], str], None]]:
     verbs: dict[str, dict[tuple[tuple[str, ...], str], None]] = {}
-    own = [(slot.name, (*slot.verbs, *slot.starts, *slot.stops)) for slot in slots if slot not in SLOTS]
+    # Without those that tell that it ended: a note says that it holds.
+    own = [(slot.name, (*slot.verbs, *slot.starts)) for slot in slots if slot not in SLOTS]
     for name, phrases in (*((name, tuple(listed.split(","))) for name, listed in _VERBS), *own):
         if name not in slots:
             continue

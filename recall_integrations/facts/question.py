@@ -113,6 +113,12 @@ class _Question(Changing):
             found = self._have_been()
             if found is not None:
                 return found
+        if first == "what" and low[1] in ("time", "day", "date") and low[2] in words_of.BE:  # "what time is my flight"
+            noun = self.noun(3)
+            if noun is None or not self.fits("when", noun):
+                noun = self.planned(3) if words_of.BE[low[2]] == "now" else None
+            if noun is not None:
+                return self.of_noun(noun, words_of.BE[low[2]])
         found = self._name_of_me() or (self._who_does() if first == "who" and len(low) > 2 else None)
         if found is not None:
             return found
@@ -151,6 +157,9 @@ class _Question(Changing):
         if noun is not None and self.fits(first, noun):
             return self.of_noun(noun, words_of.BE[low[1]])
         if first == "what" and low[-1] in ("called", "named"):  # "what is my dog called"
+            noun = self.noun(2, len(low) - 1)
+            if noun is not None and noun.slots[0].startswith(OPEN):
+                return self.of_noun(noun, words_of.BE[low[1]])
             for subject, end, sure in subjects_at(self.words, low, 2):
                 if end == len(low) - 1:
                     return self._called(subject, sure, words_of.BE[low[1]])
@@ -175,6 +184,9 @@ class _Question(Changing):
     def _who_does(self) -> StateAsked | None:
         low = self.low
         verb = {"manages": "boss", "supervises": "boss", "employs": "employer", "owns": "owner", "leads": "owner"}
+        if low[1] in words_of.LEADS and low[2] == "the" and low[-1] in words_of.LED and 4 <= len(low) <= 7:
+            tense = "past" if low[1].endswith("ed") or low[1] == "led" else "now"
+            return self.answer(("owner",), " ".join(self.words[3:]), tense, LIKELY)  # "who manages the data team"
         verb |= {"managed": "boss", "owned": "owner", "led": "owner", "runs": "owner"}
         slot = verb.get(low[1])
         if slot is None:
@@ -194,7 +206,7 @@ class _Question(Changing):
                 if "then" in self.hints.kinds or self.windowed:
                     continue  # "what does she do on Sundays"
                 return self.answer(("job",), subject, tense, WEAK)
-            names = table.get(f"{prefix}{phrase}")
+            names = (None if prefix else verbs_of(self.slots).own.get(phrase)) or table.get(f"{prefix}{phrase}")
             if names is None and not prefix and table is not words_of.WHERE and phrase != "do":
                 names = verbs_of(self.slots).bare.get(phrase)
             if names is None and table is words_of.WHERE:

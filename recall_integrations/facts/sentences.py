@@ -11,7 +11,17 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from recall_integrations.facts.rules import changes, loose, nouns, possessives, predicates, states, values, words
+from recall_integrations.facts.rules import (
+    changes,
+    loose,
+    nouns,
+    possessives,
+    predicates,
+    states,
+    things,
+    values,
+    words,
+)
 from recall_integrations.facts.rules.reading import RESOLVED, Reading, may_state
 from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
@@ -88,6 +98,7 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         mark = next(marks, None)
     if ":" in text:
         _lines(reading)
+    things.read(reading)
     loose.read(reading)
     return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
 

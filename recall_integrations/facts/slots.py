@@ -68,10 +68,15 @@ def _shipped(name: str, row: dict[str, object]) -> Slot:
 SLOTS: tuple[Slot, ...] = tuple(_shipped(name, row) for name, row in SHIPPED.items())
 
 
+def _is_new(slot: Slot, group: str) -> bool:
+    """Whether phrases of a user's slot are others than those of the shipped one of its name."""
+    return bool(getattr(slot, group)) and SHIPPED.get(slot.name, {}).get(group, ()) != getattr(slot, group)
+
+
 class Slots:
     """A schema: the shipped slots, and those that a user adds or changes by name.
 
-    A noun belongs to the user's slot where both have it.
+    A noun or a verb belongs to the user's slot where both have it.
 
     Args:
         more: of the user; one of a shipped name takes its place.
@@ -85,7 +90,9 @@ class Slots:
         self._by_name = {slot.name: slot for slot in (*SLOTS, *added)}
         self.of_noun: dict[str, str] = {}
         first = {slot.name for slot in added}
-        for slot in sorted(self._by_name.values(), key=lambda slot: slot.name not in first):
+        self._ordered = sorted(self._by_name.values(), key=lambda slot: slot.name not in first)
+        self._own = {(slot.name, group) for slot in added for group in PHRASES if _is_new(slot, group)}
+        for slot in self._ordered:
             for noun in slot.nouns:
                 self.of_noun.setdefault(noun, slot.name)
         self._verbs: VerbIndex | None = None
@@ -106,6 +113,15 @@ class Slots:
         """The slot of a name; `None` = the schema has none of it."""
         return self._by_name.get(name)
 
+    def is_own(self, name: str, group: str) -> bool:
+        """Whether phrases of a slot are the user's.
+
+        Args:
+            name: of the slot.
+            group: `verbs`, `starts` or `stops`.
+        """
+        return (name, group) in self._own
+
     def one(self, name: str) -> bool:
         """Whether one value of it holds at a time; of an open slot one does."""
         slot = self._by_name.get(name)
@@ -121,8 +137,7 @@ class Slots:
         """What verbs lead to the values, made when it is first asked for."""
         if self._verbs is None:
             self._verbs = VerbIndex(
-                (slot.name, {"verbs": slot.verbs, "starts": slot.starts, "stops": slot.stops})
-                for slot in self._by_name.values()
+                (slot.name, {"verbs": slot.verbs, "starts": slot.starts, "stops": slot.stops}) for slot in self._ordered
             )
         return self._verbs
 

@@ -32,6 +32,7 @@ from recall_integrations.types.facts import CORRECTED, RETRACTED, SUPERSEDED
 PAST = -(2**62)  # before all times: of what held before, and nobody says since when
 NEVER = 2**62  # after all times
 ALIKE_MAX = 64  # values that hold at once, up to which "Lisbon" is found in "Lisbon, Portugal"
+AGO = 366 * 86_400_000_000  # "until March" may mean all of March, "until last year" all of that year
 SPOKEN_MAX = 100  # memories that are listed as saying the same
 
 
@@ -109,11 +110,12 @@ class Stretch:
 class _Growing:
     """A stretch while it grows."""
 
-    __slots__ = ("before", "ended", "ended_by", "first", "norm", "nums", "start", "stop", "sure", "value")
+    __slots__ = ("before", "ended", "ended_by", "first", "norm", "nums", "said", "start", "stop", "sure", "value")
 
     def __init__(self, told: Told, norm: str, start: int) -> None:
         self.first, self.norm, self.start = told, norm, start
         self.value, self.nums, self.sure = told.value, [told.num], told.confidence
+        self.said = told.at  # when it was last said to hold
         self.stop: int | None = None
         self.ended = ""
         self.ended_by: int | None = None
@@ -136,6 +138,8 @@ class _Growing:
         if len(told.value) > len(self.value):
             self.value = told.value
         self.sure = max(self.sure, told.confidence)
+        if told.op == IS:
+            self.said = max(self.said, told.at)
 
     def follow(self, before: _Growing | None, told: Told) -> None:
         """It begins behind another; who says since when is believed over what was said before of that time."""
@@ -220,7 +224,7 @@ class _Line:
             (
                 s
                 for s in self.closed[: -ALIKE_MAX - 1 : -1]
-                if values.same(s.value, told.value) and s.start < until and since < s.reach
+                if not s.wrong and values.same(s.value, told.value) and s.start < until and since < s.reach
             ),
             None,
         )
@@ -267,6 +271,9 @@ class _Line:
                     later.before, made.before = made, later.before
         elif told.num not in self.speaking:  # else it speaks of what holds
             known.again(told)
+            if self.one and told.ranged and known in self.pasts and known.start != PAST:
+                known.start = min(known.start, told.begins)  # what else is known of that time stays (`_fit`)
+                known.stop = max(known.reach, at)
 
     def _close(self, stretch: _Growing) -> None:
         del self.open[stretch.norm]
@@ -274,7 +281,9 @@ class _Line:
 
     def _closed(self, stretch: _Growing) -> None:
         self.closed.append(stretch)
-        self._last[stretch.norm] = stretch
+        last = self._last.get(stretch.norm)
+        if last is None or last.wrong or last.reach <= stretch.reach:
+            self._last[stretch.norm] = stretch
 
 
 def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
@@ -336,22 +345,29 @@ def _wrong(line: _Line, told: Told, held: _Growing | None) -> list[_Growing]:
 
 def _not(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
-    held = line.named(told.value) if told.value else list(line.open.values())
+    known = line.named(told.value) if told.value else list(line.open.values())
+    held = known if told.corrects else _not_long_before(known, told)
     if told.corrects:
         line.correct(held, at, told.num)
     else:
         line.end(held, at, RETRACTED, told.num)
-    if not held and told.value:
+    if not held and told.value and not any(s.start < at for s in known):
         line.past(told, at, RETRACTED)
+
+
+def _not_long_before(held: list[_Growing], told: Told) -> list[_Growing]:
+    """Those that may have ended when a text says so: of what was said to hold long after, it tells another time."""
+    return held if told.until is None else [s for s in held if told.until > s.said - AGO]
 
 
 def _was(line: _Line, told: Told) -> None:
     at = told.at if told.until is None else told.until
     held = line.named(told.value)
-    if told.ranged:  # a time of its own, if it was over before what holds began
-        held = [s for s in held if at > s.start]
-    line.end(held, at, SUPERSEDED, told.num)
-    if not held:
+    ended = _not_long_before(held, told)
+    line.end(ended, at, SUPERSEDED, told.num)
+    if not ended and any(s.start < at for s in held):  # it held then, and does
+        return
+    if not ended:
         line.past(told, at, SUPERSEDED)
 
 

@@ -1,12 +1,14 @@
 """What is held true may be old: a later memory speaks of the same slot in words that no rule reads.
 
 A fact is put first with confidence. Where a change is told in other words than the rules know, that is the old value.
-So candidates are looked at that were told later: those of which nothing was read and that may tell another value of the
-slot (`facts.rules.notes.unread`), and the one that a model over all candidates takes for the latest that tells it
-(`recall.likely`). They come before what is held, and the reason says so.
+So candidates are looked at that were told later: those of which nothing was read of it and that may tell another
+value of the slot (`facts.rules.notes.unread`), and the one that a model over all candidates takes for the latest that
+tells it (`recall.likely`). They come before what is held, and the reason says so.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.facts.asked import NOW, THEN
@@ -15,12 +17,12 @@ from recall_integrations.facts.latest import Question, latest_model
 from recall_integrations.facts.rules.notes.unread import may_tell
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
-from recall_integrations.facts.timeline import PAST, Stretch
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.likely import may_be_read, pool_of, sure_of, telling
+from recall_integrations.recall.naming import last_told, naming
 from recall_integrations.recall.state import RecallState
-from recall_integrations.types.facts import RETRACTED
+from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
 SURE = 0.6  # share of being the latest that tells the slot, by the model, from which a memory casts doubt
@@ -41,19 +43,31 @@ def with_doubts(held: Decided, state: RecallState, fused: Fused, delivery: Deliv
     view, (subject, slot), stake = state.scope, held.key, at_stake(held)
     if stake is None or not slots.one(slot):
         return held
-    told = _told(view, stake)
+    told = last_told(view, stake)
     rows = fused.rows[: max(POOL, 2 * state.request.k)]
+    named = naming(view, stake, held.until)
+    rows = np.concatenate([rows, named[np.isin(named, fused.rows) & ~np.isin(named, rows)]])
     rows = rows[(view.at[rows] > told) & (view.at[rows] <= held.until) & view.dated[rows]]
     if not len(rows):
         return held
     found = [
         row
-        for row, memory in delivery.untold(view, rows)
-        if may_tell(memory.text, subject, speaker_key(memory.actor, memory.role), slot, stake.value, slots)
+        for row, memory, read in _of_other_slots(slot, view, rows, delivery)
+        if may_tell(memory.text, subject, speaker_key(memory.actor, memory.role), slot, stake.value, slots, read=read)
     ]
     found += [row for row in _latest(held, state, fused, delivery, rows) if row not in found]
     found.sort(key=lambda row: (-view.at[row], -row))
     return doubted(held, stake, view.nums[found].tolist()) if found else held
+
+
+def _of_other_slots(slot: str, view: ScopeView, rows: Rows, delivery: Delivery) -> list[tuple[int, Memory, bool]]:
+    """Of some rows those of which nothing was read of a slot, with their memories, and whether something else was."""
+    facts = delivery.facts(view)
+    if not facts:
+        return []
+    told = {row: {known for _, known in facts.of_memory(int(view.nums[row]))} for row in rows.tolist()}
+    rest = [row for row, known in told.items() if slot not in known]
+    return [(row, memory, bool(told[row])) for row, memory in delivery.memories(view, np.asarray(rest, dtype=np.int64))]
 
 
 def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery, later: Rows) -> list[int]:
@@ -98,11 +112,3 @@ def latest_that_may_tell(
                 if may_tell(memory.text, subject, speaker_key(memory.actor, memory.role), slot, "", slots):
                     return guessed(sought, (subject, slot), view.nums.item(row))
     return None
-
-
-def _told(view: ScopeView, stake: Stretch) -> int:
-    """When it was last said, or said to hold no longer, microseconds; `PAST` of what is known as past only."""
-    if stake.start == PAST:
-        return PAST
-    by = (stake.ended_by,) if stake.ended == RETRACTED and stake.ended_by is not None else ()
-    return int(view.at[view.rows_of((*stake.nums, *by))].max(initial=PAST))

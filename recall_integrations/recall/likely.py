@@ -21,7 +21,7 @@ from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.facts.asked import NOW, PREVIOUS, THEN, StateAsked
 from recall_integrations.facts.deciding import Decided, Sought, guessed
 from recall_integrations.facts.latest import Candidate, Question, evidence, latest_model
-from recall_integrations.facts.latest.evidence import CHARS, FEATURES, Key, known_of, sentences
+from recall_integrations.facts.latest.evidence import CHARS, FEATURES, POOL, Key, known_of, sentences
 from recall_integrations.facts.latest.whom import asked_of, may_be_of
 from recall_integrations.facts.reader import slot_reader
 from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
@@ -35,7 +35,6 @@ from recall_integrations.records import record
 from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
-POOL = 12  # candidates that are looked at: the model was taught on so many
 LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest that tells it
 # The same for one that holds some words of the query, and fewer than the first candidate: it may be another thing of
 # the kind.
@@ -48,11 +47,15 @@ TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
 LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
 MENTIONS, TELLS_LEAST = 0.5, 0.15  # of the words of the question, and of the slot, by the slot reader
+NAMED = 0.5  # of the share of one that names nobody, where somebody is asked about
 COVERS, TELLS = FEATURES.index("covers"), FEATURES.index("tells")
+NAMES, SPEAKS = FEATURES.index("names_any"), FEATURES.index("speaks")
 _MODES = (NOW, THEN, PREVIOUS)
 # Asks whether something is so, or for a count of what was told.
 _OTHER = regex(
-    r"\s*(?:have|has|had|is|are|am|did|was|were|do(?!\s+you\s+(?:know|remember|have|recall))|does|how\s+many)\b", 2
+    r"\s*(?:have|has|had|is|are|am|did|was|were|do(?!\s+you\s+(?:know|remember|have|recall))|does|"
+    r"how\s+many\s+(?:times|minutes|hours|days|nights|weeks|months|years|more|(?:[\w-]+\s+){1,3}(?:between|until|before|left)|(?:[\w-]+\s+){1,3}(?:did|had|was|were|have\s+(?:i|we|you|they)|has)\b))\b",
+    2,
 )
 _HAPPENED = regex(r"\b(?:what|which|who|whom)\b.*\bdid\b", 2)  # with a time: "what did we eat in March?"
 _SEVERAL = regex(
@@ -121,6 +124,7 @@ class Telling:
         latest: how likely each is the latest that does.
         covers: share of the words of the question that each holds.
         tells: logarithm of the share of the slot that is asked for, as the slot reader sees each.
+        of: whether each names whom is asked about, or is said by them; all do where who asks is.
     """
 
     rows: Rows
@@ -128,11 +132,15 @@ class Telling:
     latest: Sequence[float]
     covers: Sequence[float]
     tells: Sequence[float]
+    of: Sequence[bool]
 
     def best(self) -> tuple[int, float]:
-        """The row that is likely the latest that tells it, and how likely."""
+        """The row that is likely the latest that tells it, and how likely; rather one that says of whom."""
         place = int(np.argmax(self.latest))
-        return int(self.rows[place]), self.latest[place]
+        own = max((p for p, of in enumerate(self.of) if of), key=lambda p: self.latest[p], default=place)
+        if own == place or self.latest[own] < NAMED * self.latest[place]:
+            return int(self.rows[place]), self.latest[place]
+        return int(self.rows[own]), self.latest[own] + self.latest[place]
 
     def only_mentions(self, row: int) -> bool:
         """Whether a row holds words of the question and seems to tell nothing of the slot: "on the way to my gym"."""
@@ -253,7 +261,11 @@ def telling(
         return None
     told, latest = latest_model().telling(shown, state.scope.at[rows].tolist())
     covers, tells = shown[:, COVERS].tolist(), shown[:, TELLS].tolist()
-    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist(), covers=covers, tells=tells)
+    if USER in question.subjects:  # an answer to who asks repeats what they said, or guesses
+        said = dict(zip(pool.rows, pool.memories, strict=True))
+        latest = np.where([said[row].role == Role.ASSISTANT for row in rows.tolist()], 0, latest)
+    own = (shown[:, NAMES] > 0) | (shown[:, SPEAKS] > 0) | (USER in question.subjects)
+    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist(), covers=covers, tells=tells, of=own.tolist())
 
 
 def seen(
@@ -304,10 +316,13 @@ def _until(state: RecallState, mode: str) -> int:
 
 def _subjects(state: RecallState, pool: Pool) -> tuple[str, ...]:
     """Keys of whom a query may be about: as a rule read it, else as its words look, else who asks; empty = of two."""
-    if state.sought is not None:
-        return () if any(of_several(subject, state) for subject in state.sought.subjects) else state.sought.subjects
+    sought = () if state.sought is None else state.sought.subjects
+    if sought and (sought[0] == USER or sought[0] in pool.known()):
+        return () if any(of_several(subject, state) for subject in sought) else sought
     users = tuple(map(name_key, state.scope.speakers(Role.USER)))
     mentions = [name_key(ref.mention) for ref in state.query.entity_refs if ref.mention]
     found = asked_of(state.query.original, mentions, users, pool.known())
     named = (*found, *(mention for mention in mentions if any(mention.endswith(name) for name in found if name)))
-    return () if any(of_several(name, state) for name in named) else found or (USER, *users)
+    if any(of_several(name, state) for name in (*sought, *named)):
+        return ()
+    return tuple(dict.fromkeys((*found, *sought))) or (USER, *users)

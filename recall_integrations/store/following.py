@@ -196,8 +196,8 @@ class Followed:
         # A write of this process that waits for a standby has the lock for as long as that is away.
         if not self.lock.acquire(timeout=-1 if left == math.inf else left):
             raise StoreError(
-                f"A write of this process to {parts.directory.name} is not over yet. If that goes on, see whether the "
-                "server waits for a standby that is away (wait_event SyncRep in pg_stat_activity)."
+                f"A write or a look of this process at {parts.directory.name} is not over yet. If that goes on, see "
+                "whether the server waits for a standby that is away (wait_event SyncRep in pg_stat_activity)."
             )
         try:
             if not self.mine:  # and if nobody else has taken notice of more meanwhile

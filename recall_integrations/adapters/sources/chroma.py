@@ -10,8 +10,10 @@ from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter
 from recall_integrations.adapters.sources.source import COSINE, IP, L2, Row, Source, Vector, in_pages, plain
 from recall_integrations.embeddings import identity
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.chroma_limits import of_a_request
 
 AT_ONCE = 300  # ids in one call, as many as Chroma Cloud lets one have
+PASSES_MAX = 3  # over a collection that changes while it is read
 NODE_CONTENT = "_node_content"  # where LlamaIndex puts the node
 _HERE = ("default", "onnx", "sentence_transformer", "sentencetransformer")  # functions that compute in the process
 
@@ -41,13 +43,21 @@ class ChromaSource(Source):
 
     def ids(self) -> list[str]:
         """Of all its documents, in its order. Chroma Cloud gives some of them at a time."""
-        found = list(self._collection.get(include=[])["ids"])
-        while found and len(found) < self.count():
-            more = self._collection.get(include=[], limit=AT_ONCE, offset=len(found))["ids"]
-            if not more:  # some were removed meanwhile
-                break
-            found += more
-        return list(dict.fromkeys(found))  # one that was added meanwhile may have moved the others
+        found = self._page()
+        count = self.count()
+        for _ in range(PASSES_MAX if len(found) < count else 0):
+            found = {}
+            while page := self._page(limit=AT_ONCE, offset=len(found)):
+                known = len(found)
+                found.update(page)
+                if len(found) == known:
+                    break
+            if len(found) == (count := self.count()):
+                break  # else some were added or removed meanwhile, and others moved
+        return list(found)
+
+    def _page(self, **part: int) -> dict[str, None]:
+        return dict.fromkeys(self._collection.get(include=[], **part)["ids"])
 
     def read(self, ids: Sequence[str]) -> list[Row]:
         """Documents by id. What LlamaIndex has put there are its nodes."""
@@ -70,7 +80,13 @@ class ChromaSource(Source):
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
         """Ids of the nearest, best first."""
         asked = self.as_given(text) if vector is None else vector
-        found = self._collection.query(query_embeddings=[asked.tolist()], n_results=limit, include=["distances"])
+        given: dict[str, Any] = {"query_embeddings": [asked.tolist()], "include": ["distances"]}
+        try:
+            found = self._collection.query(n_results=limit, **given)
+        except Exception as e:
+            if limit <= AT_ONCE or not of_a_request(str(e)):
+                raise
+            found = self._collection.query(n_results=AT_ONCE, **given)
         return list(found["ids"][0])
 
 

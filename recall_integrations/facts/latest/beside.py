@@ -155,7 +155,12 @@ def wanted(question: str) -> tuple[bool, ...]:
 
 
 def taken_up(
-    words: frozenset[str], held: Sequence[frozenset[str]], at: Sequence[int | None], covers: Matrix, told: Matrix
+    words: frozenset[str],
+    held: Sequence[frozenset[str]],
+    at: Sequence[int | None],
+    covers: Matrix,
+    told: Matrix,
+    least: int = 0,
 ) -> Matrix:
     """What candidates take up of each other: the columns up to "later_most", float32 `(candidates, 5)`.
 
@@ -165,6 +170,7 @@ def taken_up(
         at: when each was told, microseconds; `None` = nobody knows, and it is neither earlier nor later.
         covers: share of the words of the question that each holds.
         told: share of what is asked for, as the slot reader sees each.
+        least: candidates that there are taken to be at least, when it is said how rare a word is.
     """
     count = len(held)
     own = [one - words for one in held]
@@ -172,7 +178,8 @@ def taken_up(
     for one in own:
         for word in one:
             often[word] = often.get(word, 0) + 1
-    rare = {word: math.log((count + 1) / (1 + held_by)) for word, held_by in often.items() if held_by > 1}
+    of = max(count, least)
+    rare = {word: math.log((of + 1) / (1 + held_by)) for word, held_by in often.items() if held_by > 1}
     shared = np.zeros((count, count), dtype=np.float32)
     several = [frozenset(word for word in one if word in rare) for one in own]
     for i, one in enumerate(several):

@@ -19,6 +19,9 @@ from recall_integrations.text import stems
 
 CHARS, SENTENCES = 600, 4  # of a text that are looked at: who tells a slot is brief
 FLOOR = 0.05  # below it, differences of scores are noise
+# A small store has few candidates, and the model was taught on so many: what is missing counts as found by the way.
+POOL = 12
+BY_THE_WAY = 0.05  # the score of such
 LEAST = 1e-4  # a share is at least this, in a logarithm
 LACKS_MAX = 4
 RARE_LEAST = 0.2  # weight of a word that every candidate holds
@@ -149,7 +152,10 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     best = max(float(scores.max()), 1e-6)
     asked, none = reader.asked(question.text)
     found = np.empty((len(candidates), len(FEATURES)), dtype=np.float32)
-    found[:, 0] = (scores - scores.mean()) / (scores.std() + FLOOR)
+    among = np.concatenate(
+        [scores, np.full(max(0, POOL - len(scores)), min(BY_THE_WAY, scores.min()), dtype=np.float32)]
+    )
+    found[:, 0] = (scores - among.mean()) / (among.std() + FLOOR)
     found[:, 1] = np.log(np.clip(scores / best, 0, None) + 1e-3)
     found[:, 2] = np.arange(len(candidates)) / 8
     found[:, 3:12] = [_known(question, one) for one in candidates]
@@ -175,7 +181,7 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 42] = len(question.subjects)
     found[:, 43] = [text.long_ago for text in texts]
     at = [one.at if one.dated else None for one in candidates]
-    found[:, 44:49] = taken_up(words, held, at, found[:, 39], np.exp(found[:, 12]))
+    found[:, 44:49] = taken_up(words, held, at, found[:, 39], np.exp(found[:, 12]), POOL)
     found[:, 49:54] = [text.spoken for text in texts]
     found[:, 54:57] = wanted(question.text)
     said = [reader.vectors(text.parts) for text in texts]
@@ -258,7 +264,8 @@ def _lacks(words: frozenset[str], held: Sequence[frozenset[str]]) -> list[int]:
 
 def _covers(words: frozenset[str], held: Sequence[frozenset[str]]) -> Matrix:
     """How much of the question each holds, how much less than the best, and how much the best of the others."""
-    rare = {word: math.log((len(held) + 1) / (1 + sum(word in own for own in held))) + RARE_LEAST for word in words}
+    count = max(POOL, len(held))
+    rare = {word: math.log((count + 1) / (1 + sum(word in own for own in held))) + RARE_LEAST for word in words}
     whole = sum(rare[word] for word in sorted(rare)) or 1.0
     share = np.asarray([sum(rare[word] for word in sorted(words & own)) / whole for own in held], dtype=np.float32)
     first = int(np.argmax(share))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from recall_integrations.facts.rules import values, words
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
-from recall_integrations.facts.said import IS, NOT, Said
+from recall_integrations.facts.said import IS, ME, NOT, YOU, Said
 from recall_integrations.patterns import regex
 
 TO = regex(r"\s(?:to|into)(?:\sbe)?\s", 2)
@@ -18,7 +18,7 @@ _NOT = regex(r"\s*,?\s*(?:and\s)?(?:not|instead\sof|rather\sthan|no\slonger)\s",
 _PRE = r"(?:\s(?:have|['’]ve|has|just|recently|finally|now|also|already|actually|did|then)|['’]ve|['’]s){0,3}\s"
 _CHANGE = regex(
     _PRE
-    + r"(?:changed|switched|updated|moved|swapped|replaced|upgraded|changing|dyed|painted|set)\s(?:my|our|your|his|her|their|the)\s"
+    + r"(?:changed|switched|updated|moved|swapped|replaced|upgraded|changing|dyed|painted|set)\s(?P<det>my|our|your|his|her|their|the)\s"
     r"(?P<noun>[\w'’-]{1,20}(?:\s(?!to\b|from\b|for\b|with\b)[\w'’-]{1,20}){0,3})(?:\sfrom\s(?P<old>[^,.;!?\n]{1,60}?))?\s(?:to|for|with)\s",
     2,
 )
@@ -138,6 +138,11 @@ def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -
         if not match:
             return False
     noun = " ".join(w for w in (match["noun"] or "").casefold().split() if w not in ("new", "old", "current"))
+    if noun in _NO_THINGS:  # "they moved us from B12 to C3"
+        return False
+    whose = match.groupdict().get("det")
+    if whose is not None:  # "Ryanair moved my flight to 9:15": it is not Ryanair's
+        subject = ME if whose.casefold() in ("my", "our", "the") else YOU if whose.casefold() == "your" else subject
     singular = noun.removesuffix("s")
     slot = reading.slots.of_noun.get(noun) or reading.slots.of_noun.get(singular) or _by_value(text, match.end(), end)
     known = reading.slots.get(slot) if slot else None
@@ -148,6 +153,9 @@ def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -
         return False
     old = values.stripped(text, *match.span("old")) if match["old"] else None
     return reading.say(slot or f"open:{noun}", value, subject, start, instead_of=old[0] if old else "", event=True)
+
+
+_NO_THINGS = frozenset("us me him her them it you everyone everybody everything all".split())
 
 
 def _by_value(text: str, place: int, end: int) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
+from datetime import datetime, timedelta
 
 from recall_integrations.patterns import regex
 
@@ -12,16 +13,21 @@ _TAIL = regex(
     r"up\suntil|until|till|from))\s(?P<date>[^,;.!?()]{2,30})",
     2,
 )
-# "from 2010 to 2015", "between March and June", "2010-2015"
+# Directly behind a value: "from 2010 to 2015", "between March and June", "(2010-2015)"; "in 2012".
 _RANGE = regex(
-    r"\b(?:(?:from|between)\s(?P<first>[^,;.!?()]{3,20}?)\s(?:to|until|till|through|and)\s(?P<last>[^,;.!?()]{3,24})"
-    r"|(?P<year>(?:19|20)\d\d)\s?[-–—]\s?(?P<end>(?:19|20)\d\d)\b)",
+    r",?\s?\(?(?:(?:from|between)\s(?P<first>[^,;.!?()]{3,20}?)\s(?:to|until|till|through|and)\s(?P<last>[^,;.!?()]{3,40})"
+    r"|(?P<year>(?:19|20)\d\d)\s?(?:[-–—]|to)\s?(?P<end>(?:19|20)\d\d)\b)",
     2,
 )
-_YEAR = regex(r"\s(?:back\s)?in\s(?P<year>(?:19|20)\d\d)\s?(?:$|[,;.!?)])", 2)
-_SAYS_YEARS = regex(r"(?:19|20)\d\d.+(?:19|20)\d\d")
-_MONTH = regex(r"(?:the\s)?(?:end\sof\s)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\Z", 2)
+_YEAR = regex(r"\s(?:back\s)?in\s(?P<year>(?:19|20)\d\d)(?=\s?(?:$|[,;.!?)]))", 2)
+_IN_YEAR = regex(r"(?:back\s)?in\s(?P<year>(?:19|20)\d\d),?\s?\Z", 2)
+_SAYS_YEAR = regex(r"\b(?:19|20)\d\d\b|\b(?:last|this|next)\b|\bago\b", 2)
+_MONTH = regex(
+    r"(?:(?:the\s)?(?P<end>end\sof\s)|early\s|mid-?\s?|late\s)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\Z",
+    2,
+)
 _WEEKDAY = regex(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", 2)  # what happens each week
+_LAST_WORDS = 4  # of a date at most
 _EVENT = regex(
     r"\b(?:(?:back\s)?(?P<key>in|on)\s(?:early\s|late\s|mid-?\s?|the\s(?:spring|summer|autumn|fall|winter)\sof\s)?"
     r"(?P<date>(?:[A-Z][a-z]{2,8}\b[^,;.!?()]{0,12}|(?:19|20)\d\d\b|the\s\d[^,;.!?()]{0,16}|\d{1,2}(?:st|nd|rd|th)?\s[A-Z][^,;.!?()]{2,14}"
@@ -49,9 +55,13 @@ def told(
         past: whether what is said is over, so that a bare "in 2012" is the time in which it held.
     """
     end = min(end, start + _CHARS)
-    between = between_in(text, start, end, at)
+    match = _RANGE.match(text, start, end)
+    between = between_in(match, at) if match else None
     if between is not None:
         return between
+    match = _YEAR.match(text, start, end) if past else None
+    if match:
+        return _year(match, at)
     stop = _STOP.search(text, start, end)
     if stop:
         end = stop.start()
@@ -62,47 +72,73 @@ def told(
         key = match["key"].casefold()
         found = _window(match["date"], at, since="since" in key)
         if key in ("until", "till", "up until"):
-            if found and found <= at and not past and _MONTH.match(match["date"].strip()):
-                found = found.replace(day=1, year=found.year + 1)  # what holds holds until the next one
+            month = _MONTH.match(match["date"].strip())
+            if found and month and not past:
+                if month["end"]:
+                    found = (found.replace(day=28) + timedelta(days=4)).replace(day=1)
+                if found <= at:
+                    found = found.replace(day=1, year=found.year + 1)  # what holds holds until the next one
             return None, found
         return (None if found and "since" in key and found > at else found), None
     match = _EVENT.search(text, start, end) if event else None
     if match:
         return _window(match["plain"] or match["date"], at, since=False), None
-    match = _YEAR.search(text, start - 1, end) if past else None
-    if match:
-        year = int(match["year"])
-        return _january(year, at), _january(year + 1, at)
     return None, None
 
 
-def between_in(text: str, start: int, end: int, at: datetime) -> tuple[datetime | None, datetime | None] | None:
-    """From when to when, as "from 2010 to 2015" says it; `None` = nothing of that shape is said.
+def between_in(match: re.Match[str], at: datetime) -> tuple[datetime | None, datetime | None] | None:
+    """From when to when, as "from 2010 to 2015" says it; `None` = it is no such time.
 
     Of "from May to January", said in June, the end is not known; of years that run backwards, neither is.
 
     Args:
-        text: the whole.
-        start, end: where in it.
+        match: of `_RANGE`.
         at: when it was said.
     """
-    match = _RANGE.search(text, start, end)
-    if match is None:
-        return None
     if match["year"]:
         first, last = _january(int(match["year"]), at), _january(int(match["end"]), at)
-    elif _WEEKDAY.match(match["first"]):
-        return None, None
+        return (first, last) if first < last else (None, None)
+    if _WEEKDAY.match(match["first"]):
+        return None
+    said = match["last"].split()
+    for count in range(min(len(said), _LAST_WORDS), 0, -1):
+        phrase = " ".join(said[:count])
+        over = _window(phrase, at, since=False)
+        if over is not None:
+            break
     else:
-        stop = _STOP.search(match["last"])
-        said = match["last"][: stop.start()] if stop else match["last"]
-        begun, over = _window(match["first"], at, since=False), _window(said, at, since=False)
-        if begun is None or over is None:
-            return None
-        first, last = begun, over
-    if first < last:
-        return first, last
-    return (None, None) if _SAYS_YEARS.search(match[0]) else (first, None)
+        return None
+    begun = _window(match["first"], at, since=False)
+    year = _SAYS_YEAR.search(phrase)
+    if begun is not None and year and not _SAYS_YEAR.search(match["first"]):  # "from June to August 2019"
+        begun = begun.replace(year=over.year, day=min(begun.day, 28))
+        begun = begun.replace(year=over.year - 1) if begun >= over else begun
+    if begun is None:
+        return None
+    if begun < over:
+        return begun, over
+    return (None, None) if year else (begun, None)
+
+
+def before(text: str, first: int, start: int, at: datetime) -> tuple[datetime | None, datetime | None]:
+    """From when to when, where a sentence says it and nothing else before its subject ("From 2010 to 2015 I …").
+
+    Args:
+        text: the whole.
+        first: where the sentence begins.
+        start: of the subject.
+        at: when it was said.
+    """
+    match = _RANGE.match(text, first, start)
+    if match and not text[match.end() : start].strip(" ,"):
+        return between_in(match, at) or (None, None)
+    match = _IN_YEAR.match(text, first, start)
+    return _year(match, at) if match else (None, None)
+
+
+def _year(match: re.Match[str], at: datetime) -> tuple[datetime, datetime]:
+    year = int(match["year"])
+    return _january(year, at), _january(year + 1, at)
 
 
 def _january(year: int, at: datetime) -> datetime:

@@ -103,7 +103,7 @@ CHANGING = _set(
     " lowered cut increased reduced up down updated update upgraded extended postponed pushed delayed"
     " rescheduled renamed"
     " reset swapped swap traded slipped turned set converted dropped rose jumped fell grew transferred migrated passed"
-    " handed raised promoted"
+    " handed raised promoted rotated"
 )
 GIVEN_UP = _set(
     "swapped swap swapping traded trade trading dropped drop dropping ditched ditch dumped dump exchanged exchange left"

@@ -39,7 +39,7 @@ _LEAD_NAMES = frozenset(
     "originally initially earlier previously formerly once where today nowadays currently note update reminder typo oops actually correction sorry hi hey fyi btw so and but oh well also again now".split()
 )
 _WORD = regex(r"([^\W_][\w'’/&-]{0,24})")
-_NO_NOUN = frozenset(
+NO_NOUN = frozenset(
     "and or but that which who when where because so if then than with to from by i we you he she they it me us him them"
     " my our your his their this these those a an the not no do does did had would could should can may might must be"
     " been am there here what how why very really just like about into over after before until while since without".split()
@@ -306,7 +306,7 @@ def _noun(text: str, place: int, end: int) -> tuple[str, int] | None:
     stop = place
     for _ in range(5):
         match = _WORD.match(text, stop, end)
-        if not match or match[1].casefold() in _NO_NOUN or match[1].endswith(("'s", "’s")):
+        if not match or match[1].casefold() in NO_NOUN or match[1].endswith(("'s", "’s")):
             return None
         stop = match.end()
         if _END.match(text, stop, end):
@@ -323,7 +323,7 @@ def _forward(reading: Reading, subject: str, begin: int, place: int, last: int, 
     for _ in range(6):
         match = _WORD.match(text, stop, last)
         low = match[1].casefold() if match else ""
-        if not match or low in _NO_NOUN or low.endswith(("'s", "’s")):
+        if not match or low in NO_NOUN or low.endswith(("'s", "’s")):
             return False
         stop = match.end()
         verb = _VERB.match(text, stop, last)
@@ -339,11 +339,11 @@ def _short(reading: Reading, owner: str, begin: int, place: int, last: int) -> b
     """ "My number's now …"."""
     verb = _VERB.match(reading.text, place, last)
     noun = owner.split(None, 1)[1]
-    slot = _slot(reading, noun)
+    slot = slot_of(reading, noun)
     return bool(verb and slot and not slot.startswith(OPEN)) and _verb(reading, ME, noun, begin, verb, last)  # type: ignore[arg-type]
 
 
-def _slot(reading: Reading, noun: str, many: bool = False) -> str | None:
+def slot_of(reading: Reading, noun: str, many: bool = False) -> str | None:
     """The slot that a noun phrase names."""
     names = slots_called(noun, reading.slots)
     if not names:
@@ -365,7 +365,7 @@ def _slot(reading: Reading, noun: str, many: bool = False) -> str | None:
             return None
         if any(word in words.RELATIONS for word in (parts[0], head)):
             return None
-        if any(word in _NO_NOUN or (word.endswith("ing") and len(parts) == 1) for word in parts):
+        if any(word in NO_NOUN or (word.endswith("ing") and len(parts) == 1) for word in parts):
             return None
     return names[0]
 
@@ -383,7 +383,7 @@ def _verb(
     if "will be" in said or (verb["colon"] and begin > reading.sentence(begin)[0] + 60):
         return False
     one_of = bool(_ONE_OF.search(text, max(0, begin - 10), begin))
-    slot = _slot(reading, noun, many or one_of)
+    slot = slot_of(reading, noun, many or one_of)
     if slot is None:
         return False
     if noun.casefold().split()[0] in _OLD and op == IS:
@@ -391,7 +391,7 @@ def _verb(
     if (verb["to"] or verb["now"]) and "changed" not in verb[0].casefold():
         if noun.casefold().split()[-1] in words.RELATIONS:  # "my sister moved to Oslo"
             return False
-    value, sure = _value(reading, slot, noun, verb.end(), last)
+    value, sure = value_of(reading, slot, noun, verb.end(), last)
     if value is None:
         return False
     if said.strip() in ("'s", "’s") and noun.casefold().split()[-1] in words.RELATIONS and not value[0][0].isupper():
@@ -402,16 +402,16 @@ def _verb(
     rather = _RATHER.match(text, value[2], last)
     arrow = _ARROW.match(text, value[2], last)
     if op == NOT and but:
-        again, sure_again = _value(reading, slot, noun, but.end(), last)
+        again, sure_again = value_of(reading, slot, noun, but.end(), last)
         if again is not None:
             value, old, op, corrects, sure = again, first[0], IS, not more and verb["neg"] != " no longer", sure_again
     elif op == IS and arrow:
-        again, _ = _value(reading, slot, noun, arrow.end(), last)
+        again, _ = value_of(reading, slot, noun, arrow.end(), last)
         if again is None:
             return False
         value, old = again, first[0]
     elif op == IS and rather:
-        again, _ = _value(reading, slot, noun, rather.end(), last)
+        again, _ = value_of(reading, slot, noun, rather.end(), last)
         if again is not None:
             old, corrects = again[0], rather["w"].casefold() == "not"
     if one_of:
@@ -436,7 +436,7 @@ def _old(old: str) -> str:
     return found[0] if found else ""
 
 
-def _value(reading: Reading, slot: str, noun: str, place: int, last: int) -> tuple[Value | None, float]:
+def value_of(reading: Reading, slot: str, noun: str, place: int, last: int) -> tuple[Value | None, float]:
     """The value that begins here, and how surely it is one."""
     text = reading.text
     person = noun.casefold().split()[-1] in words.RELATIONS
@@ -521,7 +521,7 @@ def _back(reading: Reading, subject: str, noun: tuple[str, int], begin: int, fir
     for pattern, op in ((_ADD, IS), (_TAKE, NOT)):
         match = pattern.search(text, max(first, begin - 90), begin - 1)
         if match:
-            slot = _slot(reading, noun[0], True)
+            slot = slot_of(reading, noun[0], True)
             value = values.stripped(text, *match.span("v"))
             known = reading.slots.get(slot) if slot else None
             if (
@@ -540,7 +540,7 @@ def _back(reading: Reading, subject: str, noun: tuple[str, int], begin: int, fir
     if not verb:
         return False
     value = _left(text, first, verb.start())
-    slot = _slot(reading, noun[0], bool(verb["one"]))
+    slot = slot_of(reading, noun[0], bool(verb["one"]))
     if value is None or slot is None:
         return False
     be, adv = (verb["be"] or "").casefold(), (verb["adv"] or "").casefold()
@@ -582,7 +582,7 @@ def _as(reading: Reading, subject: str | None, noun: tuple[str, int], begin: int
         return False
     else:
         who = _whose(who)
-    slot = _slot(reading, noun[0], True)
+    slot = slot_of(reading, noun[0], True)
     value = values.stripped(text, *match.span("v"))
     known = reading.slots.get(slot) if slot else None
     if slot is None or value is None or not _fits(reading, slot, noun[0], value, known.kind if known else "any", False):
@@ -605,7 +605,7 @@ def _new(reading: Reading, start: int, place: int, first: int, last: int) -> boo
     stop = place
     for _ in range(4):
         match = _WORD.match(text, stop, last)
-        if not match or match[1].casefold() in _NO_NOUN:
+        if not match or match[1].casefold() in NO_NOUN:
             return False
         stop = match.end()
         called = _CALLED.match(text, stop, last)
@@ -617,10 +617,10 @@ def _new(reading: Reading, start: int, place: int, first: int, last: int) -> boo
     else:
         return False
     noun = f"{text[place:stop]} {called['n']}" if called["n"] else text[place:stop]
-    slot = _slot(reading, noun)
+    slot = slot_of(reading, noun)
     if slot is None or (slot.startswith(OPEN) and ":" not in called[0] and not called["n"]):
         return False
-    value, sure = _value(reading, slot, noun, called.end(), last)
+    value, sure = value_of(reading, slot, noun, called.end(), last)
     if value is None or not (any(char.isdigit() for char in value[0]) or value[0][0].isupper() or ":" in called[0]):
         return False
     who = got["s"] or ""

@@ -162,15 +162,8 @@ class Reading:
         confidence = self.stated(start, value[2])
         if not confidence:
             return False
-        first, last = self.sentence(start)
-        since, ended = dates.told(self.text, value[2], last, self.at, event=event or ahead, past=op == WAS)
-        if since is None and start > first and _DATED.match(self.text, first):
-            if event:
-                since = dates.leading(self.text, first, start, self.at)
-            elif ended is None and (between := dates.between_in(self.text, first, start, self.at)) is not None:
-                since, ended = between
-        if op == IS and ended is not None and ended <= self.at:
-            ended = None  # what is said to hold had not ended when it was said
+        first, _ = self.sentence(start)
+        op, since, ended = self._times(op, value, start, event=event, ahead=ahead)
         if ahead and (since is None or since <= self.at):
             return False
         if until and ended is None:
@@ -194,6 +187,25 @@ class Reading:
         )
         self.busy = max(self.busy, value[2])
         return True
+
+    def _times(
+        self, op: str, value: Value, start: int, *, event: bool, ahead: bool
+    ) -> tuple[str, datetime | None, datetime | None]:
+        """What is said of it, since when and until when; arguments are those of `say`."""
+        text, (first, last) = self.text, self.sentence(start)
+        since, ended = dates.told(text, value[2], last, self.at, event=event or ahead, past=op == WAS)
+        if since is None and start > first and _DATED.match(text, first):
+            if event:
+                since = dates.leading(text, first, start, self.at)
+            elif op == WAS and ended is None:
+                since, ended = dates.before(text, first, start, self.at)
+        if op == NOT and since is not None and ended is not None:  # "I moved out of Rome between 2010 and 2012"
+            return op, None, ended if event and ended <= self.at else None
+        if op == IS and ended is not None and ended <= self.at:
+            if " been " in text[start : value[1]]:
+                return WAS, since, ended  # "I've been a nurse until last year"
+            ended = None  # what is said to hold had not ended when it was said
+        return op, since, ended
 
     def corrected(self, start: int) -> bool:
         """Whether the sentence of a place begins as a correction does."""

@@ -190,13 +190,16 @@ def _led(
     if behind is None:
         return False
     op = _op(text, said, rest, group, behind)
-    if op is None or not _allowed(said, slot, subject, group):
+    own = reading.slots.is_own(slot, group)
+    if op is None or not (own or _allowed(said, slot, subject, group)):
         return False
     found = _values(reading, slot, behind, end)
+    if own and found and _is_word(reading, slot, found[0]):
+        return False
     slot_told = _apposed(reading, found[0], end) if found else None
     if slot_told:
         slot = slot_told
-    elif not found or not fitting.fits(text, subject, rest, said, slot, group, found[0], end):
+    elif not found or not (own or fitting.fits(text, subject, rest, said, slot, group, found[0], end)):
         return False
     if group == "starts" and before is None and slot == "home":
         match = _FROM.match(text, min(found[-1][2] + 1, end), end)
@@ -280,6 +283,12 @@ def _allowed(said: Predicate, slot: str, subject: str, group: str) -> bool:
 
 
 _LASTING = frozenset(("home", "employer", "job", "school", "hometown", "address", "boss", "team"))
+
+
+def _is_word(reading: Reading, slot: str, value: Value) -> bool:
+    """Whether a code has no digit: a desk is "2A", and who moves to Lisbon has a new home."""
+    known = reading.slots.get(slot)
+    return known is not None and known.kind == "code" and not any(map(str.isdigit, value[0]))
 
 
 def _values(reading: Reading, slot: str, place: int, end: int) -> list[Value]:

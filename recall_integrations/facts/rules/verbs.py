@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from recall_integrations.patterns import regex
+
 BASE, THIRD, PAST, PARTICIPLE, ING = "base", "third", "past", "participle", "ing"
 
 _IRREGULAR = {
@@ -65,9 +67,40 @@ _IRREGULAR = {
     "choose": ("chooses", "chose", "chosen", "choosing"),
     "scrap": ("scraps", "scrapped", "scrapped", "scrapping"),
     "spend": ("spends", "spent", "spent", "spending"),
+    "shut": ("shuts", "shut", "shut", "shutting"),
+    "build": ("builds", "built", "built", "building"),
+    "stand": ("stands", "stood", "stood", "standing"),
+    "sleep": ("sleeps", "slept", "slept", "sleeping"),
+    "bring": ("brings", "brought", "brought", "bringing"),
+    "cut": ("cuts", "cut", "cut", "cutting"),
+    "hit": ("hits", "hit", "hit", "hitting"),
+    "hang": ("hangs", "hung", "hung", "hanging"),
+    "send": ("sends", "sent", "sent", "sending"),
+    "lend": ("lends", "lent", "lent", "lending"),
+    "think": ("thinks", "thought", "thought", "thinking"),
+    "feel": ("feels", "felt", "felt", "feeling"),
+    "win": ("wins", "won", "won", "winning"),
+    "draw": ("draws", "drew", "drawn", "drawing"),
+    "fly": ("flies", "flew", "flown", "flying"),
+    "throw": ("throws", "threw", "thrown", "throwing"),
+    "fall": ("falls", "fell", "fallen", "falling"),
+    "forget": ("forgets", "forgot", "forgotten", "forgetting"),
+    "catch": ("catches", "caught", "caught", "catching"),
+    "fight": ("fights", "fought", "fought", "fighting"),
+    "hide": ("hides", "hid", "hidden", "hiding"),
+    "steal": ("steals", "stole", "stolen", "stealing"),
+    "wake": ("wakes", "woke", "woken", "waking"),
+    "tell": ("tells", "told", "told", "telling"),
+    "say": ("says", "said", "said", "saying"),
+    "rise": ("rises", "rose", "risen", "rising"),
+    "grind": ("grinds", "ground", "ground", "grinding"),
+    "let": ("lets", "let", "let", "letting"),
+    "bet": ("bets", "bet", "bet", "betting"),
+    "split": ("splits", "split", "split", "splitting"),
     "dye": ("dyes", "dyed", "dyed", "dyeing"),
 }
 _VOWELS = frozenset("aeiou")
+_DOUBLES = regex(r"(?:[^aeiou\W]*|qu|com|ad|per|sub|trans|oc)[aeiou][bdgklmnprtv]\Z")
 
 
 def forms(verb: str) -> dict[str, set[str]]:
@@ -91,7 +124,8 @@ def _regular(verb: str) -> tuple[str, str, str, str]:
     if verb.endswith("y") and verb[-2:-1] not in _VOWELS:
         return f"{verb[:-1]}ies", f"{verb[:-1]}ied", f"{verb[:-1]}ied", f"{verb}ing"
     third = f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{verb}s"
-    return third, f"{verb}ed", f"{verb}ed", f"{verb}ing"
+    stem = verb + verb[-1] if _DOUBLES.match(verb) else verb  # "shipped", not "visitted"
+    return third, f"{stem}ed", f"{stem}ed", f"{stem}ing"
 
 
 ROLES = tuple(

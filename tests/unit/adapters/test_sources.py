@@ -81,8 +81,13 @@ class LikeCloud:
     def count(self) -> int:
         return len(self._ids)
 
-    def query(self) -> None:
-        raise NotImplementedError
+    def query(self, *, query_embeddings: list[Any], n_results: int, include: list[str]) -> dict[str, Any]:
+        if n_results > 300:
+            raise ValueError(
+                "Quota exceeded: 'Number of results' exceeded quota limit for action 'Query': current usage of "
+                f"{n_results} exceeds limit of 300"
+            )
+        return {"ids": [self._ids[:n_results]]}
 
     def get(
         self, *, include: list[str], ids: list[str] | None = None, limit: int = 300, offset: int = 0
@@ -98,6 +103,7 @@ def test_a_collection_that_gives_some_at_a_time_is_read_whole(count: int) -> Non
     source = ChromaSource(LikeCloud(count), embedding=lambda texts: np.ones((len(texts), 2)))
     ids = source.ids()
     assert ids == [f"d{n:04}" for n in range(count)]
+    assert source.nearest("", np.ones(2), 2_000) == ids[:300]
     assert [(row.id, row.text) for row in source.read(ids)] == [(one, f"text {one}") for one in ids]
 
 

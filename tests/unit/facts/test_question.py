@@ -472,7 +472,6 @@ def test_a_window_makes_it_then_unless_the_words_say_otherwise(query: str, mode:
         "where is my car?",
         "where is my phone?",
         "When is my next meeting?",
-        "when is my dentist appointment?",
         "What's the plan for the weekend?",
         "who is Priya?",
         "what is Priya doing?",

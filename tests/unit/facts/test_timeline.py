@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.facts.said import IS, NOT, WAS
-from recall_integrations.facts.timeline import PAST, Stretch, Told, held_at, timeline
+from recall_integrations.facts.timeline import AGO, PAST, Stretch, Told, held_at, timeline
 
 
 def told(num: int, value: str, at: int, op: str = IS, **more: Any) -> Told:
@@ -145,25 +145,46 @@ def test_a_past_with_its_times_stands_where_nothing_else_is_known() -> None:
     assert shown(within)[1] == ("Rome", 20, 20, "superseded", (3,))
 
 
+def _years(found: tuple[Stretch, ...]) -> list[tuple[str, int, int | None, tuple[int, ...]]]:
+    return [(s.value, s.start // AGO, None if s.stop is None else s.stop // AGO, s.nums) for s in found]
+
+
+def _in(num: int, value: str, at: int, op: str = IS, **times: int) -> Told:
+    """As `told`, in years."""
+    return told(num, value, at * AGO, op, **{name: year * AGO for name, year in times.items()})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("one", [True, False])
 def test_from_when_to_when_is_a_time_of_its_own(one: bool) -> None:
-    early = told(3, "Rome", 90, WAS, since=5, until=15)
-    holds = timeline([told(2, "Rome", 60), early], one=one)
-    assert shown(holds) == [("Rome", 5, 15, "superseded", (3,)), ("Rome", 60, None, "", (2,))]
-    ended = timeline(
-        [
-            told(1, "Rome", 40),
-            told(2, "Oslo", 60, instead_of="Rome"),
-            early,
-            told(4, "Rome", 95, WAS, since=7, until=12),
-        ],
-        one=one,
+    early = _in(3, "Rome", 90, WAS, since=5, until=15)
+    holds = timeline([_in(2, "Rome", 60), early], one=one)
+    assert _years(holds) == [("Rome", 5, 15, (3,)), ("Rome", 60, None, (2,))]
+    gone = told(2, "Oslo", 60 * AGO, instead_of="Rome")
+    ended = timeline([_in(1, "Rome", 40), gone, early, _in(4, "Rome", 95, WAS, since=7, until=12)], one=one)
+    assert _years(ended)[:2] == [("Rome", 5, 15, (3, 4)), ("Rome", 40, 60, (1,))]
+    moved = timeline([_in(2, "Rome", 60), early, _in(4, "Rome", 95, since=10)], one=one)
+    assert [(start, stop) for _, start, stop, _ in _years(moved)] == [(5, 10 if one else 15), (10 if one else 15, None)]
+
+
+@pytest.mark.parametrize("one", [True, False])
+def test_what_ended_long_before_it_was_said_to_hold_tells_another_time(one: bool) -> None:
+    lasts = [_in(1, "Rome", 60, since=10), _in(2, "Rome", 90, WAS, since=12, until=13)]
+    assert _years(timeline(lasts, one=one)) == [("Rome", 10, None, (1,))]
+    back = [_in(1, "Rome", 60), _in(2, "Rome", 90, WAS, until=50)]  # "until 2015, and came back"
+    assert _years(timeline(back, one=one))[-1] == ("Rome", 60, None, (1,))
+    left = [_in(1, "Rome", 60), _in(2, "Rome", 90, NOT, until=50)]
+    assert _years(timeline(left, one=one))[-1] == ("Rome", 60, None, (1,))
+    again = [_in(1, "Rome", 60), _in(2, "Rome", 80), _in(3, "Rome", 90, WAS, since=50, until=70)]
+    assert _years(timeline(again, one=one)) == [("Rome", 60, None, (1, 2))]
+    ends = [_in(1, "Rome", 60), _in(2, "Rome", 90, WAS, since=50, until=70)]
+    assert _years(timeline(ends, one=one)) == [("Rome", 60, 70, (1,))]
+
+
+def test_a_time_that_is_told_longer_is_longer() -> None:
+    found = timeline(
+        [_in(1, "Rome", 60, WAS, since=12, until=13), _in(2, "Rome", 70, WAS, since=10, until=15)], one=True
     )
-    assert shown(ended)[:2] == [("Rome", 5, 15, "superseded", (3, 4)), ("Rome", 40, 60, "superseded", (1,))]
-    reaches_in = timeline([told(2, "Rome", 60), told(3, "Rome", 90, WAS, since=5, until=70)], one=one)
-    assert shown(reaches_in) == [("Rome", 60, 70, "superseded", (2,))]
-    moved = timeline([told(2, "Rome", 60), early, told(4, "Rome", 95, since=10)], one=one)
-    assert [(s.start, s.stop) for s in moved] == [(5, 10 if one else 15), (10 if one else 15, None)]
+    assert _years(found) == [("Rome", 10, 15, (1, 2))]
 
 
 def test_what_came_back_and_was_ended_by_its_past() -> None:
@@ -265,6 +286,7 @@ def test_a_hundred_thousand_of_one_slot_take_a_moment() -> None:
     assert len(held_at(found, 30_000)) == 20_000
 
 
+UNIT = AGO // 20  # some are told long ago
 VALUES = st.sampled_from(["a", "b", "c", ""])
 
 
@@ -276,15 +298,16 @@ def histories(draw: st.DrawFn) -> list[Told]:
         value = draw(VALUES if op == NOT else st.sampled_from(["a", "b", "c"]))
         since = draw(st.none() | st.integers(0, 100))
         until = draw(st.none() | st.integers(0, 150))
+        at = draw(st.integers(0, 100))
         found.append(
             told(
                 num,
                 value,
-                draw(st.integers(0, 100)),
+                at * UNIT,
                 op,
                 corrects=draw(st.booleans()),
-                since=since,
-                until=until,
+                since=since and since * UNIT,
+                until=until and until * UNIT,
                 instead_of=draw(st.sampled_from(["", "a"])) if op == IS else "",
             )
         )
@@ -306,13 +329,13 @@ def test_one_value_holds_at_a_time(given: list[Told], when: int) -> None:
     for stretch in found:
         assert stretch.stop is None or stretch.start <= stretch.stop
     # Of two that are only told as past, nobody says which was when; beside what is known of a time, nothing is.
-    held = held_at(found, when)
+    held = held_at(found, when * UNIT)
     assert len(held) <= 1 or all(s.start == PAST for s in held)
 
 
 @given(histories(), st.integers(0, 200))
 def test_a_value_holds_once_at_a_time(given: list[Told], when: int) -> None:
-    held = [s.value for s in held_at(timeline(given, one=False), when)]
+    held = [s.value for s in held_at(timeline(given, one=False), when * UNIT)]
     assert len(held) == len(set(held))
 
 

@@ -30,18 +30,19 @@ ASKED_WORDS = 6  # of a question that the next sentence answers: "New gym? Bould
 _AT = datetime(2000, 1, 1, tzinfo=timezone.utc)  # no date is read
 
 
-def may_tell(text: str, subject: str, speaker: str, slot: str, held: str, slots: Slots) -> bool:
+def may_tell(text: str, subject: str, speaker: str, slot: str, held: str, slots: Slots, *, read: bool = False) -> bool:
     """Whether a text speaks of a slot of somebody, states something, and holds what looks like another value of it.
 
     It needs no shape of a sentence, so it is wrong more often than a reading is: it is good for a doubt, not for a fact.
 
     Args:
-        text: of a memory that says nothing of any slot, as far as rules can read it.
+        text: of a memory that says nothing of the slot, as far as rules can read it.
         subject: key of whom (`subjects_of`).
         speaker: key of who says it.
         slot: name of it.
         held: the value that is held.
         slots: the schema.
+        read: whether something else was read of it: then it has to tell of a change.
     """
     text = text[:CHARS]
     low = text.casefold()
@@ -52,7 +53,11 @@ def may_tell(text: str, subject: str, speaker: str, slot: str, held: str, slots:
         first, last = reading.sentence(place)
         if first > done and reading.asked(last) and len(text[first:last].split()) <= ASKED_WORDS:
             last = _answered(reading, last)
-        if first > done and not reading.asked(last) and _may_tell(reading, first, last, subject, speaker, slot, held):
+        if (
+            first > done
+            and not reading.asked(last)
+            and _may_tell(reading, first, last, subject, speaker, slot, held, read=read)
+        ):
             return True
         done, place = first, max(last, place) + 1
     return False
@@ -105,20 +110,33 @@ def _begin(slot: str, slots: Slots) -> frozenset[str]:
 
 def _needed(slot: str) -> list[str]:
     """The words of an open slot, without those that name what it is: of "locker code" the first."""
-    parts = slot.removeprefix(OPEN).split()
+    parts = _parts(slot)
     return [part for part in parts if part not in words.ATTRIBUTE_HEADS] or parts
 
 
-def _may_tell(reading: Reading, first: int, last: int, subject: str, speaker: str, slot: str, held: str) -> bool:
+def _parts(slot: str) -> list[str]:
+    """The words of an open slot, as people write them."""
+    return slot.removeprefix(OPEN).replace("wi fi", "wifi").split()
+
+
+def _may_tell(
+    reading: Reading, first: int, last: int, subject: str, speaker: str, slot: str, held: str, *, read: bool
+) -> bool:
     cues = cues_of(reading.slots)
     note = Note(reading, cues, first, last, poisoned=False)
     if not 1 < len(note.tokens) <= WORDS_MAX or not _DOUBTFUL.isdisjoint(note.low) or _supposes(note.low):
         return False
     spoken = _spoken(note, slot, cues)
     changes = not known.CHANGING.isdisjoint(note.low) or not known.ENDED.isdisjoint(note.low)
-    if not spoken and not (held and changes and held.casefold() in reading.text[first:last].casefold()):
+    named = bool(held and changes and held.casefold() in reading.text[first:last].casefold())
+    if not named and (not spoken or (read and not changes)):
         return False
     owner = _owner(note, subject, speaker, spoken)
+    if owner is None and changes and subject == speaker and not _of_others(note, spoken):
+        if (named and _telling(held)) or (slot.startswith(OPEN) and spoken and known.ME.isdisjoint(note.low)):
+            owner = (
+                set()
+            )  # "they renamed GuestNet to HubNet", "IT reset the gate code": nobody else's, as far as is said
     if owner is None:
         return False
     have = reading.slots.get(slot)
@@ -139,6 +157,11 @@ def _may_tell(reading: Reading, first: int, last: int, subject: str, speaker: st
     if not other and known.ENDED.isdisjoint(note.low):  # it is said again
         return False
     return op_of(note, slot, (other or found)[-1], cue) != WAS
+
+
+def _telling(value: str) -> bool:
+    """Whether a value is not said of much else."""
+    return len(value) > 2 and (value[0].isupper() or any(map(str.isdigit, value)))
 
 
 def _another(note: Note, slot: str, cue: Cue, owner: set[int]) -> bool:
@@ -196,7 +219,7 @@ def _spoken(note: Note, slot: str, cues: Cues) -> set[int]:
     low = note.low
     found: set[int] = set()
     if slot.startswith(OPEN):
-        parts = slot.removeprefix(OPEN).split()
+        parts = _parts(slot)
         places = {i for i, word in enumerate(low) if word in parts or word.rstrip("s") in parts}
         return places if all(any(low[i].startswith(part) for i in places) for part in _needed(slot)) else set()
     for i, word in enumerate(low):
