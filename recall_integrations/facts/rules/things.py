@@ -27,7 +27,7 @@ _CLOCK = r"(?:(?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?\s?(?:[ap]\.?m\.?\b|o['’]clock
 _DATE = rf"(?:\d{{4}}-\d\d-\d\d|(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}\b|{_MONTH}\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\b|the\s\d{{1,2}}(?:st|nd|rd|th)\b)"
 _TIME = (
     rf"(?P<value>(?:{_DAY}|{_DATE})(?:,?\s(?:{_DATE}))?(?:,?\s(?:at\s)?{_CLOCK})?|{_CLOCK}(?:\s(?:on\s)?(?:{_DAY}|{_DATE}))?|{_MONTH}\b)"
-    r"(?=\s*(?:$|[.,;!?)\n]|\s(?:now|instead|sharp|because|so|and|but|from|this|next|in|at|since|after|due|with|for|on)\b))"
+    r"(?=\s*(?:$|[.,](?!\d)|[;!?)\n]|\s(?:now|instead|sharp|because|so|and|but|from|this|next|in|at|since|after|due|with|for|on)\b))"
 )
 _NOUN = r"(?P<noun>(?:[a-z][\w'’-]{1,19}\s){0,3}?[a-z][\w'’-]{1,19})"
 _WHOSE = r"(?<![\w'’-])(?P<det>[Tt]he|[Mm]y|[Oo]ur)\s"
