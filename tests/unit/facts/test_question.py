@@ -711,3 +711,34 @@ def test_hostile_text_takes_no_time(text: str) -> None:
     for _ in range(20):
         state_asked(text)
     assert (time.process_time() - started) / 20 < 0.005
+
+
+@pytest.mark.parametrize(
+    ("query", "slot", "subject"),
+    [
+        ("what is the deadline?", "deadline", ""),
+        ("how much is the rent?", "rent", ""),
+        ("what is the gate code?", "open:gate code", ""),
+        ("what's the office wifi called?", "open:office wi fi", ""),
+        ("what time is the standup?", "open:standup", ""),
+        ("when's the standup?", "open:standup", ""),
+        ("when is my dentist appointment?", "open:dentist appointment", ""),
+        ("when is the release?", "open:release", ""),
+        ("when does my class start?", "open:class", ""),
+        ("what day is the concert?", "open:concert", ""),
+        ("who manages the data team?", "owner", "data team"),
+        ("who runs the billing migration?", "owner", "billing migration"),
+    ],
+)
+def test_what_nobody_owns_is_asked_for_with_less_confidence(query: str, slot: str, subject: str) -> None:
+    asked = state_asked(query)
+    assert asked is not None and asked.slots[0] == slot and asked.subject == subject and asked.mode == NOW
+    assert asked.confidence < 0.9
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["when is the next train?", "when was the meeting?", "what time is it?", "when is it?", "what is the best pizza?"],
+)
+def test_what_is_planned_is_one_thing(query: str) -> None:
+    assert state_asked(query) is None
