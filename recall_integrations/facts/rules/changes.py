@@ -7,7 +7,7 @@ from collections.abc import Callable
 from recall_integrations.facts.rules import values, words
 from recall_integrations.facts.rules.reading import Reading
 from recall_integrations.facts.rules.values import Value
-from recall_integrations.facts.said import IS, ME, NOT, YOU, Said
+from recall_integrations.facts.said import IS, ME, NOT, Said
 from recall_integrations.patterns import regex
 
 TO = regex(r"\s(?:to|into)(?:\sbe)?\s", 2)
@@ -140,9 +140,11 @@ def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -
     noun = " ".join(w for w in (match["noun"] or "").casefold().split() if w not in ("new", "old", "current"))
     if noun in _NO_THINGS:  # "they moved us from B12 to C3"
         return False
-    whose = match.groupdict().get("det")
-    if whose is not None:  # "Ryanair moved my flight to 9:15": it is not Ryanair's
-        subject = ME if whose.casefold() in ("my", "our", "the") else YOU if whose.casefold() == "your" else subject
+    whose = (match.groupdict().get("det") or "").casefold()
+    if whose in ("my", "our"):  # "Ryanair moved my flight to 9:15": it is not Ryanair's
+        if subject != ME and "moved" in match[0].casefold() and not _MOVES.match(text, match.end(), end):
+            return False  # "my brother moved my bike to the shed"
+        subject = ME
     singular = noun.removesuffix("s")
     slot = reading.slots.of_noun.get(noun) or reading.slots.of_noun.get(singular) or _by_value(text, match.end(), end)
     known = reading.slots.get(slot) if slot else None
@@ -155,6 +157,12 @@ def _changed(reading: Reading, subject: str, start: int, place: int, end: int) -
     return reading.say(slot or f"open:{noun}", value, subject, start, instead_of=old[0] if old else "", event=True)
 
 
+# A day, a time, or whatever has a digit.
+_MOVES = regex(
+    r"(?:\w+\s)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|tonight|noon|midnight|next|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|"
+    r"oct|nov|dec)[a-z]*\b|\S*\d)",
+    2,
+)
 _NO_THINGS = frozenset("us me him her them it you everyone everybody everything all".split())
 
 

@@ -73,10 +73,10 @@ def told(
         found = _window(match["date"], at, since="since" in key)
         if key in ("until", "till", "up until"):
             month = _MONTH.match(match["date"].strip())
-            if found and month and not past:
+            if found and month:
                 if month["end"]:
                     found = (found.replace(day=28) + timedelta(days=4)).replace(day=1)
-                if found <= at:
+                if found <= at and not past:
                     found = found.replace(day=1, year=found.year + 1)  # what holds holds until the next one
             return None, found
         return (None if found and "since" in key and found > at else found), None

@@ -10,6 +10,7 @@ Where nobody says whose it is, it is taken for the speaker's, less surely. Who c
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from recall_integrations.facts.open_names import open_name, slots_called
 from recall_integrations.facts.rules import nouns, values, words
@@ -19,7 +20,10 @@ from recall_integrations.facts.said import IS, ME, WAS
 from recall_integrations.facts.slots import OPEN
 from recall_integrations.patterns import regex
 
+WHO_WORDS_MAX = 7  # who changes something
 OPEN_WORDS_MAX = 3  # of a value of a slot that the schema does not have
+CHARS = 1_000  # of a text that are looked at
+BEFORE = 120  # characters of a sentence before what is changed
 UNOWNED = 0.8  # of "the rent", whose it is not said
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tomorrow|tonight)"
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
@@ -75,23 +79,42 @@ _IS = regex(
     r"lowered|reduced|dropped|bumped|switched|updated)(?:\s(?:up|down))?(?:\sfrom\s(?P<old>[^,.;!?\n]{1,40}?))?\sto\s))"
 )
 _AT = regex(_TIME, 2)
+_BEHIND = regex(r"\s(?:for|in|of|at)\s", 2)
 _STOPS = regex(
     r"\s*(?:$|[.,;!?)\n]|\s(?:now|instead|from|because|so|and|but|since|as\sof|last|this|today|yesterday|on|in)\b)", 2
 )
 _CLAUSE = regex(r"(?:[,;:(–—]|\s(?:and|but|so|because|since)\s|^|\n)\s*(?=[^,;:(–—]*\Z)")
-# Where one of these stands between the beginning of a clause and its verb, nothing of now is stated.
+# Where one of these stands before it in its sentence, nothing of now is stated, or not of the speaker's.
 _NOT_STATED = frozenset(
     "will would should could can may might must to if when want wants wanted asked ask not never ever be being plan plans going almost"
-    " nearly who which that didn't don't won't can't you".split()
+    " nearly who which that you nobody nothing no none neither hardly without dreamt dreamed dream story film movie show"
+    " novel book rumour rumor told tells says said heard ago example".split()
 )
+_OTHERS = frozenset("his her their its your he she someone's somebody's".split())
+_PAST = regex(r"\b(?:1[5-9]|20)\d\d\b|\blast\s(?:year|decade|century)\b", 2)
 _NO_PLANS = frozenset(
     "time times day days week month year morning evening night one ones thing things way rest point part end start kids"
     " children family team baby dog cat score weather temperature sun moon news kid boy girl man woman".split()
+)
+# Of what the schema has, what nobody need own: "the rent", "the gate code".
+_OF_NOBODY = frozenset("rent deadline budget price location wifi_password version".split())
+_PLANNED_KINDS = ("any", "date")
+EVENTS = frozenset(
+    "release standup stand-up launch meeting call demo review retro sync deployment flight train appointment interview exam class lesson"
+    " party wedding concert game match practice rehearsal kickoff workshop delivery inspection surgery hearing bus ferry"
+    " lecture seminar session dinner lunch breakfast movie film show tour check-in".split()
+)
+_MOVES = frozenset("put moved pushed shifted brought transferred relocated set".split())
+_WHOEVER = frozenset("they we i it the my our hr management facilities somebody someone".split())
+_QUALIFIERS = frozenset(
+    "other winning whole same new old first second next best home away national entire losing".split()
 )
 _LEADING = frozenset(
     "leads runs heads manages owns over leading running heading managing charge responsible lead owner manager handed passed gave"
     " transferred led run headed managed owned".split()
 )
+_NOT_IN_NOUNS = frozenset("for of at in on with from up down out off his her their its your".split())
+_ENDINGS = ("'s", "’s", "ly", "n't", "n’t")
 _ACTS = frozenset(("team", "organisation", "person", "place", "name", "thing", "titled"))  # who moves, or is moved
 
 
@@ -102,22 +125,34 @@ def read(reading: Reading) -> None:
         reading: of the text, with what other rules found.
     """
     text = reading.text
-    low = text.casefold()
+    low = text[:CHARS].casefold()
     if " to " in low:
-        for match in _CHANGED.finditer(text):
-            _changed(reading, match)
-        for match in _BARE.finditer(text):
-            _timed(reading, match)
+        _each(reading, _CHANGED, _changed)
+        _each(reading, _BARE, _timed)
     if "the " in low or "my " in low or "our " in low:
-        for match in _TIMED.finditer(text):
-            _timed(reading, match)
+        _each(reading, _TIMED, _timed)
     if "the " in low:
-        for match in _IS.finditer(text):
-            _is(reading, match)
+        _each(reading, _IS, _is)
     if not _LEADING.isdisjoint(low.split()):
         for pattern in (_LEADS, _HANDED, _LED_BY):
-            for match in pattern.finditer(text):
-                _leads(reading, match)
+            _each(reading, pattern, _leads)
+
+
+def _each(reading: Reading, pattern: re.Pattern[str], rule: Callable[[Reading, re.Match[str]], None]) -> None:
+    for match in pattern.finditer(reading.text, 0, CHARS):
+        rule(reading, match)
+
+
+def _stated(reading: Reading, start: int) -> bool:
+    """Whether something of the speaker's, and of now, may be stated at a place: a look at what its sentence has before."""
+    first, _ = reading.sentence(start)
+    before = reading.text[first:start]
+    if len(before) > BEFORE or ":" in before or _PAST.search(before):
+        return False
+    said = before.casefold().replace("’", "'").split()
+    if not _NOT_STATED.isdisjoint(word.strip(",") for word in said) or not _OTHERS.isdisjoint(said):
+        return False
+    return not any(word.endswith(("n't", "'s", "s'", "'ll", "'d")) for word in said) and "of" not in said
 
 
 def _free(reading: Reading, start: int, end: int) -> bool:
@@ -128,7 +163,7 @@ def _free(reading: Reading, start: int, end: int) -> bool:
 def _slot(reading: Reading, noun: str, *, planned: bool = False) -> str | None:
     """The slot that a noun phrase names; of what is planned, one without a name in the schema also if it is plain."""
     parts = noun.casefold().split()
-    if any(part in nouns.NO_NOUN or part.endswith(("'s", "’s", "ly")) for part in parts):
+    if any(part in nouns.NO_NOUN or part in _NOT_IN_NOUNS or part.endswith(_ENDINGS) for part in parts):
         return None
     if planned and parts[-1] not in _NO_PLANS:
         return next(iter(slots_called(noun, reading.slots)), None)
@@ -137,33 +172,43 @@ def _slot(reading: Reading, noun: str, *, planned: bool = False) -> str | None:
 
 def _changed(reading: Reading, match: re.Match[str]) -> None:
     """ "The landlord raised the rent to 1,350"."""
-    text = reading.text
+    text, the = reading.text, match["det"].casefold() == "the"
     first, last = reading.sentence(match.start() + 1)
     clause = _CLAUSE.search(text[first : match.start()])
     begin = first + (clause.end() if clause else 0)
-    before = text[begin : match.start()].casefold().split()
-    if not 1 <= len(before) <= 7 or not _NOT_STATED.isdisjoint(before) or not may_state(text, begin):
+    who = text[begin : match.start()].split()
+    if not 1 <= len(who) <= WHO_WORDS_MAX or not may_state(text, begin) or not _stated(reading, match.start()):
         return
+    if the and who[0][0].isupper() and who[0].casefold() not in _WHOEVER:
+        return  # "Netflix raised the price to 17.99"
     timed = _AT.match(text, match.end(), last)
     slot = _slot(reading, match["noun"], planned=timed is not None)
     if slot is None or not reading.slots.one(slot):
         return
+    kept = reading.slots.get(slot)
+    if timed is not None and kept is not None and kept.kind not in _PLANNED_KINDS:
+        slot, kept = OPEN + open_name(match["noun"]), None  # "the release to 18 December" is no version
+    if kept is not None and (kept.kind in _ACTS or (the and slot not in _OF_NOBODY)):
+        return  # "Twitter changed the name to X"
     value: Value | None
     if timed is not None:
         value, sure = (timed["value"], *timed.span("value")), 1.0
     else:
         value, sure = nouns.value_of(reading, slot, match["noun"], match.end(), last)
-    kept = reading.slots.get(slot)
-    if value is None or not _free(reading, match.start(), value[2]) or (kept is not None and kept.kind in _ACTS):
+    if value is None or not _free(reading, match.start(), value[2]):
         return
-    if (
-        kept is None
-        and timed is None
-        and (len(value[0].split()) > OPEN_WORDS_MAX or _STOPS.match(text, value[2], last) is None)
-    ):
+    moves = match[0].split(None, 1)[0].casefold() in _MOVES
+    if moves and timed is None and not any(map(str.isdigit, value[0])):
+        return  # "my mum moved my piano to her house"
+    if kept is None and timed is None and not _ends(text, value, last):
         return  # "increased my sessions to 12 problems of this kind each week"
-    sure *= UNOWNED if match["det"].casefold() == "the" else 1.0
+    sure *= UNOWNED if the else 1.0
     reading.say(slot, value, ME, begin, instead_of=_old(match["old"]), event=True, sure=sure)
+
+
+def _ends(text: str, value: Value, last: int) -> bool:
+    """Whether a value is short, and its clause ends behind it."""
+    return len(value[0].split()) <= OPEN_WORDS_MAX and _STOPS.match(text, value[2], last) is not None
 
 
 def _timed(reading: Reading, match: re.Match[str]) -> None:
@@ -173,48 +218,39 @@ def _timed(reading: Reading, match: re.Match[str]) -> None:
     slot = _slot(reading, noun[0].lower() + noun[1:], planned=True)
     if slot is None or not may_state(text, match.start()) or not _free(reading, match.start(), match.end("value")):
         return
-    said = known.get("be")
-    if (
-        not match["moved"]
-        and match["value"].isdigit()
-        and text[match.start("value") - 3 : match.start("value")] not in ("at ",)
-    ):
-        return  # "the score is 10"
+    said, moved, low = known.get("be"), bool(match["moved"]), match[0].casefold()
+    if not _stated(reading, match.start()) or " due " in low or " was for " in low:
+        return
+    if said and match["value"].isdigit() and noun.casefold().split()[-1] not in EVENTS:
+        return  # "the battery is at 20"
     kept = reading.slots.get(slot)
-    if kept is not None and kept.kind not in ("any", "date"):
+    if kept is not None and kept.kind not in _PLANNED_KINDS:
         slot = OPEN + open_name(noun)  # "the release is on Friday": when it is, and not which
     value: Value = (match["value"], *match.span("value"))
     sure = 1.0 if (known.get("det") or "the").casefold() != "the" else UNOWNED
-    op = WAS if said in ("was", "were") and not match["moved"] else IS
-    reading.say(
-        slot, value, ME, match.start(), op=op, instead_of=_old(known.get("old")), event=bool(match["moved"]), sure=sure
-    )
+    op = WAS if said in ("was", "were") and not moved else IS
+    old = _old(known.get("old"))
+    reading.say(slot, value, ME, match.start(), op=op, instead_of=old, event=moved, sure=sure)
 
 
 def _is(reading: Reading, match: re.Match[str]) -> None:
     """ "The rent is 1,200": of a slot of the schema, where the value looks like one of it."""
-    text = reading.text
+    text, start = reading.text, match.start()
     slot = _slot(reading, match["noun"])
-    kept = reading.slots.get(slot) if slot else None
-    if slot is None or slot.startswith(OPEN) or kept is None or not kept.one or not may_state(text, match.start()):
+    if slot not in _OF_NOBODY or not may_state(text, start) or not _stated(reading, start):
         return
-    _, last = reading.sentence(match.start())
+    if slot == "location" and match["noun"].split()[-1] != "room":
+        return
+    kept, (_, last) = reading.slots.get(slot), reading.sentence(start)
     value, sure = nouns.value_of(reading, slot, match["noun"], match.end(), last)
-    if value is None or not (any(map(str.isdigit, value[0])) or (sure == 1.0 and _looks(value[0], kept.kind))):
+    if kept is None or value is None or not _free(reading, start, value[2]):
         return
-    if not _free(reading, match.start(), value[2]) or (match["moved"] and kept.kind in _ACTS):
+    if not any(map(str.isdigit, value[0])) and not (sure == 1.0 and _looks(value[0], kept.kind)):
         return
-    op = WAS if match["be"] == "was" else IS
-    reading.say(
-        slot,
-        value,
-        ME,
-        match.start(),
-        op=op,
-        instead_of=_old(match["old"]),
-        event=bool(match["moved"]),
-        sure=sure * UNOWNED,
-    )
+    if _BEHIND.match(text, value[2], last):
+        return  # "the budget is 200 million for the new film"
+    op, moved = WAS if match["be"] == "was" else IS, bool(match["moved"])
+    reading.say(slot, value, ME, start, op=op, instead_of=_old(match["old"]), event=moved, sure=sure * UNOWNED)
 
 
 def _looks(value: str, kind: str) -> bool:
@@ -225,6 +261,8 @@ def _looks(value: str, kind: str) -> bool:
 def _leads(reading: Reading, match: re.Match[str]) -> None:
     """ "Okafor took over Project Falcon", "Sarah handed the data team over to Miguel"."""
     if match["who"].split()[0].casefold() in words.NOT_NAMES or not may_state(reading.text, match.start()):
+        return
+    if not _QUALIFIERS.isdisjoint(match["thing"].casefold().split()) or not _stated(reading, match.start()):
         return
     if not _free(reading, match.start(), match.end()):
         return

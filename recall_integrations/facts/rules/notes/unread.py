@@ -132,7 +132,7 @@ def _may_tell(
     if not named and (not spoken or (read and not changes)):
         return False
     owner = _owner(note, subject, speaker, spoken)
-    if owner is None and changes and subject == speaker and not _of_others(note, spoken):
+    if owner is None and changes and subject == speaker and not _of_others(note, spoken) and _by_whomever(note):
         if (named and _telling(held)) or (slot.startswith(OPEN) and spoken and known.ME.isdisjoint(note.low)):
             owner = (
                 set()
@@ -157,6 +157,17 @@ def _may_tell(
     if not other and known.ENDED.isdisjoint(note.low):  # it is said again
         return False
     return op_of(note, slot, (other or found)[-1], cue) != WAS
+
+
+_WHOMEVER = frozenset("they we it hr facilities management admin ops the our my i".split())
+_OTHERS = frozenset("his her hers their theirs its he she him".split())
+
+
+def _by_whomever(note: Note) -> bool:
+    """Whether nobody with a name is said to have changed it: "they renamed …", "IT reset …", "cancelled …"."""
+    begins = note.low[0]
+    changes = begins in known.CHANGING or begins in known.ENDED
+    return (begins in _WHOMEVER or changes) and _OTHERS.isdisjoint(note.low)
 
 
 def _telling(value: str) -> bool:
