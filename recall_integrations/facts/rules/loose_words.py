@@ -12,7 +12,7 @@ ME = _set("my mine our ours me i we us i'm i've im ive we're we've myself oursel
 POISON = _set(
     "if whether unless wish wishes wishing hope hopes hoping hopefully might maybe perhaps could should shall would'd"
     " imagine pretend suppose supposing hypothetically think thinks thinking thought looking look considering consider"
-    " planning plan plans planned want wants wanted wanna wanting dreaming dream dreams wonder wondering heard hear"
+    " planning plan plans planned want wants wanted wanna wanting dreaming dream dreams dreamt dreamed wonder wondering heard hear"
     " said says say told tells tell asked ask asks claims claimed believes believed supposedly allegedly apparently"
     " you your you're you've yours they their they're them theirs someone somebody everyone everybody anyone"
     " anybody nobody people"

@@ -91,6 +91,10 @@ _NOT_STATED = frozenset(
     " novel book rumour rumor told tells says said heard ago example".split()
 )
 _OTHERS = frozenset("his her their its your he she someone's somebody's".split())
+# "At Acme, …", "In the film, …": not here.
+_ELSEWHERE = regex(
+    r"\s*(?:[Aa]t|[Ff]or|[Oo]n|[Ii]n)\s(?!(?:the\smoment|present|first|last|Mon|Tues|Wednes|Thurs|Fri|Satur|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))(?:[A-Z]|the\s)"
+)
 _PAST = regex(r"\b(?:1[5-9]|20)\d\d\b|\blast\s(?:year|decade|century)\b", 2)
 _NO_PLANS = frozenset(
     "time times day days week month year morning evening night one ones thing things way rest point part end start kids"
@@ -147,7 +151,7 @@ def _stated(reading: Reading, start: int) -> bool:
     """Whether something of the speaker's, and of now, may be stated at a place: a look at what its sentence has before."""
     first, _ = reading.sentence(start)
     before = reading.text[first:start]
-    if len(before) > BEFORE or ":" in before or _PAST.search(before):
+    if len(before) > BEFORE or ":" in before or _PAST.search(before) or _ELSEWHERE.match(before):
         return False
     said = before.casefold().replace("’", "'").split()
     if not _NOT_STATED.isdisjoint(word.strip(",") for word in said) or not _OTHERS.isdisjoint(said):

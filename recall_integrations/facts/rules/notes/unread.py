@@ -128,7 +128,7 @@ def _may_tell(
         return False
     spoken = _spoken(note, slot, cues)
     changes = not known.CHANGING.isdisjoint(note.low) or not known.ENDED.isdisjoint(note.low)
-    named = bool(held and changes and held.casefold() in reading.text[first:last].casefold())
+    named = bool(held) and changes and _ends_it(note, held)
     if not named and (not spoken or (read and not changes)):
         return False
     owner = _owner(note, subject, speaker, spoken)
@@ -159,6 +159,8 @@ def _may_tell(
     return op_of(note, slot, (other or found)[-1], cue) != WAS
 
 
+NEAR, FAR = 3, 5  # words between a word of change and a value at most; before "from"
+_DETERMINERS = frozenset("the a an my our this that".split())
 _WHOMEVER = frozenset("they we it hr facilities management admin ops the our my i".split())
 _OTHERS = frozenset("his her hers their theirs its he she him".split())
 
@@ -168,6 +170,26 @@ def _by_whomever(note: Note) -> bool:
     begins = note.low[0]
     changes = begins in known.CHANGING or begins in known.ENDED
     return (begins in _WHOMEVER or changes) and _OTHERS.isdisjoint(note.low)
+
+
+def _ends_it(note: Note, held: str) -> bool:
+    """Whether a word of change stands beside a value: "cancelled Ironworks", "Dr Patel retired", "over to Zed from Vim"."""
+    parts = held.casefold().split()
+    low = [word.strip(".") for word in note.low]
+    size = len(parts)
+    for at in range(len(low) - size + 1):
+        if low[at : at + size] != [part.strip(".") for part in parts]:
+            continue
+        if any(word in known.CHANGING or word in known.ENDED for word in low[at + size : at + size + 2]):
+            return True
+        far = FAR if at and low[at - 1] in ("from", "off") else NEAR
+        for place in range(max(0, at - far), at):
+            between = low[place + 1 : at]
+            if low[place] not in known.CHANGING and low[place] not in known.ENDED:
+                continue
+            if "and" not in between and (at - place <= NEAR or _DETERMINERS.isdisjoint(between)):
+                return True
+    return False
 
 
 def _telling(value: str) -> bool:
@@ -205,6 +227,8 @@ def _owner(note: Note, subject: str, speaker: str, spoken: set[int]) -> set[int]
         places = {i for i, word in enumerate(low) if word in parts}
         if not places or (who != speaker and who not in low):
             return None
+        if any(note.tokens[i].own and low[i + 1 : i + 2] and low[i + 1] in words.RELATIONS for i in places):
+            return None  # "my sister's friend"
         return places | {i for i, word in enumerate(low) if word in ("my", "our", who)}
     if subject == speaker:
         if known.ME.isdisjoint(low) or _of_others(note, spoken):
