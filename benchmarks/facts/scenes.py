@@ -12,7 +12,9 @@ by one. In a file, with an empty line between them, oldest first:
 `taught/scenes/` teaches; `unseen.txt` and `unseen_2.txt` were written by people who had seen neither these nor the
 package, and measure. What is in the second nobody has looked at while anything was changed:
 
-    python -m benchmarks.facts.scenes [FILE …]
+    python -m benchmarks.facts.scenes [FILE …] [--alone]
+
+With `--alone` nothing else is in the store: as when somebody tries it for the first time.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ FOLDER = Path(__file__).with_name("taught") / "scenes"
 UNSEEN = tuple(Path(__file__).with_name(name) for name in ("unseen.txt", "unseen_2.txt"))
 NOW, THEN, OTHER = "now", "then", "other"
 ANSWERS, HELD, ELSE = "+", "-", "~"
+BY_THE_WAY = "x"  # how ids of what other scenes tell begin
 ASKED_AT = datetime(2026, 6, 20, 18, tzinfo=timezone.utc)
 DAYS = (5, 420)  # before it, in which things were told
 BESIDE = (8, 12, 20, 40)  # memories of other things
@@ -116,7 +119,7 @@ def stages(file: Path, chatter: Sequence[str]) -> Iterator[Stage]:
             for place, ((mark, text), days) in enumerate(zip(scene.told, ago, strict=True))
         ]
         more = [
-            Memory(text, id=f"x{place}", event_at=ASKED_AT - timedelta(days=rng.uniform(1, DAYS[1])))
+            Memory(text, id=f"{BY_THE_WAY}{place}", event_at=ASKED_AT - timedelta(days=rng.uniform(1, DAYS[1])))
             for place, text in enumerate(dict.fromkeys(beside))
         ]
         states = scene.kind != OTHER
@@ -152,18 +155,20 @@ class First:
     stale: int
 
 
-def measured(file: Path, *, facts: bool) -> dict[str, First]:
+def measured(file: Path, *, facts: bool, alone: bool = False) -> dict[str, First]:
     """What comes first for the scenes of a file, by kind.
 
     Args:
         file: of scenes.
         facts: whether facts are read.
+        alone: whether only what the scene tells is in the store.
     """
     config = RecallConfig.from_mapping({"facts": {"read": facts}})
     found: dict[str, list[str]] = {NOW: [], THEN: [], OTHER: []}
     with MemoryStore.open() as store, closing(QueryOptimizer(store, config=config)) as optimizer:
         for stage in stages(file, ()):
-            store.remember_many(stage.memories, scope=stage.scope)
+            told = [memory for memory in stage.memories if not (alone and str(memory.id).startswith(BY_THE_WAY))]
+            store.remember_many(told, scope=stage.scope)
             result = optimizer.recall(stage.scene.query, scope=stage.scope, now=ASKED_AT)
             found[stage.scene.kind].append(str(result.hits[0].memory.id)[:1] if result.hits else "")
     return {kind: First(count=len(ids), right=ids.count(ANSWERS), stale=ids.count(HELD)) for kind, ids in found.items()}
@@ -173,9 +178,11 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs="*", default=UNSEEN, help="of scenes; default: those that measure")
+    parser.add_argument("--alone", action="store_true", help="nothing but the scene is in the store")
+    given = parser.parse_args()
     print(f"{'':14}{'scenes':>8}{'right first':>14}{'without facts':>16}{'superseded':>13}{'without facts':>16}")
-    for file in parser.parse_args().files:
-        with_facts, without = (measured(file, facts=facts) for facts in (True, False))
+    for file in given.files:
+        with_facts, without = (measured(file, facts=facts, alone=given.alone) for facts in (True, False))
         for kind, own in with_facts.items():
             other, whole = without[kind], max(1, own.count)
             shares = (own.right / whole, other.right / whole, own.stale / whole, other.stale / whole)

@@ -52,6 +52,7 @@ def test_a_scene_is_among_other_things_and_in_its_order(tmp_path: Path) -> None:
 def test_what_comes_first_is_counted(tmp_path: Path) -> None:
     text = "? now what is my phone number?\n- My phone number is 555-0101\n+ My phone number is 555-0202\n"
     (tmp_path / "a.txt").write_text(f"{text}\n{GYM}", encoding="utf-8")
+    assert scenes.measured(tmp_path / "a.txt", facts=True, alone=True).keys() == {"now", "then", "other"}
     found = scenes.measured(tmp_path / "a.txt", facts=True)
     assert found["now"].count == 2 and found["other"].count == 1 and found["then"].count == 0
     assert found["now"].right >= 1 and found["now"].right + found["now"].stale <= 2
