@@ -119,6 +119,22 @@ _LEADING = frozenset(
 )
 _NOT_IN_NOUNS = frozenset("for of at in on with from up down out off his her their its your".split())
 _ENDINGS = ("'s", "’s", "ly", "n't", "n’t")
+# Words without one of which a pattern matches nothing: most texts are passed over by them.
+_MAY_BE_TIME = regex(
+    r"\d|day\b|days\b|noon|night|tomorrow|half\spast|quarter|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+)
+_CHANGING = frozenset(
+    "raised increased lowered reduced dropped cut bumped upped put moved pushed shifted rescheduled postponed delayed brought"
+    " changed switched updated upgraded downgraded extended transferred relocated reset set".split()
+)
+_WHOSE_WORDS = frozenset(("the", "my", "our"))
+_TELLS_TIME = frozenset(
+    "is are was were be starts begins happens leaves departs takes kicks moved moves moving slipped slips slipping shifted shifts pushed"
+    " rescheduled postponed delayed brought changed put".split()
+)
+_NAMES_OF_NOBODY = frozenset(
+    "rent deadline date budget price cost room password wifi wi-fi version release location venue".split()
+)
 _ACTS = frozenset(("team", "organisation", "person", "place", "name", "thing", "titled"))  # who moves, or is moved
 
 
@@ -130,14 +146,16 @@ def read(reading: Reading) -> None:
     """
     text = reading.text
     low = text[:CHARS].casefold()
-    if " to " in low:
+    found = frozenset(low.split())
+    if "to" in found and not _CHANGING.isdisjoint(found):
         _each(reading, _CHANGED, _changed)
+    if "to" in found and not EVENTS.isdisjoint(found):
         _each(reading, _BARE, _timed)
-    if "the " in low or "my " in low or "our " in low:
+    if not _WHOSE_WORDS.isdisjoint(found) and not _TELLS_TIME.isdisjoint(found) and _MAY_BE_TIME.search(low):
         _each(reading, _TIMED, _timed)
-    if "the " in low:
+    if "the" in found and not _NAMES_OF_NOBODY.isdisjoint(found):
         _each(reading, _IS, _is)
-    if not _LEADING.isdisjoint(low.split()):
+    if not _LEADING.isdisjoint(found):
         for pattern in (_LEADS, _HANDED, _LED_BY):
             _each(reading, pattern, _leads)
 
