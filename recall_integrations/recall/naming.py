@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from recall_integrations.facts.rules.notes.unread import is_telling
 from recall_integrations.facts.timeline import PAST, Stretch
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.text import stems
@@ -40,8 +41,3 @@ def naming(view: ScopeView, stake: Stretch, until: int) -> Rows:
         rows = rows[np.isin(rows, others)]
     rows = rows[(view.at[rows] > last_told(view, stake)) & (view.at[rows] <= until) & view.dated[rows]]
     return rows[np.lexsort((-rows, -view.at[rows]))][:NAMING_MAX]
-
-
-def is_telling(value: str) -> bool:
-    """Whether a value is not said of much else: a name, or with a digit."""
-    return len(value) > 2 and (value[0].isupper() or any(map(str.isdigit, value)))

@@ -26,11 +26,10 @@ CHARS = 1_000  # of a text that are looked at
 BEFORE = 120  # characters of a sentence before what is changed
 UNOWNED = 0.8  # of "the rent", whose it is not said
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tomorrow|tonight)"
-_MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _CLOCK = r"(?:(?:[01]?\d|2[0-3])(?:[:.][0-5]\d)?\s?(?:[ap]\.?m\.?\b|o['’]clock)?|noon|midnight|half\spast\s\w{3,6}|quarter\s(?:past|to)\s\w{3,6})"
-_DATE = rf"(?:\d{{4}}-\d\d-\d\d|(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}\b|{_MONTH}\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\b|the\s\d{{1,2}}(?:st|nd|rd|th)\b)"
+_DATE = rf"(?:\d{{4}}-\d\d-\d\d|(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{values.MONTH}\b|{values.MONTH}\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\b|the\s\d{{1,2}}(?:st|nd|rd|th)\b)"
 _TIME = (
-    rf"(?P<value>(?:{_DAY}|{_DATE})(?:,?\s(?:{_DATE}))?(?:,?\s(?:at\s)?{_CLOCK})?|{_CLOCK}(?:\s(?:on\s)?(?:{_DAY}|{_DATE}))?|{_MONTH}\b)"
+    rf"(?P<value>(?:{_DAY}|{_DATE})(?:,?\s(?:{_DATE}))?(?:,?\s(?:at\s)?{_CLOCK})?|{_CLOCK}(?:\s(?:on\s)?(?:{_DAY}|{_DATE}))?|{values.MONTH}\b)"
     r"(?=\s*(?:$|[.,](?!\d)|[;!?)\n]|\s(?:now|instead|sharp|because|so|and|but|from|this|next|in|at|since|after|due|with|for|on)\b))"
 )
 _NOUN = r"(?P<noun>(?:[a-z][\w'’-]{1,19}\s){0,3}?[a-z][\w'’-]{1,19})"
@@ -66,9 +65,12 @@ _HANDED = regex(
     rf"(?<![\w'’-])(?P<old>I|[A-Z][\w'’-]{{1,24}})\s(?:(?:has|have|just)\s){{0,2}}(?:handed|passed|gave|transferred)\s(?:over\s)?{_LED}\s(?:over\s|off\s)?to\s{_WHO}"
 )
 _LED_BY = regex(rf"(?<![\w'’-]){_LED}\sis\s(?:now\s|still\s)?(?:led|run|headed|managed|owned)\sby\s{_WHO}")
+_CHANGING = frozenset(
+    "raised increased lowered reduced dropped cut bumped upped put moved pushed shifted rescheduled postponed delayed brought"
+    " changed switched updated upgraded downgraded extended transferred relocated reset set".split()
+)
 _CHANGED = regex(
-    r"\s(?:raised|increased|lowered|reduced|dropped|cut|bumped|upped|put|moved|pushed|shifted|rescheduled|postponed|delayed|brought|changed|"
-    r"switched|updated|upgraded|downgraded|extended|transferred|relocated|reset|set)\s(?P<det>my|our|the)\s"
+    rf"\s(?:{'|'.join(sorted(_CHANGING))})\s(?P<det>my|our|the)\s"
     r"(?P<noun>(?:[\w'’-]{1,20}\s){0,3}?[\w'’-]{1,20})(?:\s(?:up|down|back|forward|over|out|again))?"
     r"(?:\sfrom\s(?P<old>[^,.;!?\n]{1,40}?))?\s(?:to|till|until)\s",
     2,
@@ -105,7 +107,7 @@ _OF_NOBODY = frozenset("rent deadline budget price location wifi_password versio
 _PLANNED_KINDS = ("any", "date")
 EVENTS = frozenset(
     "release standup stand-up launch meeting call demo review retro sync deployment flight train appointment interview exam class lesson"
-    " party wedding concert game match practice rehearsal kickoff workshop delivery inspection surgery hearing bus ferry"
+    " party wedding concert game match practice rehearsal kickoff kick-off workshop delivery inspection surgery hearing bus ferry"
     " lecture seminar session dinner lunch breakfast movie film show tour check-in".split()
 )
 _MOVES = frozenset("put moved pushed shifted brought transferred relocated set".split())
@@ -122,10 +124,6 @@ _ENDINGS = ("'s", "’s", "ly", "n't", "n’t")
 # Words without one of which a pattern matches nothing: most texts are passed over by them.
 _MAY_BE_TIME = regex(
     r"\d|day\b|days\b|noon|night|tomorrow|half\spast|quarter|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
-)
-_CHANGING = frozenset(
-    "raised increased lowered reduced dropped cut bumped upped put moved pushed shifted rescheduled postponed delayed brought"
-    " changed switched updated upgraded downgraded extended transferred relocated reset set".split()
 )
 _WHOSE_WORDS = frozenset(("the", "my", "our"))
 _TELLS_TIME = frozenset(

@@ -50,10 +50,10 @@ _ADDRESS = regex(
 _STREET = regex(
     r"[A-Z][\w'’-]{1,30}(?:\s[A-Z][\w'’-]{1,30}){0,3}\s\d{1,5}\w?\b(?:,\s[A-Z0-9][\w'’-]{0,30}(?:\s[A-Z0-9][\w'’-]{0,30}){0,2}){0,3}"
 )
-_MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+MONTH = "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 _DATE = regex(
-    rf"(?:the\s)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?(?:(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{_MONTH}\b(?:,?\s\d{{4}})?"
-    rf"|{_MONTH}\.?\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\s\d{{4}})?|{_MONTH}\b(?:,?\s\d{{4}})?|\d{{4}}-\d{{2}}-\d{{2}}"
+    rf"(?:the\s)?(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day,?\s)?(?:(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?\s(?:of\s)?{MONTH}\b(?:,?\s\d{{4}})?"
+    rf"|{MONTH}\.?\s(?:the\s)?\d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\s\d{{4}})?|{MONTH}\b(?:,?\s\d{{4}})?|\d{{4}}-\d{{2}}-\d{{2}}"
     r"|\d{1,2}[./-]\d{1,2}(?:[./-]\d{2,4})?)|(?:next\s)?(?:mon|tues|wednes|thurs|fri|satur|sun)day",
     2,
 )

@@ -133,7 +133,7 @@ def _may_tell(
         return False
     owner = _owner(note, subject, speaker, spoken)
     if owner is None and changes and subject == speaker and not _of_others(note, spoken) and _by_whomever(note):
-        if (named and _telling(held)) or (slot.startswith(OPEN) and spoken and known.ME.isdisjoint(note.low)):
+        if (named and is_telling(held)) or (slot.startswith(OPEN) and spoken and known.ME.isdisjoint(note.low)):
             owner = (
                 set()
             )  # "they renamed GuestNet to HubNet", "IT reset the gate code": nobody else's, as far as is said
@@ -192,8 +192,8 @@ def _ends_it(note: Note, held: str) -> bool:
     return False
 
 
-def _telling(value: str) -> bool:
-    """Whether a value is not said of much else."""
+def is_telling(value: str) -> bool:
+    """Whether a value is not said of much else: a name, or with a digit."""
     return len(value) > 2 and (value[0].isupper() or any(map(str.isdigit, value)))
 
 
