@@ -105,6 +105,7 @@ def pytest_collection_finish() -> None:
 @pytest.hookimpl(wrapper=True)  # around `-m`, which chooses
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     quick.thin(items)
+    quick.needs_server(items)
     yield
     if config.getoption("one_of_each"):
         items[:], left = quick.first_of_each(items)

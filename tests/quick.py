@@ -1,6 +1,7 @@
-"""Says what of many examples and parameters the quick suite runs. `-m "slow or hypothesis"` runs all of them.
+"""Says what of many examples and parameters the quick suite runs. `-m "slow or server or hypothesis"` runs the others.
 
-`.ci/run` does both. Three kinds are thinned:
+`.ci/run` does both. What needs a server (PostgreSQL, PgBouncer, Redis or Chroma in a process of its own) is marked
+`server`: by `needs_server`, or in its module. Three kinds are thinned:
 
 - `only`: parameters of which each costs seconds; those named are quick.
 - `@pytest.mark.sweep(every=N)`: one mechanism that is tried in many places (columns that are damaged, kinds that are
@@ -20,7 +21,8 @@ from typing import Any
 
 import pytest
 
-QUICK = "not slow"  # the `-m` of pyproject.toml
+QUICK = "not slow and not server"  # the `-m` of pyproject.toml
+SERVERS = frozenset(("postgres", "postgres_url", "redis", "bouncer"))  # fixtures
 SHARE = 5
 _suite = {"is quick": False}
 
@@ -53,6 +55,14 @@ def first_of_each(items: Iterable[pytest.Item]) -> tuple[list[pytest.Item], list
         (left if function in seen else kept).append(item)
         seen.add(function)
     return kept, left
+
+
+def needs_server(items: Iterable[pytest.Item]) -> None:
+    """Marks what asks for a server: by a fixture, or by a parameter that is called after one."""
+    for item in items:
+        named = (*getattr(item, "fixturenames", ()), *item.name.partition("[")[2].rstrip("]").split("-"))
+        if not SERVERS.isdisjoint(named):
+            item.add_marker(pytest.mark.server)
 
 
 def thin(items: Iterable[pytest.Item]) -> None:

@@ -20,6 +20,8 @@ from recall_integrations.store import parts
 from tests.postgres import Postgres, Standby, running, standby
 from tests.proxy import Proxy, through
 
+pytestmark = pytest.mark.server
+
 SCOPE = Scope(user_id="u1")
 QUESTION = "Who counted swans on the lake?"
 SOCKET = ".s.PGSQL.5432"

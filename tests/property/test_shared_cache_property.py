@@ -20,6 +20,8 @@ from tests.property.test_result_cache_property import IDS, MODES, NAMES, NOON, Q
 from tests.quick import examples
 from tests.redis_server import RedisServer, running
 
+pytestmark = pytest.mark.server
+
 NODES = st.sampled_from([0, 1])
 _SERVER: list[RedisServer] = []
 
