@@ -221,8 +221,9 @@ def postgres() -> Iterator[Postgres]:
 
 
 @pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
+def postgres_url(request: pytest.FixtureRequest, postgres: Postgres) -> Iterator[str]:
     """A new, empty database on it."""
+    assert request.node.get_closest_marker("server"), "mark it as `server`: see tests/quick.py"
     url = postgres.fresh()
     yield url
     postgres.drop(url)

@@ -23,7 +23,7 @@ import argparse
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -132,6 +132,15 @@ def stages(file: Path, chatter: Sequence[str]) -> Iterator[Stage]:
         )
 
 
+def by_itself(stage: Stage) -> Stage:
+    """The same with nothing else in the store, in a scope of its own."""
+    return replace(
+        stage,
+        scope=Scope(namespace=f"{stage.scope.namespace} alone"),
+        memories=tuple(memory for memory in stage.memories if not str(memory.id).startswith(BY_THE_WAY)),
+    )
+
+
 def _ids(memories: Sequence[Memory], mark: str) -> frozenset[str]:
     return frozenset(str(one.id) for one in memories if str(one.id)[:1] == mark)
 
@@ -166,9 +175,9 @@ def measured(file: Path, *, facts: bool, alone: bool = False) -> dict[str, First
     config = RecallConfig.from_mapping({"facts": {"read": facts}})
     found: dict[str, list[str]] = {NOW: [], THEN: [], OTHER: []}
     with MemoryStore.open() as store, closing(QueryOptimizer(store, config=config)) as optimizer:
-        for stage in stages(file, ()):
-            told = [memory for memory in stage.memories if not (alone and str(memory.id).startswith(BY_THE_WAY))]
-            store.remember_many(told, scope=stage.scope)
+        for among in stages(file, ()):
+            stage = by_itself(among) if alone else among
+            store.remember_many(stage.memories, scope=stage.scope)
             result = optimizer.recall(stage.scene.query, scope=stage.scope, now=ASKED_AT)
             found[stage.scene.kind].append(str(result.hits[0].memory.id)[:1] if result.hits else "")
     return {kind: First(count=len(ids), right=ids.count(ANSWERS), stale=ids.count(HELD)) for kind, ids in found.items()}

@@ -83,7 +83,8 @@ def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery,
         return []
     row, share = found.best()
     known = state.scope.nums.item(row) in held.first or state.scope.nums.item(row) in held.beneath
-    sure = share >= SURE and sure_of(asks, read=True) * share >= ASKED and not found.only_mentions(row)
+    sure = share >= SURE and sure_of(asks, read=True) * share >= ASKED
+    sure = sure and not found.only_mentions(row) and not found.is_of_others(row)
     return [row] if sure and not known and row in later.tolist() else []
 
 

@@ -35,10 +35,10 @@ from recall_integrations.records import record
 from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
-LATEST_MIN = 0.4  # share of asking for a state, times that of being the latest that tells it
+LATEST_MIN = 0.35  # share of asking for a state, times that of being the latest that tells it
 # The same for one that holds some words of the query, and fewer than the first candidate: it may be another thing of
 # the kind.
-PARTLY_MIN = 0.5
+PARTLY_MIN = 0.45
 # The same where a query asks for several ("what pets does Ana have?"): none of them takes the place of another.
 SEVERAL_MIN = 0.75
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
@@ -49,7 +49,7 @@ CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTE
 MENTIONS, TELLS_LEAST = 0.5, 0.15  # of the words of the question, and of the slot, by the slot reader
 NAMED = 0.5  # of the share of one that names nobody, where somebody is asked about
 COVERS, TELLS = FEATURES.index("covers"), FEATURES.index("tells")
-NAMES, SPEAKS = FEATURES.index("names_any"), FEATURES.index("speaks")
+NAMES, SPEAKS, OF_ANY = FEATURES.index("names_any"), FEATURES.index("speaks"), FEATURES.index("of_any")
 _MODES = (NOW, THEN, PREVIOUS)
 # Asks whether something is so, or for a count of what was told.
 _OTHER = regex(
@@ -125,6 +125,7 @@ class Telling:
         covers: share of the words of the question that each holds.
         tells: logarithm of the share of the slot that is asked for, as the slot reader sees each.
         of: whether each names whom is asked about, or is said by them; all do where who asks is.
+        may_be_of: whether each may speak of whom is asked about at all: "my sister's number" is none of mine.
     """
 
     rows: Rows
@@ -133,6 +134,7 @@ class Telling:
     covers: Sequence[float]
     tells: Sequence[float]
     of: Sequence[bool]
+    may_be_of: Sequence[bool]
 
     def best(self) -> tuple[int, float]:
         """The row that is likely the latest that tells it, and how likely; rather one that says of whom."""
@@ -146,6 +148,10 @@ class Telling:
         """Whether a row holds words of the question and seems to tell nothing of the slot: "on the way to my gym"."""
         place: int = self.rows.tolist().index(row)
         return self.covers[place] >= MENTIONS and self.tells[place] < math.log(TELLS_LEAST)
+
+    def is_of_others(self, row: int) -> bool:
+        """Whether a row speaks of somebody else only."""
+        return not self.may_be_of[self.rows.tolist().index(row)]
 
     def limit(self, row: int, first: int) -> float:
         """The least share with which a row comes before the one that is first."""
@@ -265,7 +271,15 @@ def telling(
         said = dict(zip(pool.rows, pool.memories, strict=True))
         latest = np.where([said[row].role == Role.ASSISTANT for row in rows.tolist()], 0, latest)
     own = (shown[:, NAMES] > 0) | (shown[:, SPEAKS] > 0) | (USER in question.subjects)
-    return Telling(rows=rows, told=told.tolist(), latest=latest.tolist(), covers=covers, tells=tells, of=own.tolist())
+    return Telling(
+        rows=rows,
+        told=told.tolist(),
+        latest=latest.tolist(),
+        covers=covers,
+        tells=tells,
+        of=own.tolist(),
+        may_be_of=(shown[:, OF_ANY] > 0).tolist(),
+    )
 
 
 def seen(
@@ -279,7 +293,9 @@ def seen(
     if not own.any():
         return rows[own], np.empty((0, len(FEATURES)), dtype=np.float32)
     # The others are evidence, too.
-    return rows[own], evidence(question, pool.candidates(question, view, held), slot_reader())[own]
+    return rows[own], evidence(question, pool.candidates(question, view, held), slot_reader(), latest_model().pairing)[
+        own
+    ]
 
 
 def counting(state: RecallState, pool: Pool, until: int) -> NDArray[np.bool_]:

@@ -83,13 +83,13 @@ def _before_eyes(request: RecallRequest, deadline: Deadline, answer: Answer, doo
 
 
 def _merged(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
-    """By falling score, ties by id and then in the order of the scopes; each list stays in its order."""
+    """By falling score, ties by id and then by scope; each list stays in its order."""
 
-    def placed(place: int, hits: Sequence[Hit]) -> Iterator[tuple[float, str, int, int, Hit]]:
-        for rank, hit in enumerate(hits):
-            yield -hit.score, hit.memory.id or "", place, rank, hit
+    def placed(hits: Sequence[Hit]) -> Iterator[tuple[float, str, str, Hit]]:
+        for hit in hits:
+            yield -hit.score, hit.memory.id or "", str(hit.scope), hit
 
-    found = heapq.merge(*(placed(i, hits) for i, hits in enumerate(lists)), key=lambda item: item[:3])
+    found = heapq.merge(*map(placed, lists), key=lambda item: item[:3])
     return (hit for *_, hit in found)
 
 

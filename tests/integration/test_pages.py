@@ -206,7 +206,11 @@ WITH_SHELL = [page for page in pages() if commands(page)]
 
 
 @pytest.mark.usefixtures("no_hurry", "place")
-@pytest.mark.parametrize("document", WITH_SHELL, ids=name_of)
+@pytest.mark.parametrize(
+    "document",
+    [pytest.param(p, marks=[pytest.mark.server] * any(ADDRESS in line for line in commands(p))) for p in WITH_SHELL],
+    ids=name_of,
+)
 def test_the_commands_of_a_page_do_what_they_are_there_for(document: Path, request: pytest.FixtureRequest) -> None:
     given = commands(document)
     if any(ADDRESS in line for line in given):

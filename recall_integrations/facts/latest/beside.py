@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
+from recall_integrations.facts.reader.vectors import vector_of
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
@@ -24,6 +25,7 @@ from recall_integrations.records import record
 BESIDE = (
     "takes_up",  # words of an earlier one that the question lacks: how rare they are, times how much of it that holds
     "takes_up_told",  # times how much of what is asked the slot reader sees in that one
+    "takes_up_paired",  # times how well that one answers the question, by `pairing`
     "taken_up",  # by a later candidate
     "later_first",  # whether it was told after the first candidate
     "later_most",  # whether it was told after the one that holds most of the question
@@ -95,9 +97,8 @@ class Drawn:
 
 def drawn(text: str) -> Drawn:
     """What a text means."""
-    made = Drawn(tokens=_tokens(text), vector=bundled().embed_query(text))
-    for kept in (made.tokens, made.vector):
-        kept.setflags(write=False)  # others are given the same
+    made = Drawn(tokens=_tokens(text), vector=vector_of(text))
+    made.tokens.setflags(write=False)  # others are given the same
     return made
 
 
@@ -158,18 +159,17 @@ def taken_up(
     words: frozenset[str],
     held: Sequence[frozenset[str]],
     at: Sequence[int | None],
-    covers: Matrix,
-    told: Matrix,
+    shares: tuple[Matrix, Matrix, Matrix],
     least: int = 0,
 ) -> Matrix:
-    """What candidates take up of each other: the columns up to "later_most", float32 `(candidates, 5)`.
+    """What candidates take up of each other: the columns up to "later_most", float32 `(candidates, 6)`.
 
     Args:
         words: of the question.
         held: of each candidate.
         at: when each was told, microseconds; `None` = nobody knows, and it is neither earlier nor later.
-        covers: share of the words of the question that each holds.
-        told: share of what is asked for, as the slot reader sees each.
+        shares: of each, `(candidates,)`: what it holds of the words of the question; what the slot reader sees in it of
+            what is asked for; how well it answers the question, by `pairing`.
         least: candidates that there are taken to be at least, when it is said how rare a word is.
     """
     count = len(held)
@@ -191,10 +191,10 @@ def taken_up(
     dated = np.asarray([time is not None for time in at], dtype=np.bool_)
     later = (times[:, None] > times[None]) & dated[:, None] & dated[None]
     up = np.where(later, shared, 0)
-    found = np.empty((count, 5), dtype=np.float32)
-    found[:, 0] = (up * covers[None]).max(axis=1)
-    found[:, 1] = (up * told[None]).max(axis=1)
-    found[:, 2] = up.max(axis=0)
-    found[:, 3] = later[:, 0]
-    found[:, 4] = later[:, int(np.argmax(covers))]
+    found = np.empty((count, 6), dtype=np.float32)
+    for column, share in enumerate(shares):
+        found[:, column] = (up * share[None]).max(axis=1)  # 0 at least: nobody takes up their own words
+    found[:, 3] = up.max(axis=0)
+    found[:, 4] = later[:, 0]
+    found[:, 5] = later[:, int(np.argmax(shares[0]))]
     return found

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.facts.latest.beside import BESIDE, Drawn, alike, drawn, spoken, taken_up, wanted
+from recall_integrations.facts.latest.pairing import Pairing
 from recall_integrations.facts.latest.whom import TEXTS, speaks_of
 from recall_integrations.facts.reader import SlotReader
 from recall_integrations.facts.subjects_of import USER
@@ -82,6 +83,9 @@ FEATURES = (
     "whom",  # of the question: of how many it may be
     "long_ago",  # whether it has words for what was: "when we moved in", "my first", "used to"
     *BESIDE,
+    "paired",  # how well it answers the question, by what was learned of both (`pairing`)
+    "paired_less",  # than the one that does it best
+    "paired_other",  # the best of the others, 0 at least
 )
 
 Matrix = NDArray[np.float32]
@@ -140,13 +144,14 @@ def sentences(text: str) -> Iterator[str]:
     yield from (part for part in _SENTENCE.split(text[:CHARS])[:SENTENCES] if part.strip() and not part.endswith("?"))
 
 
-def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotReader) -> Matrix:
+def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotReader, pairing: Pairing) -> Matrix:
     """What speaks for each candidate: float32 `(candidates, len(FEATURES))`.
 
     Args:
         question: what is asked.
         candidates: one at least, best first.
         reader: what it sees of questions and of sentences.
+        pairing: how well sentences answer questions.
     """
     scores = np.asarray([one.score for one in candidates], dtype=np.float32)
     best = max(float(scores.max()), 1e-6)
@@ -181,11 +186,13 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 42] = len(question.subjects)
     found[:, 43] = [text.long_ago for text in texts]
     at = [one.at if one.dated else None for one in candidates]
-    found[:, 44:49] = taken_up(words, held, at, found[:, 39], np.exp(found[:, 12]), POOL)
-    found[:, 49:54] = [text.spoken for text in texts]
-    found[:, 54:57] = wanted(question.text)
+    paired = pairing.paired(question.text[:CHARS], [text.parts for text in texts])
+    found[:, 44:50] = taken_up(words, held, at, (found[:, 39], np.exp(found[:, 12]), paired), POOL)
+    found[:, 50:55] = [text.spoken for text in texts]
+    found[:, 55:58] = wanted(question.text)
     said = [reader.vectors(text.parts) for text in texts]
-    found[:, 57:64] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
+    found[:, 58:65] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
+    found[:, 65:] = _beside_others(paired)
     return found
 
 
@@ -267,7 +274,13 @@ def _covers(words: frozenset[str], held: Sequence[frozenset[str]]) -> Matrix:
     count = max(POOL, len(held))
     rare = {word: math.log((count + 1) / (1 + sum(word in own for own in held))) + RARE_LEAST for word in words}
     whole = sum(rare[word] for word in sorted(rare)) or 1.0
-    share = np.asarray([sum(rare[word] for word in sorted(words & own)) / whole for own in held], dtype=np.float32)
+    return _beside_others(
+        np.asarray([sum(rare[word] for word in sorted(words & own)) / whole for own in held], dtype=np.float32)
+    )
+
+
+def _beside_others(share: NDArray[np.float32]) -> Matrix:
+    """A share, how much less it is than the best, and the best of the others, 0 at least: float32 `(candidates, 3)`."""
     first = int(np.argmax(share))
     others = np.full_like(share, share[first])
     others[first] = max(share[:first].max(initial=0), share[first + 1 :].max(initial=0))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.facts.latest.evidence import FEATURES
+from recall_integrations.facts.latest.pairing import Pairing, Towers
 from recall_integrations.facts.reader.features import places
 from recall_integrations.facts.reader.slot_reader import QUERIES, Linear, Part
 from recall_integrations.records import record
@@ -21,6 +22,7 @@ FILE = Path(__file__).with_name("latest.safetensors")
 STATE, OTHER = "state", "other"  # classes of a query: it asks for a state of somebody, or for anything else
 _PART = ("vector", "words", "scales", "bias", "rare")
 _NET = ("mean", "spread", "inner", "inner_bias", "outer", "outer_bias")
+_TOWERS = ("asked", "told", "scales")
 
 Matrix = NDArray[np.float32]
 
@@ -59,9 +61,11 @@ class LatestModel:
     Args:
         asking: whether a query asks for a state; classes `state` and `other`.
         nets: how likely a candidate tells what is asked.
+        pairing: how well statements answer questions, which is a part of the evidence.
     """
 
-    def __init__(self, asking: Part, nets: Nets) -> None:
+    def __init__(self, asking: Part, nets: Nets, pairing: Pairing) -> None:
+        self.pairing = pairing
         self._asking, self._nets = Linear(asking), nets
         self._state = asking.classes.index(STATE)
         self._asks = lru_cache(maxsize=QUERIES)(self._asks_of)
@@ -132,17 +136,19 @@ def load(file: Path) -> LatestModel:
                 classes=tuple(about["classes"]), **{name: opened.get_tensor(f"asking.{name}") for name in _PART}
             )
             nets = Nets(**{name: opened.get_tensor(f"nets.{name}") for name in _NET})
+            towers = Towers(**{name: opened.get_tensor(f"pairing.{name}") for name in _TOWERS})
     except (OSError, SafetensorError, KeyError, ValueError) as e:
         raise EmbeddingError(f"Cannot read the model {file}: {e}. Reinstall recall-integrations.") from e
-    return LatestModel(asking, nets)
+    return LatestModel(asking, nets, Pairing(towers))
 
 
-def save(asking: Part, nets: Nets, file: Path) -> None:
+def save(asking: Part, nets: Nets, towers: Towers, file: Path) -> None:
     """Write a model where `load` finds it."""
     from safetensors.numpy import save_file
 
     tensors = {f"asking.{name}": getattr(asking, name) for name in _PART}
     tensors |= {f"nets.{name}": getattr(nets, name) for name in _NET}
+    tensors |= {f"pairing.{name}": getattr(towers, name) for name in _TOWERS}
     tensors = {name: np.ascontiguousarray(one) for name, one in tensors.items()}  # else rows are written as columns
     about = {"features": FEATURES, "classes": asking.classes}
     save_file(tensors, file, {"about": json.dumps(about)})

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.facts.reader.features import Places, places, weights_of
+from recall_integrations.facts.reader.vectors import KEPT, vector_of
 from recall_integrations.records import record
 
 FILE = Path(__file__).with_name("slot_reader.safetensors")
 OTHER = "other"  # a class: no slot of the schema
 STATES, ENDS, WAS, NOTHING = "states", "ends", "was", "nothing"  # classes: what a text says of a value
 ASKED, TOLD, SAYS = "asked", "told", "says"  # parts of the model
-QUERIES, SENTENCES = 64, 4_096  # that were read last, and of which is kept what was seen: 1.5 kB each, and the text
+QUERIES, SENTENCES = 64, KEPT  # that were read last, and of which is kept what was seen: .5 kB each, and the text
 
 Shares = NDArray[np.float32]
 
@@ -101,22 +102,22 @@ class SlotReader:
         Args:
             texts: a sentence or two each, one text at least.
         """
-        told, says, _ = zip(*map(self._read, texts), strict=True)
+        told, says = zip(*map(self._read, texts), strict=True)
         return np.stack(told), np.stack(says)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Static vectors of statements, `(texts, dimensions)`; arguments are those of `read`."""
-        return np.stack([self._read(text)[2] for text in texts])
+        return np.stack(list(map(vector_of, texts)))
 
     def _asked_of(self, query: str) -> tuple[Shares, float]:
         part = self._parts[ASKED]
         shares = part.shares(bundled().embed_query(query), places(query))
         return _kept(shares[self._slots[ASKED]]), float(shares[part.classes.index(OTHER)])
 
-    def _read_of(self, text: str) -> tuple[Shares, Shares, NDArray[np.float32]]:
-        vector, found = bundled().embed_query(text), places(text)
+    def _read_of(self, text: str) -> tuple[Shares, Shares]:
+        vector, found = vector_of(text), places(text)
         told, says = (self._parts[part].shares(vector, found) for part in (TOLD, SAYS))
-        return _kept(told[self._slots[TOLD]]), _kept(says[self._says]), _kept(vector)
+        return _kept(told[self._slots[TOLD]]), _kept(says[self._says])
 
 
 def _kept(shares: Shares) -> Shares:

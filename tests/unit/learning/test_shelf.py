@@ -42,7 +42,7 @@ def timer() -> Timer:
     return Timer()
 
 
-@pytest.fixture(params=["files", "rows"])
+@pytest.fixture(params=["files", pytest.param("rows", marks=pytest.mark.server)])
 def kept(request, tmp_path) -> Iterator[Kept]:
     if request.param == "files":
         yield LearnedFiles(tmp_path)

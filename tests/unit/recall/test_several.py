@@ -61,7 +61,8 @@ def test_one_ranking_of_what_each_finds(optimizer: QueryOptimizer) -> None:
     assert both.confidence == max(result.confidence or 0 for result in alone.values())
     assert [part.plan for part in both.parts] == [result.plan for result in alone.values()]
     assert both.query == alone[USER].query and not any(part.hits for part in both.parts)
-    assert placed(optimizer.recall("who likes tea?", scopes=[TEAM, USER], now=NOW, k=9)) == placed(both)
+    again = optimizer.recall("who likes tea?", scopes=[TEAM, USER], now=NOW, k=9)
+    assert placed(again) == placed(both)  # of equal scores and ids the order is by scope
 
 
 def test_the_same_text_in_two_scopes_is_two_hits(optimizer: QueryOptimizer) -> None:

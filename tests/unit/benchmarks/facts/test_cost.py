@@ -39,7 +39,7 @@ def test_both_are_measured_in_turns(
     )
     out, file = io.StringIO(), tmp_path / "cost.json"
     found = cost.run(tmp_path, Console(file=out, width=120), json_path=file, embedding=embedding)
-    assert (found[cost.WRITES].count, found[cost.RECALLS].count) == (5, 1)
+    assert (found[cost.WRITES].count, found[cost.SINGLE_WRITES].count, found[cost.RECALLS].count) == (5, 2, 1)
     assert all(one.ratio > 0 and one.with_facts > 0 and one.without > 0 for one in found.values())
     assert json.loads(file.read_text())["costs"][cost.WRITES]["count"] == 5
     assert "1.20" in out.getvalue()

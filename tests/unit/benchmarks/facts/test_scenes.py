@@ -47,6 +47,8 @@ def test_a_scene_is_among_other_things_and_in_its_order(tmp_path: Path) -> None:
     assert all(memory.event_at is not None and memory.event_at < scenes.ASKED_AT for memory in now.memories)
     assert {"PureGym", "Fit4"}.isdisjoint(" ".join(m.text for m in other.memories if m.id.startswith("x")).split())
     assert next(scenes.stages(tmp_path / "a.txt", ["Tea is ready.", "Rain again."])) == now  # the same every time
+    alone = scenes.by_itself(now)
+    assert [memory.id for memory in alone.memories] == own and alone.scope != now.scope and alone.right == now.right
 
 
 def test_what_comes_first_is_counted(tmp_path: Path) -> None:

@@ -20,12 +20,14 @@ from benchmarks.facts.teaching_latest import (
     KINDS,
     QUERIES,
     Shown,
+    Taught,
     by_folds,
     nets,
     of_rooms,
     of_sets,
 )
 from recall_integrations.embeddings.static import bundled
+from recall_integrations.facts.latest import latest_model
 from recall_integrations.facts.latest.evidence import FEATURES
 from recall_integrations.facts.latest.model import OTHER, STATE, LatestModel
 from recall_integrations.facts.reader import slot_reader
@@ -112,7 +114,7 @@ def test_it_learns_who_is_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.append(Shown(query="", group="a", found=found, at=at, right=right, stale=told & ~right))
     part = teaching_latest.asking_part({STATE: {"a": ["where do I live now?"] * 2}, OTHER: {"b": ["why not?"] * 2}})
     monkeypatch.setattr(teaching_latest, "FALLS", 1.0)
-    model = LatestModel(part, nets(shown, count=1, epochs=300))
+    model = LatestModel(part, nets(shown, count=1, epochs=300), latest_model().pairing)
     right = [
         one.right[int(np.argmax(model.telling(one.found, one.at.tolist())[1]))] for one in shown if one.right.any()
     ]
@@ -140,6 +142,7 @@ def test_queries_are_of_a_state_or_of_none() -> None:
 
 def test_what_is_seen_of_a_hand_is_by_what_did_not_see_it(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
+    pytest.importorskip("torch", reason="torch is not installed")
     asked = {
         STATE: {"a": ["where do I live now?", "which gym is mine?"], "b": ["what car do I drive?", "what do I drive?"]},
         OTHER: {"c": ["why did he quit?", "what did they say?"], "d": ["tell me a joke about tea", "a joke please"]},
@@ -164,7 +167,7 @@ def test_what_is_seen_of_a_hand_is_by_what_did_not_see_it(monkeypatch: pytest.Mo
     style = style_of(hands()[0])
     made = list(of_rooms([room("x", style, taught_slots(style), style, 2)], "a"))[:1]
     one = replace(made[0], query="which gym is mine?")
-    whole = teaching_latest.asking_part(asked)
-    (unseen, seen) = by_folds(Path(), [one, replace(one, group="elsewhere")], slot_reader(), whole)
+    whole = Taught(reader=slot_reader(), asking=teaching_latest.asking_part(asked), pairing=latest_model().pairing)
+    (unseen, seen) = by_folds(Path(), [one, replace(one, group="elsewhere")], whole, 1)
     assert 0 < unseen.found[0, ASKS_STATE] < seen.found[0, ASKS_STATE] < 1
     assert unseen.found.shape == (int(one.own.sum()), len(FEATURES)) and taught_without == [("a",)]

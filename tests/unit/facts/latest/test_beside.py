@@ -13,21 +13,23 @@ HELD = [frozenset("volvo clutch".split()), frozenset("volvo zoe trade".split()),
 
 
 def test_columns_are_named() -> None:
-    assert len(BESIDE) == 5 + len(spoken("")) + len(wanted("")) + 7 and len(set(BESIDE)) == len(BESIDE)
+    assert len(BESIDE) == 6 + len(spoken("")) + len(wanted("")) + 7 and len(set(BESIDE)) == len(BESIDE)
 
 
 def test_who_takes_up_the_words_of_an_earlier_one() -> None:
-    covers, told = np.asarray([0.5, 0, 0], dtype=np.float32), np.asarray([1, 0, 0], dtype=np.float32)
-    found = taken_up(frozenset(("car",)), HELD, [10, 20, 5], covers, told)
+    shares = [np.asarray([share, 0, 0], dtype=np.float32) for share in (0.5, 1, 0.25)]
+    covers, told, paired = shares
+    found = taken_up(frozenset(("car",)), HELD, [10, 20, 5], (covers, told, paired))
     up = dict(zip(BESIDE, found.T.tolist(), strict=False))
     assert up["takes_up_told"][1] == pytest.approx(2 * up["takes_up"][1]) and up["takes_up"][1] > 0
+    assert up["takes_up_paired"][1] == pytest.approx(up["takes_up"][1] / 2)
     assert up["takes_up"][0] == up["takes_up"][2] == 0 and up["taken_up"][0] > 0 == up["taken_up"][1]
     assert up["later_first"] == [0, 1, 0] and up["later_most"] == [0, 1, 0]
-    of_question = taken_up(frozenset(("volvo",)), HELD, [10, 20, 5], covers, told)
-    assert not of_question[:, :3].any()  # a word of the question is nothing that is taken up
-    unknown = taken_up(frozenset(), HELD, [10, None, 5], covers, told)
-    assert not unknown[:, 3].any() and not unknown[1].any()  # whose time nobody knows is neither later nor earlier
-    assert not taken_up(frozenset(), HELD, [20, 10, 5], covers, told)[1, 0]  # nor one that comes later
+    of_question = taken_up(frozenset(("volvo",)), HELD, [10, 20, 5], (covers, told, paired))
+    assert not of_question[:, :4].any()  # a word of the question is nothing that is taken up
+    unknown = taken_up(frozenset(), HELD, [10, None, 5], (covers, told, paired))
+    assert not unknown[:, 4].any() and not unknown[1].any()  # whose time nobody knows is neither later nor earlier
+    assert not taken_up(frozenset(), HELD, [20, 10, 5], (covers, told, paired))[1, 0]  # nor one that comes later
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_who_takes_up_the_words_of_an_earlier_one() -> None:
     ],
 )
 def test_how_a_text_speaks(text: str, name: str) -> None:
-    names = BESIDE[5 : 5 + len(spoken(""))]
+    names = BESIDE[6 : 6 + len(spoken(""))]
     assert dict(zip(names, spoken(text), strict=True))[name]
     assert not any(spoken("the tea tasted of nothing"))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recall_integrations.facts.latest import Candidate, Question, evidence
+from recall_integrations.facts.latest import Candidate, Question, evidence, latest_model
 from recall_integrations.facts.latest.evidence import FEATURES, sentences
 from recall_integrations.facts.reader import slot_reader
 
@@ -15,7 +15,7 @@ GYM = Question(text="where do I lift weights these days?", subjects=("",), slots
 
 
 def seen(question: Question, *candidates: Candidate) -> list[dict[str, float]]:
-    found = evidence(question, candidates, slot_reader())
+    found = evidence(question, candidates, slot_reader(), latest_model().pairing)
     assert found.shape == (len(candidates), len(FEATURES)) and found.dtype == np.float32 and np.isfinite(found).all()
     return [dict(zip(FEATURES, row, strict=True)) for row in found.tolist()]
 

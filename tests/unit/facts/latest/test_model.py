@@ -14,6 +14,7 @@ from recall_integrations.errors import EmbeddingError
 from recall_integrations.facts.latest import latest_model
 from recall_integrations.facts.latest.evidence import FEATURES
 from recall_integrations.facts.latest.model import FILE, OTHER, STATE, LatestModel, Nets, load, save
+from recall_integrations.facts.latest.pairing import Pairing, Towers, towers_of
 from recall_integrations.facts.reader.features import BUCKETS
 from recall_integrations.facts.reader.slot_reader import Part, quantised
 
@@ -21,6 +22,16 @@ from recall_integrations.facts.reader.slot_reader import Part, quantised
 def asking() -> Part:
     weights = np.random.default_rng(0).normal(size=(2, bundled().dimensions + BUCKETS))
     return quantised((STATE, OTHER), weights, np.zeros(2), np.ones(BUCKETS, dtype=np.float32), bundled().dimensions)
+
+
+def towers() -> Towers:
+    rng = np.random.default_rng(1)
+    size = (bundled().dimensions, bundled().dimensions)
+    return towers_of(rng.normal(size=size), rng.normal(size=size))
+
+
+def model_of(own: Nets) -> LatestModel:
+    return LatestModel(asking(), own, Pairing(towers()))
 
 
 def nets(bias: float = 0.0) -> Nets:
@@ -46,37 +57,37 @@ def evidence_of(*logits: float) -> np.ndarray[tuple[int, int], np.dtype[np.float
 
 
 def test_the_latest_tells_it_and_no_later_one_does() -> None:
-    told, latest = LatestModel(asking(), nets()).telling(evidence_of(0, np.log(3), np.log(4)), [10, 30, 20])
+    told, latest = model_of(nets()).telling(evidence_of(0, np.log(3), np.log(4)), [10, 30, 20])
     assert told == pytest.approx([0.5, 0.75, 0.8], abs=1e-4)
     assert latest == pytest.approx([0.5 * 0.25 * 0.2, 0.75, 0.8 * 0.25], abs=1e-4)
     assert latest.sum() == pytest.approx(1 - 0.5 * 0.25 * 0.2, abs=1e-4)
 
 
 def test_of_equal_times_the_better_place_counts_as_later() -> None:
-    _, latest = LatestModel(asking(), nets()).telling(evidence_of(0, 0), [7, 7])
+    _, latest = model_of(nets()).telling(evidence_of(0, 0), [7, 7])
     assert latest == pytest.approx([0.5, 0.25], abs=1e-4)
 
 
 def test_one_candidate() -> None:
-    told, latest = LatestModel(asking(), nets()).telling(evidence_of(2), [7])
+    told, latest = model_of(nets()).telling(evidence_of(2), [7])
     assert np.array_equal(told, latest)
 
 
 def test_a_model_is_kept_and_read(tmp_path: Path) -> None:
     file = tmp_path / "model"
-    save(asking(), nets(0.5), file)
-    model, again = LatestModel(asking(), nets(0.5)), load(file)
+    save(asking(), nets(0.5), towers(), file)
+    model, again = model_of(nets(0.5)), load(file)
     assert model.asks("where do I live?") == again.asks("where do I live?")
+    texts = [("My gym is Ironworks",), ("Tea", "is ready")]
+    assert np.array_equal(model.pairing.paired("my gym?", texts), again.pairing.paired("my gym?", texts))
     found = evidence_of(1, -1)
     rng = np.random.default_rng(0)
     inner = rng.normal(size=(1, 2, len(FEATURES))).astype(np.float32).transpose(0, 2, 1)  # not in the order of memory
     two = replace(
         nets(), inner=inner, inner_bias=rng.normal(size=(1, 2)).astype(np.float32), outer=np.ones((1, 2), np.float32)
     )
-    save(asking(), two, tmp_path / "two")
-    assert np.array_equal(
-        LatestModel(asking(), two).telling(found, [1, 2])[0], load(tmp_path / "two").telling(found, [1, 2])[0]
-    )
+    save(asking(), two, towers(), tmp_path / "two")
+    assert np.array_equal(model_of(two).telling(found, [1, 2])[0], load(tmp_path / "two").telling(found, [1, 2])[0])
     assert np.array_equal(model.telling(found, [1, 2])[1], again.telling(found, [1, 2])[1])
 
 
@@ -95,7 +106,7 @@ def test_a_file_of_other_evidence_is_refused(tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     file = tmp_path / "model"
-    save(asking(), nets(), file)
+    save(asking(), nets(), towers(), file)
     with safe_open(file, framework="numpy") as opened:
         tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - it is no dict
     save_file(tensors, file, {"about": json.dumps({"features": FEATURES[1:], "classes": [STATE, OTHER]})})
@@ -104,7 +115,7 @@ def test_a_file_of_other_evidence_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_ships() -> None:
-    assert FILE.stat().st_size < 200_000 and latest_model() is latest_model()
+    assert FILE.stat().st_size < 350_000 and latest_model() is latest_model()
     for query in (
         "where do I live now?",
         "which digits would a courier need to reach me?",
