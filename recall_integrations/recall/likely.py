@@ -29,6 +29,7 @@ from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.recall.amounts import asks_amount, tells_amount
 from recall_integrations.recall.evident import mode_of, of_several, surely
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
@@ -106,6 +107,10 @@ class Pool:
                 )
             )
         return found
+
+    def tells_amount(self, row: int) -> bool:
+        """Whether a row of it tells an amount."""
+        return tells_amount(self.memories[self.rows.index(row)].text[:CHARS])
 
     def known(self) -> frozenset[str]:
         """Keys of people who are known: who says any of them, and of whom facts were read."""
@@ -204,6 +209,8 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     least = SEVERAL_MIN if _SEVERAL.search(text) else found.limit(row, int(fused.rows[0]))
     if sure * share < least:
         return None
+    if asks_amount(text) and not pool.tells_amount(row) and pool.tells_amount(pool.rows[0]):
+        return None
     if mode == PREVIOUS:
         before = _before(found, state.scope)
         if before is None:
@@ -265,6 +272,9 @@ def telling(
     rows, shown = seen(question, state, pool, until, held)
     if not len(rows):
         return None
+    mine = shown[:, OF_ANY] > 0
+    if mine.any() and not mine.all():  # "my sister's number" neither is mine nor ends it
+        rows, shown = rows[mine], shown[mine]
     told, latest = latest_model().telling(shown, state.scope.at[rows].tolist())
     covers, tells = shown[:, COVERS].tolist(), shown[:, TELLS].tolist()
     if USER in question.subjects:  # an answer to who asks repeats what they said, or guesses
