@@ -144,7 +144,8 @@ class Telling:
     def best(self) -> tuple[int, float]:
         """The row that is likely the latest that tells it, and how likely; rather one that says of whom."""
         place = int(np.argmax(self.latest))
-        own = max((p for p, of in enumerate(self.of) if of), key=lambda p: self.latest[p], default=place)
+        mine = (p for p, of in enumerate(zip(self.of, self.may_be_of, strict=True)) if all(of))
+        own = max(mine, key=lambda p: self.latest[p], default=place)
         if own == place or self.latest[own] < NAMED * self.latest[place]:
             return int(self.rows[place]), self.latest[place]
         return int(self.rows[own]), self.latest[own] + self.latest[place]
@@ -272,9 +273,6 @@ def telling(
     rows, shown = seen(question, state, pool, until, held)
     if not len(rows):
         return None
-    mine = shown[:, OF_ANY] > 0
-    if mine.any() and not mine.all():  # "my sister's number" neither is mine nor ends it
-        rows, shown = rows[mine], shown[mine]
     told, latest = latest_model().telling(shown, state.scope.at[rows].tolist())
     covers, tells = shown[:, COVERS].tolist(), shown[:, TELLS].tolist()
     if USER in question.subjects:  # an answer to who asks repeats what they said, or guesses
