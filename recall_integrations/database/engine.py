@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import (
     URL,
@@ -35,6 +36,7 @@ CHECKED = ".checked"  # behind the name of a database: its size and time of chan
 FAULTS_MAX = 50  # that are named of a damaged database
 _MAGIC = b"SQLite format 3\x00"
 _shared: dict[str, Dialect] = {}
+_own: WeakKeyDictionary[Engine, Dialect] = WeakKeyDictionary()
 _compiled: LRUCache[Any, Any] = LRUCache(2_000)  # statements: four times what SQLAlchemy keeps of an engine
 _DAMAGE = regex(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
 _OF_INDEXES = regex(
@@ -83,8 +85,19 @@ def _share_compiled(engine: Engine) -> None:
     They are kept by dialect, and each engine would have one of its own. Those of SQLite are alike; the first that has
     been connected serves all.
     """
+    _own[engine] = engine.dialect  # by which it connects, whatever it compiles with
     engine.dialect = _shared.setdefault("sqlite", engine.dialect)
     engine.update_execution_options(compiled_cache=_compiled)
+
+
+def refuse_new(engine: Engine, refuse: Callable[..., Any]) -> None:
+    """Let an engine make no new connection: `refuse` raises instead. Other engines make theirs.
+
+    Args:
+        engine: of `open_sqlite`.
+        refuse: is called where a connection would be made.
+    """
+    event.listen(_own.get(engine, engine.dialect), "do_connect", refuse)
 
 
 def check_header(path: Path) -> None:

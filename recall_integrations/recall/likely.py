@@ -42,6 +42,9 @@ LATEST_MIN = 0.35  # share of asking for a state, times that of being the latest
 PARTLY_MIN = 0.45
 # The same where a query asks for several ("what pets does Ana have?"): none of them takes the place of another.
 SEVERAL_MIN = 0.75
+# Where no candidate holds any word of the query, the one that tells it has to be as near as this by the pairing: else
+# nothing that was found may be about it. In scenes the nearest candidate is nearer in nine of ten.
+NEAR_MIN = 0.3
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
@@ -49,12 +52,12 @@ LASTS = timedelta(days=20)  # a shorter time that is named is asked for what hap
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
 MENTIONS, TELLS_LEAST = 0.5, 0.15  # of the words of the question, and of the slot, by the slot reader
 NAMED = 0.5  # of the share of one that names nobody, where somebody is asked about
-COVERS, TELLS = FEATURES.index("covers"), FEATURES.index("tells")
+COVERS, TELLS, PAIRED = FEATURES.index("covers"), FEATURES.index("tells"), FEATURES.index("paired")
 NAMES, SPEAKS, OF_ANY = FEATURES.index("names_any"), FEATURES.index("speaks"), FEATURES.index("of_any")
 _MODES = (NOW, THEN, PREVIOUS)
-# Asks whether something is so, or for a count of what was told.
+# Asks whether something is so, for a count of what was told, or for anything about something.
 _OTHER = regex(
-    r"\s*(?:have|has|had|is|are|am|did|was|were|do(?!\s+you\s+(?:know|remember|have|recall))|does|"
+    r"\s*(?:(?:what|how)\s+about|anything|have|has|had|is|are|am|did|was|were|do(?!\s+you\s+(?:know|remember|have|recall))|does|"
     r"how\s+many\s+(?:times|minutes|hours|days|nights|weeks|months|years|more|(?:[\w-]+\s+){1,3}(?:between|until|before|left)|(?:[\w-]+\s+){1,3}(?:did|had|was|were|have\s+(?:i|we|you|they)|has)\b))\b",
     2,
 )
@@ -128,6 +131,7 @@ class Telling:
         told: how likely each tells what is asked.
         latest: how likely each is the latest that does.
         covers: share of the words of the question that each holds.
+        near: how well each answers the question, by the pairing.
         tells: logarithm of the share of the slot that is asked for, as the slot reader sees each.
         of: whether each names whom is asked about, or is said by them; all do where who asks is.
         may_be_of: whether each may speak of whom is asked about at all: "my sister's number" is none of mine.
@@ -137,6 +141,7 @@ class Telling:
     told: Sequence[float]
     latest: Sequence[float]
     covers: Sequence[float]
+    near: Sequence[float]
     tells: Sequence[float]
     of: Sequence[bool]
     may_be_of: Sequence[bool]
@@ -154,6 +159,10 @@ class Telling:
         """Whether a row holds words of the question and seems to tell nothing of the slot: "on the way to my gym"."""
         place: int = self.rows.tolist().index(row)
         return self.covers[place] >= MENTIONS and self.tells[place] < math.log(TELLS_LEAST)
+
+    def may_be_about(self, row: int) -> bool:
+        """Whether a row may be about what is asked: words of it were found, or it is near."""
+        return max(self.covers) > 0 or self.near[self.rows.tolist().index(row)] >= NEAR_MIN
 
     def is_of_others(self, row: int) -> bool:
         """Whether a row speaks of somebody else only."""
@@ -208,7 +217,7 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
         return None
     row, share = found.best()
     least = SEVERAL_MIN if _SEVERAL.search(text) else found.limit(row, int(fused.rows[0]))
-    if sure * share < least:
+    if sure * share < least or not found.may_be_about(row):
         return None
     if asks_amount(text) and not pool.tells_amount(row) and pool.tells_amount(pool.rows[0]):
         return None
@@ -284,6 +293,7 @@ def telling(
         told=told.tolist(),
         latest=latest.tolist(),
         covers=covers,
+        near=shown[:, PAIRED].tolist(),
         tells=tells,
         of=own.tolist(),
         may_be_of=(shown[:, OF_ANY] > 0).tolist(),
@@ -323,6 +333,8 @@ def _mode(state: RecallState) -> str | None:
     """What a query asks for, if it asks for a state, as far as can be told without the model; `None` = it does not."""
     text, window = state.query.original, state.query.temporal_window
     mode = mode_of(text, windowed=window is not None, asks=True)
+    if " " not in text.strip():  # a word alone asks nothing
+        return None
     if mode not in _MODES or _NEWS.search(text) or (mode == THEN and _HAPPENED.search(text)):
         return None
     if window is not None and window.start is not None and window.end is not None and window.end - window.start < LASTS:

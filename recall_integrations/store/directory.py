@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine
 
 from recall_integrations.database import schema
-from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite
+from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
 from recall_integrations.database.watching import Watch
 from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
@@ -160,7 +160,7 @@ class HeldDirectory:
         Args:
             noted: whether what the database looks like now is noted, so that the next open need not read it whole.
         """
-        event.listen(self.engine, "do_connect", _closed)  # SQLite would make the file anew
+        refuse_new(self.engine, _closed)  # SQLite would make the file anew
         self.turn.begun = self.turn.ending = _nothing
         if self.watch is not None:
             self.watch.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -74,3 +76,20 @@ def test_async_recalls_end_as_well() -> None:
 
     for came in asyncio.run(run()):
         assert isinstance(came, StoreClosed) or came.hits, came
+
+
+def test_a_store_that_is_closed_takes_no_connection_from_another(tmp_path: Path) -> None:
+    # In a process of its own: the first store of a process shares what is compiled with the others.
+    code = """
+from recall_integrations import MemoryStore
+with MemoryStore.open() as first:
+    kept = first.remember("The deploy failed")
+    with MemoryStore.open() as second:
+        second.remember("Tea is ready")
+    engine = first.engine
+    with engine.connect(), engine.connect(), engine.connect():  # more than were made by now
+        pass
+    assert first.get(kept).text == "The deploy failed"
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
