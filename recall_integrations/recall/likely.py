@@ -43,8 +43,8 @@ PARTLY_MIN = 0.45
 # The same where a query asks for several ("what pets does Ana have?"): none of them takes the place of another.
 SEVERAL_MIN = 0.75
 # Where no candidate holds any word of the query, the one that tells it has to be as near as this by the pairing: else
-# nothing that was found may be about it. In scenes the nearest candidate is nearer in nine of ten.
-NEAR_MIN = 0.3
+# nothing that was found may be about it. Nothing is nearer in one scene of twenty.
+NEAR_MIN = 0.25
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
