@@ -311,9 +311,8 @@ def seen(
     if not own.any():
         return rows[own], np.empty((0, len(FEATURES)), dtype=np.float32)
     # The others are evidence, too.
-    return rows[own], evidence(question, pool.candidates(question, view, held), slot_reader(), latest_model().pairing)[
-        own
-    ]
+    candidates = pool.candidates(question, view, held)
+    return rows[own], evidence(question, candidates, slot_reader(), latest_model().pairing)[own]
 
 
 def counting(state: RecallState, pool: Pool, until: int) -> NDArray[np.bool_]:
@@ -333,7 +332,7 @@ def _mode(state: RecallState) -> str | None:
     """What a query asks for, if it asks for a state, as far as can be told without the model; `None` = it does not."""
     text, window = state.query.original, state.query.temporal_window
     mode = mode_of(text, windowed=window is not None, asks=True)
-    if " " not in text.strip():  # a word alone asks nothing
+    if len(text.split()) < 2:  # a word alone asks nothing
         return None
     if mode not in _MODES or _NEWS.search(text) or (mode == THEN and _HAPPENED.search(text)):
         return None
