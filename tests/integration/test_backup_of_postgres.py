@@ -76,6 +76,7 @@ def cluster() -> Iterator[Cluster]:
     made.archive.mkdir()
     if os.geteuid() == 0:
         pgserver.utils.ensure_user_exists("pgserver")
+        pgserver.utils.ensure_prefix_permissions(programs)  # an environment may be in a directory of one's own
         home.chmod(0o755)
         for path in (home, made.archive):
             shutil.chown(path, "pgserver")
