@@ -3,7 +3,7 @@
     python -m benchmarks.facts.teaching_latest ../shared/data            makes its file anew
     python -m benchmarks.facts.teaching_latest ../shared/data --check    teaches it without each fold in turn
 
-    histories, sets ─ asked of a store ─ what was found ─ evidence, by a reader without that fold ─▶ networks
+    histories, sets ─ asked of a store ─ what was found ─ evidence, by what was taught without that fold ─▶ networks
 
 It is taught from histories (`histories.room`) in the phrasings of `taught/`, a file for each hand, and of the half of
 `dev` that rules may be written on; from scenes (`scenes`), each of another kind of thing; whether a query asks for a
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -30,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.facts import scenes, teaching, teaching_pairs
+from benchmarks.facts import scenes, teaching, teaching_matching, teaching_pairs
 from benchmarks.facts.generator.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
 from benchmarks.facts.generator.phrasings import NOW, THEN
 from benchmarks.facts.generator.slots import DEV
@@ -40,6 +41,7 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.evaluation.datasets.loading import load as load_data
 from recall_integrations.facts.latest.evidence import FEATURES, Candidate, Question, evidence
+from recall_integrations.facts.latest.matching import Matching
 from recall_integrations.facts.latest.model import FILE, OTHER, STATE, LatestModel, Nets, save
 from recall_integrations.facts.latest.pairing import Pairing
 from recall_integrations.facts.reader.features import BUCKETS, places, rarity, weights_of
@@ -71,6 +73,14 @@ FOLDS = (
     ("work", "work_notes", "trades", "devices"),
     ("family", "days", "culture", "phone_records", "first_try", "first_try_2"),
 )
+# Folds that are left out together when a matching is taught, which takes minutes; by the first group of each.
+LEFT_OUT = (
+    ("first", "whose", "family"),
+    ("second", "unlike", "work"),
+    ("fourth", "instead", DEV),
+    ("fifth", "talks", "astray_chats"),
+    ("thirteenth", "helps"),
+)
 # These teach what asks for a state and which statements answer which questions, and no networks. So much that leads
 # astray is told nowhere else: with them among what the networks learn, .69 to .72 of the first set that measures came
 # right first among others, and without them .75 to .80 (`scenes`; limits of .3 to .4).
@@ -84,7 +94,7 @@ NOTHING_WEIGHT = 0.5 / 3  # all questions that ask for no state count together t
 TELLS_WEIGHT = 0.5  # of whether each candidate tells it, beside which is the latest
 SPREAD_MIN = 1e-3
 LINE = (15, 260)  # characters of talk in large rooms
-ASKS_STATE, SLOT_KNOWN = FEATURES.index("asks_state"), FEATURES.index("slot_known")
+ASKS_STATE, SLOT_KNOWN, OF_USER = (FEATURES.index(name) for name in ("asks_state", "slot_known", "of_user"))
 
 # Words that are looked for, and what is said to begin a talk: they ask for no state, and no hand and no set has them.
 VAGUE = tuple(
@@ -140,14 +150,14 @@ class Found:
     right: NDArray[np.bool_]
     stale: NDArray[np.bool_]
 
-    def shown(self, reader: SlotReader, asking: Part, pairing: Pairing) -> Shown:
-        """What the model sees, by a reader, a part that tells whether a query asks for a state, and a pairing."""
-        question = replace(self.question, asks_state=_asks(asking, self.query))
+    def shown(self, by: Taught) -> Shown:
+        """What the model sees."""
+        question = replace(self.question, asks_state=_asks(by.asking, self.query))
         own = self.own
         return Shown(
             query=self.query,
             group=self.group,
-            found=evidence(question, self.candidates, reader, pairing)[own],
+            found=evidence(question, self.candidates, by.reader, by.pairing, by.matching)[own],
             at=self.at[own],
             right=self.right[own],
             stale=self.stale[own],
@@ -182,15 +192,13 @@ class Taught:
         reader: the slot reader.
         asking: tells whether a query asks for a state.
         pairing: tells how well statements answer questions.
+        matching: tells how well texts answer questions.
     """
 
     reader: SlotReader
     asking: Part
     pairing: Pairing
-
-    def shown(self, one: Found) -> Shown:
-        """What the model sees of a question."""
-        return one.shown(self.reader, self.asking, self.pairing)
+    matching: Matching
 
 
 class _Watching:
@@ -485,7 +493,7 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
         best = int(np.argmax(latest))
         asks = likely.sure_of(float(one.found[0, ASKS_STATE]), bool(one.found[0, SLOT_KNOWN]))
         covers = one.found[:, likely.COVERS].tolist()
-        sure = asks * latest[best] >= likely.limit_of(covers[best], covers[0])
+        sure = asks * latest[best] >= likely.limit_of(covers[best], covers[0], own=bool(one.found[0, OF_USER]))
         picks.append((one, best if sure else 0, bool(sure)))
     of_state = [(one, best) for one, best, _ in picks if one.right.any()]
     if of_state:
@@ -504,9 +512,38 @@ def found_in(data: Path) -> Iterator[Found]:
             yield from own
 
 
-def pairs_of(found: Sequence[Found]) -> teaching_pairs.Pairs:
-    """What the pairing is taught from."""
-    return teaching_pairs.pairs(found, frozenset((DEV, *(hand.stem for hand in hands()))))
+def of_hands() -> frozenset[str]:
+    """Groups of which only some questions teach the pairing and the matching."""
+    return frozenset((DEV, *(hand.stem for hand in hands())))
+
+
+def left_out() -> tuple[tuple[str, ...], ...]:
+    """What each matching is taught without; the first without nothing: it ships."""
+    fold_of = {fold[0]: fold for fold in FOLDS}
+    return ((), *(tuple(group for first in own for group in fold_of.get(first, (first,))) for own in LEFT_OUT))
+
+
+def matchings(found: Sequence[Found], processes: int | None = None) -> dict[tuple[str, ...], Matching]:
+    """By what each was taught without.
+
+    Args:
+        found: questions.
+        processes: at once; `None` = as many as there are processors.
+    """
+    given = teaching_matching.examples(found, of_hands())
+    parts = [given.part(without, others=True) for without in left_out()]
+    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn"), _one_thread) as pool:
+        made = pool.map(teaching_matching.learned, parts)
+        return {without: Matching(*one) for without, one in zip(left_out(), made, strict=True)}
+
+
+def _one_thread() -> None:
+    """In a process beside others, products of matrices take one thread."""
+    try:
+        import torch
+    except ImportError as e:
+        raise MissingExtra("The matching is taught with torch: pip install torch") from e
+    torch.set_num_threads(1)
 
 
 def found_of(data: Path, part: str) -> list[Found]:
@@ -522,16 +559,24 @@ def found_of(data: Path, part: str) -> list[Found]:
     return list(of_rooms(histories(data, hand), part))
 
 
-def by_folds(data: Path, found: Sequence[Found], whole: Taught, processes: int | None = None) -> Iterator[Shown]:
+def by_folds(
+    data: Path,
+    found: Sequence[Found],
+    whole: Taught,
+    by_fold: Mapping[tuple[str, ...], Matching],
+    processes: int | None = None,
+) -> Iterator[Shown]:
     """What the model sees of each question: by what was taught without the fold that it is from.
 
     Args:
         data: the directory of evaluation data.
         found: questions.
         whole: taught from everything; for what is in no fold.
+        by_fold: matchings, by what they were taught without.
         processes: at once; `None` = as many as there are processors.
     """
-    given = _Given(data=data, found=found, whole=whole, queries=queries(data), pairs=pairs_of(found))
+    pairs = teaching_pairs.pairs(found, of_hands())
+    given = _Given(data=data, found=found, whole=whole, queries=queries(data), pairs=pairs, matchings=by_fold)
     # What is given is large and never changed, so processes are forked and share it.
     with ProcessPoolExecutor(processes, get_context("fork"), _give, (given,)) as pool:
         parts = (given.fold(fold) for fold in FOLDS) if processes == 1 else pool.map(_by_fold, FOLDS)
@@ -539,7 +584,14 @@ def by_folds(data: Path, found: Sequence[Found], whole: Taught, processes: int |
             print(f"{', '.join(fold)}: {len(own):,} questions{said}", flush=True)
             yield from own
     kept = frozenset(group for fold in FOLDS for group in fold)
-    yield from (whole.shown(one) for one in found if one.group not in kept)
+    for one in found:
+        if one.group not in kept:
+            yield one.shown(replace(whole, matching=_without((one.group,), by_fold, whole.matching)))
+
+
+def _without(fold: Sequence[str], by_fold: Mapping[tuple[str, ...], Matching], whole: Matching) -> Matching:
+    """The matching that was taught without a fold; sets teach none."""
+    return next((one for without, one in by_fold.items() if frozenset(without).issuperset(fold)), whole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -551,6 +603,7 @@ class _Given:
     whole: Taught
     queries: Mapping[str, Mapping[str, Sequence[str]]]
     pairs: teaching_pairs.Pairs
+    matchings: Mapping[tuple[str, ...], Matching]
 
     def fold(self, fold: tuple[str, ...]) -> tuple[list[Shown], str]:
         """What the model sees of the questions of a fold, and how good the pairing is that was taught without it."""
@@ -568,8 +621,11 @@ class _Given:
             pairing = Pairing(towers)
             near, plain = teaching_pairs.nearest(own, towers), teaching_pairs.nearest(own)
             said = f"; what tells it is nearest {near:.3f}, by the plain cosine {plain:.3f}"
-        without = Taught(reader=reader, asking=asking_part(self.queries, fold), pairing=pairing)
-        return [without.shown(one) for one in found], said
+        matching = _without(fold, self.matchings, self.whole.matching)
+        if matching is not self.whole.matching:
+            said += f", read together {teaching_matching.nearest(found, matching):.3f}"
+        without = Taught(reader=reader, asking=asking_part(self.queries, fold), pairing=pairing, matching=matching)
+        return [one.shown(without) for one in found], said
 
 
 _given: list[_Given] = []  # of a process of `by_folds`
@@ -595,19 +651,21 @@ def main() -> None:
         raise InvalidArgument(f"{given.data} has no {', '.join(missing)}. Name the directory of evaluation data.")
     found = list(found_in(given.data))
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # threads of torch do not outlive the forks that follow
-        pairing = Pairing(pool.submit(teaching_pairs.taught, pairs_of(found)).result())
-    whole = Taught(reader=slot_reader(), asking=asking_part(queries(given.data)), pairing=pairing)
-    shown = list(by_folds(given.data, found, whole))
+        pairing = Pairing(pool.submit(teaching_pairs.taught, teaching_pairs.pairs(found, of_hands())).result())
+    by_fold = matchings(found)
+    asking = asking_part(queries(given.data))
+    whole = Taught(reader=slot_reader(), asking=asking, pairing=pairing, matching=by_fold.pop(()))
+    shown = list(by_folds(given.data, found, whole, by_fold))
     if given.check:
         for fold in FOLDS:
             learned = nets([one for one in shown if one.group not in fold], 2)
-            model = LatestModel(whole.asking, learned, pairing)
+            model = LatestModel(whole.asking, learned, pairing, whole.matching)
             for left_out in fold:
                 print(
                     f"{left_out} left out: {read(model, [one for one in shown if one.group == left_out])}", flush=True
                 )
         return
-    save(whole.asking, nets(shown), pairing.towers, given.out)
+    save(whole.asking, nets(shown), pairing.towers, whole.matching, given.out)
     print(f"{given.out.name}: {given.out.stat().st_size / 1e3:.0f} kB")
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.console.facts import USER
+from recall_integrations.console.facts import whom
 from recall_integrations.console.highlighting import shown_text
 from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
@@ -404,8 +404,9 @@ def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
 def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Table:
     """Which slot is asked for, how, and what that did to the order."""
     grid = pairs()
-    whom, called = plain(decision.subject) or USER, plain(Slots.of(config.facts.slots).called(decision.slot))
-    grid.add_row("slot", Text.assemble((called, "bold"), f"  of {whom}, confidence {decision.confidence:.2f}"))
+    called = plain(Slots.of(config.facts.slots).called(decision.slot)) if decision.slot else "none that has a name"
+    of = f"  of {whom(decision.subject)}, confidence {decision.confidence:.2f}"
+    grid.add_row("slot", Text.assemble((called, "bold"), of))
     grid.add_row("asked", Text(f"{ASKED.get(decision.mode, plain(decision.mode))}, looked at {decision.at:%Y-%m-%d}"))
     for label, ids in (("put first", decision.first), ("beneath", decision.beneath)):
         if ids:

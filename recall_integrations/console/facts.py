@@ -59,7 +59,7 @@ def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: dateti
     for i, (subject, of_subject) in enumerate(groupby(facts, lambda fact: fact.subject)):
         if i:
             console.print()
-        console.print(Text(plain(subject) or USER, style="bold"))
+        console.print(Text(whom(subject), style="bold"))
         table = Table.grid(padding=(0, 2))
         table.add_column(no_wrap=True, style="dim")
         table.add_column(overflow="fold", ratio=2)
@@ -67,6 +67,11 @@ def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: dateti
         for slot, of_slot in groupby(of_subject, lambda fact: fact.slot):
             _add_slot(table, plain(slots.called(slot)), list(of_slot), at, zone)
         console.print(table)
+
+
+def whom(subject: str) -> str:
+    """Whose slot it is, as it is shown: "the user", "the user's sister", a name."""
+    return f"{USER}{plain(subject)}" if not subject or subject.startswith("'s ") else plain(subject)
 
 
 def _add_slot(table: Table, called: str, facts: list[Fact], at: datetime, zone: ZoneInfo) -> None:

@@ -21,7 +21,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import to_instant
 from recall_integrations.records import record
 
-VERSION = 2  # stands with the times in a store: those of another one are made anew
+VERSION = 3  # stands with the times in a store: those of another one are made anew
 TIMES_MAX = 8  # times of one text
 PHRASES_MAX = 64  # that are looked at for them
 CHARS_MAX = 20_000  # of a text that are read

@@ -203,8 +203,16 @@ def is_other(match: re.Match[str], text: str, low: str) -> bool:
     return False
 
 
+_PUT_TO = regex(
+    r"\b(?:moved|slipped|slid|pushed|postponed|rescheduled|shifted|brought\sforward|delayed|put\s(?:off|back)|extended|deferred)\s"
+    r"(?:\w+\s){0,3}(?:to|until|till)\s\Z"
+)
+
+
 def tense(sentence: str, start: int, end: int) -> int:
     """Whether a sentence speaks of the past or the future where a phrase stands: by the nearest verb."""
+    if _PUT_TO.search(sentence, max(0, start - 60), start):  # "the release slipped to March 17": it is still to come
+        return FUTURE
     best, found = 10_000, OPEN
     for match in _TENSE.finditer(sentence):
         if match["no"] is not None:

@@ -22,9 +22,9 @@ from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.patterns import regex
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.recall.other_times import PAST, other_time
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.fact_tables import ScopeFacts
-from recall_integrations.types import ParsedQuery
 from recall_integrations.types.roles import Role
 
 BEST = 2  # candidates that may tell it, whatever their scores are
@@ -53,16 +53,13 @@ _HISTORY = regex(
 _WHEN = regex(r"\b(?:when\s(?:did|was|were|is|has|have|will)|since|how\slong)\b", 2)
 _BEFORE = regex(r"\b(?:previous(?:ly)?|before|used\sto|use\sto|former(?:ly)?|old|last|prior|earlier|replaced?|ex)\b", 2)
 _PAST = regex(r"\b(?:did|was|were|had|went|got|been)\b", 2)
-# The same of what is known to ask for a state: "the list" and "when is" are no history, "I've got" is no past.
+# The same of what is known to ask for a state: "the list" and "when is" are no history.
 _HISTORY_ASKED = regex(
     r"^\W*(?:please\s)?(?:list|every)\b|\b(?:history|timeline|over\s(?:time|the\s(?:years|months|weeks))|so\sfar|changes|"
     r"ever|throughout|one\safter\s(?:the\s)?(?:other|another)|(?:has|have|did|how)\b.*\bchanged?)\b",
     2,
 )
 _WHEN_ASKED = regex(r"\b(?:when\s(?:did|was|were|has|have)|since|how\slong\s(?:did|ago|was|were|has|have))\b", 2)
-_PAST_ASKED = regex(
-    r"\b(?:did|(?:was|were)\b(?!.*\bborn)|had|went|been)\b|(?<!'ve\s)(?<!\bhave\s)(?<!\bhas\s)(?<!'s\s)\bgot\b", 2
-)
 
 
 def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) -> Decided | None:
@@ -80,7 +77,8 @@ def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) 
     if any(one.stage == "facts" for one in state.degraded):
         return None
     text, view = state.query.original, state.scope
-    mode = mode_of(text, windowed=state.query.temporal_window is not None)
+    window = other_time(state)
+    mode = mode_of(text, windowed=window is not None)
     if mode is None:
         return None
     words = frozenset(text.casefold().translate(_PLAIN).replace("'s ", " ").split())
@@ -91,7 +89,6 @@ def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) 
     if of_several(key[0], state) or _stated_before(key[0], fused.rows[:place], delivery, view, slots):
         return None
     now = state.request.as_of or state.request.now
-    window = state.query.temporal_window
     span = None if window is None or mode != THEN else (window.start, window.end)
     value = _named(facts, key, text) if mode == WHEN else ""
     if mode == WHEN and not value:  # it may name one that nothing was read of
@@ -100,15 +97,15 @@ def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) 
     return decide(asked, facts, (key[0],), now, span)
 
 
-def surely(asked: StateAsked, query: ParsedQuery) -> bool:
+def surely(asked: StateAsked, state: RecallState) -> bool:
     """Whether a query asks for a state by more than a word: what was read by a cue alone must have the shape as well.
 
     Args:
         asked: what was read of it.
-        query: as it was understood.
+        state: of the recall.
     """
-    windowed = query.temporal_window is not None
-    return asked.confidence >= LIKELY or mode_of(query.original, windowed=windowed) == asked.mode
+    windowed = other_time(state) is not None
+    return asked.confidence >= LIKELY or mode_of(state.query.original, windowed=windowed) == asked.mode
 
 
 def moves(held: Decided, fused: Fused, view: ScopeView) -> bool:
@@ -163,7 +160,7 @@ def _mode(text: str, windowed: bool, asks: bool) -> str | None:
         return THEN
     if _BEFORE.search(text):
         return PREVIOUS
-    return None if (_PAST_ASKED if asks else _PAST).search(text) else NOW
+    return None if (PAST if asks else _PAST).search(text) else NOW
 
 
 def _key(facts: ScopeFacts, view: ScopeView, fused: Fused, words: frozenset[str]) -> tuple[Key, int] | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +30,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.amounts import asks_amount, tells_amount
 from recall_integrations.recall.evident import mode_of, of_several, surely
+from recall_integrations.recall.other_times import is_short, other_time
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
 from recall_integrations.types import Memory
@@ -40,6 +40,8 @@ LATEST_MIN = 0.35  # share of asking for a state, times that of being the latest
 # The same for one that holds some words of the query, and fewer than the first candidate: it may be another thing of
 # the kind.
 PARTLY_MIN = 0.45
+# So much more where somebody else is asked about: of others much is asked and told that is no state (`talk`).
+OTHERS_MORE = 0.15
 # The same where a query asks for several ("what pets does Ana have?"): none of them takes the place of another.
 SEVERAL_MIN = 0.75
 # Where no candidate holds any word of the query, the one that tells it has to be as near as this by the pairing: else
@@ -47,8 +49,8 @@ SEVERAL_MIN = 0.75
 NEAR_MIN = 0.25
 COVERS_LESS = 0.05  # so much less of the words, by how rare they are, is less
 READ = 0.5  # so much of what is missing from the first of them rules make up, where they read what is asked
+SLOT_MIN = 0.5  # share of a slot from which a decision names it
 TELLS_MIN = 0.5  # share of telling it, where more than the latest is wanted
-LASTS = timedelta(days=20)  # a shorter time that is named is asked for what happened in it
 CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTED`)
 MENTIONS, TELLS_LEAST = 0.5, 0.15  # of the words of the question, and of the slot, by the slot reader
 NAMED = 0.5  # of the share of one that names nobody, where somebody is asked about
@@ -168,20 +170,22 @@ class Telling:
         """Whether a row speaks of somebody else only."""
         return not self.may_be_of[self.rows.tolist().index(row)]
 
-    def limit(self, row: int, first: int) -> float:
-        """The least share with which a row comes before the one that is first."""
+    def limit(self, row: int, first: int, *, own: bool) -> float:
+        """The least share with which a row comes before the one that is first; see `limit_of`."""
         shares = dict(zip(self.rows.tolist(), self.covers, strict=True))
-        return limit_of(shares[row], shares.get(first, 0.0))
+        return limit_of(shares[row], shares.get(first, 0.0), own=own)
 
 
-def limit_of(covers: float, first: float) -> float:
+def limit_of(covers: float, first: float, *, own: bool) -> float:
     """The least share with which a candidate comes first.
 
     Args:
         covers: share of the words of the question that it holds.
         first: the same of the first candidate.
+        own: whether who asks asks of themselves.
     """
-    return PARTLY_MIN if COVERS_LESS < covers < first - COVERS_LESS else LATEST_MIN
+    least = PARTLY_MIN if COVERS_LESS < covers < first - COVERS_LESS else LATEST_MIN
+    return least if own else least + OTHERS_MORE
 
 
 def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | None:
@@ -198,7 +202,7 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     mode = _mode(state)
     if mode is None:
         return None
-    read = state.sought is not None and surely(state.sought.asked, state.query)
+    read = state.sought is not None and surely(state.sought.asked, state)
     asks = latest_model().asks(text)
     sure = sure_of(asks, read)
     if sure < LATEST_MIN:
@@ -216,7 +220,7 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
     if found is None:
         return None
     row, share = found.best()
-    least = SEVERAL_MIN if _SEVERAL.search(text) else found.limit(row, int(fused.rows[0]))
+    least = SEVERAL_MIN if _SEVERAL.search(text) else found.limit(row, int(fused.rows[0]), own=USER in subjects)
     if sure * share < least or not found.may_be_about(row):
         return None
     if asks_amount(text) and not pool.tells_amount(row) and pool.tells_amount(pool.rows[0]):
@@ -226,10 +230,17 @@ def likely(state: RecallState, fused: Fused, delivery: Delivery) -> Decided | No
         if before is None:
             return None
         row = before
-    shares, _ = slot_reader().asked(text)
-    slot = slot_reader().slots[int(np.argmax(shares))]
+    slot = _slot_of(text)
     sought = Sought(asked=StateAsked(slots=(slot,), mode=mode, confidence=CONFIDENCE), subjects=subjects, until=until)
     return guessed(sought, (subjects[0], slot), state.scope.nums.item(row))
+
+
+def _slot_of(text: str) -> str:
+    """The slot that a query asks for, if that is likelier than all others together; empty = of none that has a name."""
+    reader = slot_reader()
+    shares, _ = reader.asked(text)
+    best = int(np.argmax(shares))
+    return reader.slots[best] if shares[best] >= SLOT_MIN else ""
 
 
 def sure_of(asks: float, read: bool) -> float:
@@ -312,7 +323,8 @@ def seen(
         return rows[own], np.empty((0, len(FEATURES)), dtype=np.float32)
     # The others are evidence, too.
     candidates = pool.candidates(question, view, held)
-    return rows[own], evidence(question, candidates, slot_reader(), latest_model().pairing)[own]
+    model = latest_model()
+    return rows[own], evidence(question, candidates, slot_reader(), model.pairing, model.matching)[own]
 
 
 def counting(state: RecallState, pool: Pool, until: int) -> NDArray[np.bool_]:
@@ -330,15 +342,13 @@ def _before(found: Telling, view: ScopeView) -> int | None:
 
 def _mode(state: RecallState) -> str | None:
     """What a query asks for, if it asks for a state, as far as can be told without the model; `None` = it does not."""
-    text, window = state.query.original, state.query.temporal_window
+    text, window = state.query.original, other_time(state)
     mode = mode_of(text, windowed=window is not None, asks=True)
     if len(text.split()) < 2:  # a word alone asks nothing
         return None
     if mode not in _MODES or _NEWS.search(text) or (mode == THEN and _HAPPENED.search(text)):
         return None
-    if window is not None and window.start is not None and window.end is not None and window.end - window.start < LASTS:
-        return None
-    return mode
+    return None if window is not None and is_short(window) else mode
 
 
 def _until(state: RecallState, mode: str) -> int:

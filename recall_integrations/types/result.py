@@ -410,7 +410,8 @@ class Decision:
 
     Args:
         subject: of whom the slot is; empty = the user.
-        slot: what is asked, such as `phone_number`; `open:…` = one that the schema does not have.
+        slot: what is asked, such as `phone_number`; `open:…` = one that the schema does not have; empty = a model
+            decided, and nobody can say which.
         mode: `now`, `then`, `previous`, `history` or `when`.
         at: the time at which it was looked at: `as_of`, else `now`.
         first: ids of the memories that were put first.

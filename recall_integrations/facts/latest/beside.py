@@ -26,6 +26,7 @@ BESIDE = (
     "takes_up",  # words of an earlier one that the question lacks: how rare they are, times how much of it that holds
     "takes_up_told",  # times how much of what is asked the slot reader sees in that one
     "takes_up_paired",  # times how well that one answers the question, by `pairing`
+    "takes_up_matched",  # the same by `matching`, as a share
     "taken_up",  # by a later candidate
     "later_first",  # whether it was told after the first candidate
     "later_most",  # whether it was told after the one that holds most of the question
@@ -159,17 +160,17 @@ def taken_up(
     words: frozenset[str],
     held: Sequence[frozenset[str]],
     at: Sequence[int | None],
-    shares: tuple[Matrix, Matrix, Matrix],
+    shares: tuple[Matrix, Matrix, Matrix, Matrix],
     least: int = 0,
 ) -> Matrix:
-    """What candidates take up of each other: the columns up to "later_most", float32 `(candidates, 6)`.
+    """What candidates take up of each other: the columns up to "later_most", float32 `(candidates, 7)`.
 
     Args:
         words: of the question.
         held: of each candidate.
         at: when each was told, microseconds; `None` = nobody knows, and it is neither earlier nor later.
         shares: of each, `(candidates,)`: what it holds of the words of the question; what the slot reader sees in it of
-            what is asked for; how well it answers the question, by `pairing`.
+            what is asked for; how well it answers the question, by `pairing` and by `matching`.
         least: candidates that there are taken to be at least, when it is said how rare a word is.
     """
     count = len(held)
@@ -191,10 +192,10 @@ def taken_up(
     dated = np.asarray([time is not None for time in at], dtype=np.bool_)
     later = (times[:, None] > times[None]) & dated[:, None] & dated[None]
     up = np.where(later, shared, 0)
-    found = np.empty((count, 6), dtype=np.float32)
+    found = np.empty((count, 7), dtype=np.float32)
     for column, share in enumerate(shares):
         found[:, column] = (up * share[None]).max(axis=1)  # 0 at least: nobody takes up their own words
-    found[:, 3] = up.max(axis=0)
-    found[:, 4] = later[:, 0]
-    found[:, 5] = later[:, int(np.argmax(shares[0]))]
+    found[:, 4] = up.max(axis=0)
+    found[:, 5] = later[:, 0]
+    found[:, 6] = later[:, int(np.argmax(shares[0]))]
     return found

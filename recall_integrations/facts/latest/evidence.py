@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.facts.latest.beside import BESIDE, Drawn, alike, drawn, spoken, taken_up, wanted
+from recall_integrations.facts.latest.matching import Matching
 from recall_integrations.facts.latest.pairing import Pairing
 from recall_integrations.facts.latest.whom import TEXTS, speaks_of
 from recall_integrations.facts.reader import SlotReader
@@ -86,6 +87,10 @@ FEATURES = (
     "paired",  # how well it answers the question, by what was learned of both (`pairing`)
     "paired_less",  # than the one that does it best
     "paired_other",  # the best of the others, 0 at least
+    "match",  # the same, both read together (`matching`): a logit
+    "matched",  # as a share
+    "matched_less",
+    "matched_other",
 )
 
 Matrix = NDArray[np.float32]
@@ -144,7 +149,9 @@ def sentences(text: str) -> Iterator[str]:
     yield from (part for part in _SENTENCE.split(text[:CHARS])[:SENTENCES] if part.strip() and not part.endswith("?"))
 
 
-def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotReader, pairing: Pairing) -> Matrix:
+def evidence(
+    question: Question, candidates: Sequence[Candidate], reader: SlotReader, pairing: Pairing, matching: Matching
+) -> Matrix:
     """What speaks for each candidate: float32 `(candidates, len(FEATURES))`.
 
     Args:
@@ -152,6 +159,7 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
         candidates: one at least, best first.
         reader: what it sees of questions and of sentences.
         pairing: how well sentences answer questions.
+        matching: how well texts answer questions, both read together.
     """
     scores = np.asarray([one.score for one in candidates], dtype=np.float32)
     best = max(float(scores.max()), 1e-6)
@@ -187,12 +195,16 @@ def evidence(question: Question, candidates: Sequence[Candidate], reader: SlotRe
     found[:, 43] = [text.long_ago for text in texts]
     at = [one.at if one.dated else None for one in candidates]
     paired = pairing.paired(question.text[:CHARS], [text.parts for text in texts])
-    found[:, 44:50] = taken_up(words, held, at, (found[:, 39], np.exp(found[:, 12]), paired), POOL)
-    found[:, 50:55] = [text.spoken for text in texts]
-    found[:, 55:58] = wanted(question.text)
+    match = matching.matched(question.text[:CHARS], [one.text[:CHARS] for one in candidates])
+    matched: Matrix = (1 / (1 + np.exp(-match))).astype(np.float32)
+    found[:, 44:51] = taken_up(words, held, at, (found[:, 39], np.exp(found[:, 12]), paired, matched), POOL)
+    found[:, 51:56] = [text.spoken for text in texts]
+    found[:, 56:59] = wanted(question.text)
     said = [reader.vectors(text.parts) for text in texts]
-    found[:, 58:65] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
-    found[:, 65:] = _beside_others(paired)
+    found[:, 59:66] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
+    found[:, 66:69] = _beside_others(paired)
+    found[:, 69] = match
+    found[:, 70:] = _beside_others(matched)
     return found
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.facts.latest.evidence import FEATURES
+from recall_integrations.facts.latest.matching import NAMES, Matching
 from recall_integrations.facts.latest.pairing import Pairing, Towers
 from recall_integrations.facts.reader.features import places
 from recall_integrations.facts.reader.slot_reader import QUERIES, Linear, Part
@@ -62,10 +63,11 @@ class LatestModel:
         asking: whether a query asks for a state; classes `state` and `other`.
         nets: how likely a candidate tells what is asked.
         pairing: how well statements answer questions, which is a part of the evidence.
+        matching: the same, both read together.
     """
 
-    def __init__(self, asking: Part, nets: Nets, pairing: Pairing) -> None:
-        self.pairing = pairing
+    def __init__(self, asking: Part, nets: Nets, pairing: Pairing, matching: Matching) -> None:
+        self.pairing, self.matching = pairing, matching
         self._asking, self._nets = Linear(asking), nets
         self._state = asking.classes.index(STATE)
         self._asks = lru_cache(maxsize=QUERIES)(self._asks_of)
@@ -137,18 +139,21 @@ def load(file: Path) -> LatestModel:
             )
             nets = Nets(**{name: opened.get_tensor(f"nets.{name}") for name in _NET})
             towers = Towers(**{name: opened.get_tensor(f"pairing.{name}") for name in _TOWERS})
+            weights = {name: opened.get_tensor(f"matching.{name}") for name in NAMES}
+            matching = Matching(weights, float(about["length"]))
     except (OSError, SafetensorError, KeyError, ValueError) as e:
         raise EmbeddingError(f"Cannot read the model {file}: {e}. Reinstall recall-integrations.") from e
-    return LatestModel(asking, nets, Pairing(towers))
+    return LatestModel(asking, nets, Pairing(towers), matching)
 
 
-def save(asking: Part, nets: Nets, towers: Towers, file: Path) -> None:
+def save(asking: Part, nets: Nets, towers: Towers, matching: Matching, file: Path) -> None:
     """Write a model where `load` finds it."""
     from safetensors.numpy import save_file
 
     tensors = {f"asking.{name}": getattr(asking, name) for name in _PART}
     tensors |= {f"nets.{name}": getattr(nets, name) for name in _NET}
     tensors |= {f"pairing.{name}": getattr(towers, name) for name in _TOWERS}
+    tensors |= {f"matching.{name}": one for name, one in matching.weights.items()}
     tensors = {name: np.ascontiguousarray(one) for name, one in tensors.items()}  # else rows are written as columns
-    about = {"features": FEATURES, "classes": asking.classes}
+    about = {"features": FEATURES, "classes": asking.classes, "length": matching.length}
     save_file(tensors, file, {"about": json.dumps(about)})

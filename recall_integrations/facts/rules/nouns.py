@@ -370,6 +370,9 @@ def slot_of(reading: Reading, noun: str, many: bool = False) -> str | None:
     return names[0]
 
 
+_PLACED = regex(r"\s*(?:in|at|on|from|with|near|by|to|over|back|away|off)\s", 2)
+
+
 def _verb(
     reading: Reading, subject: str, noun: str, begin: int, verb: re.Match[str], last: int, known: float = 1.0
 ) -> bool:
@@ -391,6 +394,11 @@ def _verb(
     if (verb["to"] or verb["now"]) and "changed" not in verb[0].casefold():
         if noun.casefold().split()[-1] in words.RELATIONS:  # "my sister moved to Oslo"
             return False
+    held = reading.slots.get(slot)
+    if (
+        held is not None and held.kind == "person" and _PLACED.match(text, verb.end(), last)
+    ):  # "my friends are in Berlin"
+        return False
     value, sure = value_of(reading, slot, noun, verb.end(), last)
     if value is None:
         return False

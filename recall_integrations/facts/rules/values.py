@@ -59,7 +59,7 @@ _DATE = regex(
 )
 _BLOOD = regex(r"(?:type\s)?(?:AB|A|B|O)(?:[+-]|[\s-]?(?:positive|negative|pos|neg)\b)?(?!\w)", 2)
 _DOSE = regex(
-    r"(?:\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu|g|units)\b(?:\sof)?\s[\w-]{3,30}|[\w-]{3,30}\s\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu)\b)",
+    r"(?:\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu|g|units)\b(?:\sof)?\s(?!(?:from|per|every|each|daily|once|twice|now|and|for|the|since|until|instead|today|tomorrow|tonight|starting|with|again|before|after)\b)[\w-]{3,30}|[\w-]{3,30}\s\d+(?:\.\d+)?\s?(?:mg|mcg|ml|iu)\b)",
     2,
 )
 _DRUG = regex(

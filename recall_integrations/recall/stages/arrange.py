@@ -61,10 +61,9 @@ class Arrange(Stage):
         view, fused, held = state.scope, state.candidates, state.held
         if held is not None:
             return with_doubts(held, state, fused, self._delivery, slots)
-        if state.sought is not None and surely(state.sought.asked, state.query):
+        held = self._told(state, fused, slots)
+        if held is None and state.sought is not None and surely(state.sought.asked, state):
             held = latest_that_may_tell(state.sought, state, fused, self._delivery, slots)
-        if held is None:
-            held = self._told(state, fused, slots)
         return held if held is not None and moves(held, fused, view) else None
 
     def _told(self, state: RecallState, fused: Fused, slots: Slots) -> Decided | None:

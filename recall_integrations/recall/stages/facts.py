@@ -10,6 +10,7 @@ from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door
+from recall_integrations.recall.other_times import other_time
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
@@ -43,7 +44,7 @@ class Facts(Stage):
         facts = self._store.facts_in(view)
         if facts is None or not facts:  # then nothing need be read of the query
             return state
-        window = parsed.temporal_window
+        window = other_time(state)
         asked = state_asked(parsed.original, self._slots, windowed=window is not None)
         if asked is None:
             return state

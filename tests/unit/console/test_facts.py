@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
+from recall_integrations.console.facts import whom
 from recall_integrations.types import RecallResult
 
 Recall = Callable[..., Result]
@@ -147,3 +148,7 @@ def test_as_of_and_current_only_reach_the_recall(
     assert given[0]["as_of"] == datetime(2026, 3, 1, tzinfo=timezone.utc)
     assert given[0]["filters"].current_only
     assert given[0]["filters"].types
+
+
+def test_whose_it_is_reads_as_words() -> None:
+    assert [whom(subject) for subject in ("", "'s sister", "priya")] == ["the user", "the user's sister", "priya"]

@@ -41,6 +41,8 @@ TOLD = [
     ("this morning I ran", "2023-05-17"),
     ("Last night we danced.", "2023-05-16"),
     ("tomorrow I fly", "2023-05-18"),
+    ("The release slipped to June 17", "2023-06-17"),
+    ("They pushed the launch back to April 2", "2024-04-02"),  # what is put off is still to come
     ("The day after tomorrow I fly", "2023-05-19"),
     ("Yesterday's meeting was long", "2023-05-16"),
     # ago

@@ -36,6 +36,9 @@ def test_a_named_slot_is_read(text: str, slot: str, op: str, value: str, subject
         "If my deadline changes I'll let you know.",
         "Maybe next year Pulse could become my gym.",
         "My family is my rock.",
+        "My friends are in Berlin now.",  # where they are, not who
+        "Marek's twins are at Little Otters now too",
+        "Dose raised, 20 mg from today",  # of what, it does not say
         "My favorite part was the music.",
         "Somebody asked about my gym today.",
     ],

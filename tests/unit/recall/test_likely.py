@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.recall.likely import _SEVERAL, LATEST_MIN, SEVERAL_MIN, limit_of, sure_of
+from recall_integrations.recall.likely import _SEVERAL, LATEST_MIN, OTHERS_MORE, SEVERAL_MIN, limit_of, sure_of
 
 FEBRUARY, MARCH, JULY, DECEMBER = (datetime(2025, month, 3, tzinfo=UTC) for month in (2, 3, 7, 12))
 OLD = Memory("a courier can ring me on 555-0101, evenings are best", id="old", event_at=FEBRUARY)
@@ -45,6 +45,13 @@ def test_the_newest_that_may_tell_it_comes_first_and_says_so(store: MemoryStore)
     assert decided is not None and (decided.subject, decided.slot, decided.first) == ("", "phone_number", ("new",))
     assert decided.confidence < 0.7 and store.facts() == []
     assert found(store, as_of=MARCH)[0] == "old"
+
+
+def test_a_slot_that_nobody_can_tell_has_no_name(store: MemoryStore) -> None:
+    store.remember(Memory("I take my coffee black, no sugar", id="old", event_at=FEBRUARY))
+    store.remember(Memory("my coffee is decaf with a splash of oat milk from now on", id="new", event_at=JULY))
+    decided = QueryOptimizer(store).recall("how do I take my coffee?", now=DECEMBER).facts
+    assert decided is not None and (decided.slot, decided.first) == ("", ("new",))
 
 
 def test_for_what_was_before_the_second_newest(store: MemoryStore) -> None:
@@ -170,8 +177,13 @@ def test_what_is_of_others_or_asks_for_no_state_is_not_moved(
 
 
 def test_what_holds_only_some_words_of_the_query_has_to_be_surer() -> None:
-    least = limit_of(0.5, 1.0)
-    assert least > limit_of(1.0, 1.0) == limit_of(0.0, 1.0) == limit_of(0.5, 0.5) == limit_of(1.0, 0.5) == LATEST_MIN
+    least, whole = limit_of(0.5, 1.0, own=True), ((1.0, 1.0), (0.0, 1.0), (0.5, 0.5), (1.0, 0.5))
+    assert all(least > limit_of(*shares, own=True) == LATEST_MIN for shares in whole)
+
+
+def test_of_somebody_else_it_has_to_be_surer_than_of_who_asks() -> None:
+    for shares in ((0.5, 1.0), (1.0, 1.0)):
+        assert limit_of(*shares, own=False) == limit_of(*shares, own=True) + OTHERS_MORE < SEVERAL_MIN
 
 
 def test_a_rule_that_reads_what_is_asked_makes_it_surer_and_not_sure() -> None:
@@ -209,4 +221,4 @@ def test_who_asks_for_several_has_to_be_surer() -> None:
         "which glasses do I wear",
     )
     assert [_SEVERAL.search(text) is not None for text in (*several, *one)] == [True, True, *[False] * len(one)]
-    assert LATEST_MIN < limit_of(0.5, 1.0) < SEVERAL_MIN
+    assert LATEST_MIN < limit_of(0.5, 1.0, own=True) < SEVERAL_MIN

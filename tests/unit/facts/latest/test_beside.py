@@ -13,23 +13,25 @@ HELD = [frozenset("volvo clutch".split()), frozenset("volvo zoe trade".split()),
 
 
 def test_columns_are_named() -> None:
-    assert len(BESIDE) == 6 + len(spoken("")) + len(wanted("")) + 7 and len(set(BESIDE)) == len(BESIDE)
+    assert len(BESIDE) == 7 + len(spoken("")) + len(wanted("")) + 7 and len(set(BESIDE)) == len(BESIDE)
 
 
 def test_who_takes_up_the_words_of_an_earlier_one() -> None:
-    shares = [np.asarray([share, 0, 0], dtype=np.float32) for share in (0.5, 1, 0.25)]
-    covers, told, paired = shares
-    found = taken_up(frozenset(("car",)), HELD, [10, 20, 5], (covers, told, paired))
+    shares = [np.asarray([share, 0, 0], dtype=np.float32) for share in (0.5, 1, 0.25, 0.75)]
+    covers, told, paired, matched = shares
+    given = (covers, told, paired, matched)
+    found = taken_up(frozenset(("car",)), HELD, [10, 20, 5], given)
     up = dict(zip(BESIDE, found.T.tolist(), strict=False))
     assert up["takes_up_told"][1] == pytest.approx(2 * up["takes_up"][1]) and up["takes_up"][1] > 0
     assert up["takes_up_paired"][1] == pytest.approx(up["takes_up"][1] / 2)
+    assert up["takes_up_matched"][1] == pytest.approx(up["takes_up"][1] * 1.5)
     assert up["takes_up"][0] == up["takes_up"][2] == 0 and up["taken_up"][0] > 0 == up["taken_up"][1]
     assert up["later_first"] == [0, 1, 0] and up["later_most"] == [0, 1, 0]
-    of_question = taken_up(frozenset(("volvo",)), HELD, [10, 20, 5], (covers, told, paired))
-    assert not of_question[:, :4].any()  # a word of the question is nothing that is taken up
-    unknown = taken_up(frozenset(), HELD, [10, None, 5], (covers, told, paired))
-    assert not unknown[:, 4].any() and not unknown[1].any()  # whose time nobody knows is neither later nor earlier
-    assert not taken_up(frozenset(), HELD, [20, 10, 5], (covers, told, paired))[1, 0]  # nor one that comes later
+    of_question = taken_up(frozenset(("volvo",)), HELD, [10, 20, 5], given)
+    assert not of_question[:, :5].any()  # a word of the question is nothing that is taken up
+    unknown = taken_up(frozenset(), HELD, [10, None, 5], given)
+    assert not unknown[:, 5].any() and not unknown[1].any()  # whose time nobody knows is neither later nor earlier
+    assert not taken_up(frozenset(), HELD, [20, 10, 5], given)[1, 0]  # nor one that comes later
 
 
 @pytest.mark.parametrize(
@@ -44,7 +46,7 @@ def test_who_takes_up_the_words_of_an_earlier_one() -> None:
     ],
 )
 def test_how_a_text_speaks(text: str, name: str) -> None:
-    names = BESIDE[6 : 6 + len(spoken(""))]
+    names = BESIDE[7 : 7 + len(spoken(""))]
     assert dict(zip(names, spoken(text), strict=True))[name]
     assert not any(spoken("the tea tasted of nothing"))
 
