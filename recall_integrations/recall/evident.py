@@ -25,6 +25,7 @@ from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.other_times import PAST, other_time
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.fact_tables import ScopeFacts
+from recall_integrations.text import stems
 from recall_integrations.types.roles import Role
 
 BEST = 2  # candidates that may tell it, whatever their scores are
@@ -86,6 +87,8 @@ def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) 
     if found is None:
         return None
     key, place = found
+    if _is_of_another(key[1], fused.rows[place : place + 1], state, delivery):
+        return None
     if of_several(key[0], state) or _stated_before(key[0], fused.rows[:place], delivery, view, slots):
         return None
     now = state.request.as_of or state.request.now
@@ -95,6 +98,15 @@ def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) 
         return None
     asked = StateAsked(slots=(key[1],), mode=mode, value=value, confidence=CONFIDENCE)
     return decide(asked, facts, (key[0],), now, span)
+
+
+def _is_of_another(slot: str, row: Rows, state: RecallState, delivery: Delivery) -> bool:
+    """Whether rules read another slot in a query, and what tells this one has no word of it."""
+    asked = None if state.sought is None else state.sought.asked
+    if asked is None or slot in asked.slots or not surely(asked, state):
+        return False
+    words = frozenset(stems(state.query.original))
+    return all(words.isdisjoint(stems(memory.text)) for _, memory in delivery.memories(state.scope, row))
 
 
 def surely(asked: StateAsked, state: RecallState) -> bool:

@@ -373,6 +373,12 @@ def slot_of(reading: Reading, noun: str, many: bool = False) -> str | None:
 _PLACED = regex(r"\s*(?:in|at|on|from|with|near|by|to|over|back|away|off)\s", 2)
 
 
+def _placed(reading: Reading, slot: str, place: int, last: int) -> bool:
+    """Whether it is said where somebody is: "my friends are in Berlin" names no friend."""
+    known = reading.slots.get(slot)
+    return known is not None and known.kind == "person" and _PLACED.match(reading.text, place, last) is not None
+
+
 def _verb(
     reading: Reading, subject: str, noun: str, begin: int, verb: re.Match[str], last: int, known: float = 1.0
 ) -> bool:
@@ -387,18 +393,13 @@ def _verb(
         return False
     one_of = bool(_ONE_OF.search(text, max(0, begin - 10), begin))
     slot = slot_of(reading, noun, many or one_of)
-    if slot is None:
+    if slot is None or _placed(reading, slot, verb.end(), last):
         return False
     if noun.casefold().split()[0] in _OLD and op == IS:
         op = WAS
     if (verb["to"] or verb["now"]) and "changed" not in verb[0].casefold():
         if noun.casefold().split()[-1] in words.RELATIONS:  # "my sister moved to Oslo"
             return False
-    held = reading.slots.get(slot)
-    if (
-        held is not None and held.kind == "person" and _PLACED.match(text, verb.end(), last)
-    ):  # "my friends are in Berlin"
-        return False
     value, sure = value_of(reading, slot, noun, verb.end(), last)
     if value is None:
         return False

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+
 import pytest
 
+from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.recall.evident import mode_of
 
 
@@ -63,3 +66,15 @@ def test_a_time_makes_it_a_question_for_then() -> None:
 )
 def test_modes_of_what_is_known_to_ask_for_a_state(text: str, mode: str | None) -> None:
     assert mode_of(text, windowed=False, asks=True) == mode
+
+
+def test_of_a_slot_that_is_read_another_ones_fact_says_nothing() -> None:
+    with MemoryStore.open() as store:
+        store.remember_many(
+            [
+                Memory("My gym is Ironworks", id="old", event_at=datetime(2026, 2, 3, tzinfo=timezone.utc)),
+                Memory("My gym is Boulderhaus now", id="new", event_at=datetime(2026, 6, 3, tzinfo=timezone.utc)),
+            ]
+        )
+        found = QueryOptimizer(store).recall("what is my phone number?", now=datetime(2026, 9, 1, tzinfo=timezone.utc))
+        assert found.facts is None and not any("holds since" in hit.reason for hit in found.hits)
