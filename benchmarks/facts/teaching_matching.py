@@ -9,22 +9,22 @@ ask. Needs torch.
 
 from __future__ import annotations
 
-import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.facts.teaching_pairs import BESIDE, TELLING, answered, texts_of
 from benchmarks.facts.teaching_pairs import Asked as Question
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.errors import InvalidArgument, MissingExtra
+from recall_integrations.errors import MissingExtra
 from recall_integrations.facts.latest.evidence import CHARS
 from recall_integrations.facts.latest.matching import ASKED, TOLD, Matching
 
 OF_A_HAND = 800  # questions
-TELLING, BESIDE, OF_OTHERS = 2, 5, 2  # texts of a question: that tell it, and that do not; and what tells other ones
+OF_OTHERS = 2  # texts that tell what other questions ask, beside those of a question
 # Chosen with a fold of hands and one of scenes left out: what tells it came first for .76 and .88 with a width of 32,
 # and for .77 and .89 with 64; with 800 questions of a hand instead of 400 for .79 and more with 48.
 WIDTH, DROPOUT = 48, 0.4
@@ -65,21 +65,12 @@ def examples(found: Sequence[Question], hands: Collection[str]) -> Examples:
     Raises:
         InvalidArgument: no question has an answer.
     """
-    by_group: dict[str, list[Question]] = {}
-    for one in found:
-        if one.right.any():
-            by_group.setdefault(one.group, []).append(one)
-    taken = []
-    for group, own in by_group.items():
-        some = group in hands and len(own) > OF_A_HAND
-        taken += random.Random(group).sample(own, OF_A_HAND) if some else own
-    if not taken:
-        raise InvalidArgument("No question is answered by what was found for it: there is nothing to learn from.")
+    taken = answered(found, hands, OF_A_HAND)
     asked = np.full((len(taken), ASKED), -1, dtype=np.int32)
     told = np.full((len(taken), TELLING + BESIDE, TOLD), -1, dtype=np.int32)
     for number, one in enumerate(taken):
         _put(asked[number], one.query)
-        for place, text in _texts(one):
+        for place, text in texts_of(one):
             _put(told[number, place], text)
     return Examples(groups=np.asarray([one.group for one in taken]), asked=asked, told=told)
 
@@ -87,14 +78,6 @@ def examples(found: Sequence[Question], hands: Collection[str]) -> Examples:
 def _put(row: NDArray[np.int32], text: str) -> None:
     ids = bundled().ids_of(text[:CHARS])[: len(row)] or [0]
     row[: len(ids)] = ids
-
-
-def _texts(one: Question) -> Iterator[tuple[int, str]]:
-    """Their place in a row, and the texts that tell it, and the best of the others."""
-    tells = one.right | one.stale
-    for first, count, own in ((0, TELLING, one.own & tells), (TELLING, BESIDE, one.own & ~tells)):
-        for place, number in enumerate(np.flatnonzero(own)[:count]):
-            yield first + place, one.candidates[number].text
 
 
 class _Reading:
@@ -254,8 +237,8 @@ def nearest(found: Sequence[Question], matching: Matching) -> float:
     """
     hits = []
     for one in found:
-        texts = list(_texts(one)) if one.right.any() else []
+        texts = list(texts_of(one)) if one.right.any() else []
         if any(place >= TELLING for place, _ in texts):
-            best = int(np.argmax(matching.matched(one.query[:CHARS], [text[:CHARS] for _, text in texts])))
+            best = int(np.argmax(matching.matched(one.query[:CHARS], [text for _, text in texts])))
             hits.append(texts[best][0] < TELLING)
     return float(np.mean(hits)) if hits else 0.0

@@ -80,23 +80,15 @@ def pairs(found: Sequence[Asked], hands: Collection[str]) -> Pairs:
     Raises:
         InvalidArgument: no question has an answer.
     """
-    by_group: dict[str, list[Asked]] = {}
-    for one in found:
-        if one.right.any():
-            by_group.setdefault(one.group, []).append(one)
-    taken = []
-    for group, own in by_group.items():
-        some = group in hands and len(own) > OF_A_HAND
-        taken += random.Random(group).sample(own, OF_A_HAND) if some else own
-    if not taken:
-        raise InvalidArgument("No question is answered by what was found for it: there is nothing to learn from.")
+    taken = answered(found, hands, OF_A_HAND)
     dimensions = len(vector_of("."))
     told = np.zeros((len(taken), TELLING + BESIDE, PARTS, dimensions), dtype=np.float16)
     there = np.zeros(told.shape[:3], dtype=np.bool_)
     for number, one in enumerate(taken):
-        for place, parts in _statements(one):
-            for part, text in enumerate(parts[:PARTS]):
-                told[number, place, part], there[number, place, part] = vector_of(text), True
+        for place, text in texts_of(one):
+            parts = tuple(sentences(text)) or (text,)
+            for part, sentence in enumerate(parts[:PARTS]):
+                told[number, place, part], there[number, place, part] = vector_of(sentence), True
     return Pairs(
         groups=np.asarray([one.group for one in taken]),
         asked=np.stack([vector_of(one.query) for one in taken]),
@@ -105,13 +97,36 @@ def pairs(found: Sequence[Asked], hands: Collection[str]) -> Pairs:
     )
 
 
-def _statements(one: Asked) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Their place in a row, and their sentences: of those that tell it, and of the best of the others."""
+def answered(found: Sequence[Asked], hands: Collection[str], most: int) -> list[Asked]:
+    """The questions that are answered by what was found.
+
+    Args:
+        found: questions.
+        hands: groups of which only some questions are taken.
+        most: so many at most.
+
+    Raises:
+        InvalidArgument: there is none.
+    """
+    by_group: dict[str, list[Asked]] = {}
+    for one in found:
+        if one.right.any():
+            by_group.setdefault(one.group, []).append(one)
+    taken: list[Asked] = []
+    for group, own in by_group.items():
+        some = group in hands and len(own) > most
+        taken += random.Random(group).sample(own, most) if some else own
+    if not taken:
+        raise InvalidArgument("No question is answered by what was found for it: there is nothing to learn from.")
+    return taken
+
+
+def texts_of(one: Asked) -> Iterator[tuple[int, str]]:
+    """Their place in a row, and the texts: those that tell it, and the best of the others."""
     tells = one.right | one.stale
     for first, count, own in ((0, TELLING, one.own & tells), (TELLING, BESIDE, one.own & ~tells)):
         for place, number in enumerate(np.flatnonzero(own)[:count]):
-            text = one.candidates[number].text[:CHARS]
-            yield first + place, tuple(sentences(text)) or (text,)
+            yield first + place, one.candidates[number].text[:CHARS]
 
 
 def taught(given: Pairs, seed: int = 0) -> Towers:

@@ -67,7 +67,7 @@ def evident(state: RecallState, fused: Fused, delivery: Delivery, slots: Slots) 
     """What decides by the facts that the best candidates tell; `None` = nothing does.
 
     Args:
-        state: of the recall, of whose query nothing was read that asks for a state.
+        state: of the recall, whose query no fact of a slot that was read in it decides.
         fused: the candidates, best first.
         delivery: fetches memories.
         slots: the schema.

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from benchmarks.facts import teaching_matching
 from benchmarks.facts.teaching_matching import BESIDE, TELLING, Examples, examples, nearest, taught
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.facts.latest import Candidate, latest_model
+from recall_integrations.facts.latest import latest_model
 from recall_integrations.facts.latest.matching import NAMES, Matching
-
-
-@dataclass(frozen=True)
-class Asked:
-    query: str
-    group: str
-    candidates: tuple[Candidate, ...]
-    own: NDArray[np.bool_]
-    right: NDArray[np.bool_]
-    stale: NDArray[np.bool_]
-
-
-def asked(query: str, told: str, other: str, group: str = "a") -> Asked:
-    candidates = tuple(Candidate(text=text, score=0.5, of=(True,), speaker="") for text in (other, told, "why?"))
-    flags = np.asarray([[True, True, False], [False, True, False], [False, False, False]])
-    return Asked(query, group, candidates, *flags)
+from tests.unit.benchmarks.facts.asked import Asked, asked
 
 
 def test_what_tells_it_comes_before_what_does_not() -> None:
