@@ -20,8 +20,9 @@ from benchmarks.facts.teaching_pairs import BESIDE, TELLING, answered, texts_of
 from benchmarks.facts.teaching_pairs import Asked as Question
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import MissingExtra
+from recall_integrations.facts.latest.attention import ASKED, TOLD
 from recall_integrations.facts.latest.evidence import CHARS
-from recall_integrations.facts.latest.matching import ASKED, TOLD, Matching
+from recall_integrations.facts.latest.matching import Matching
 
 OF_A_HAND = 800  # questions
 OF_OTHERS = 2  # texts that tell what other questions ask, beside those of a question

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from recall_integrations.facts.latest import latest_model
-from recall_integrations.facts.latest.matching import FARTHEST, NAMES, TOLD, Matching
+from recall_integrations.facts.latest.attention import FARTHEST, TOLD
+from recall_integrations.facts.latest.matching import NAMES, Matching
 
 QUESTION = "which gym do I go to?"
 TEXTS = ["Joined Ironworks this week, the one behind the station.", "The gym bag is blue", "", "☃ ☃", "word " * 200]
