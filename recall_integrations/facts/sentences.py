@@ -27,7 +27,7 @@ from recall_integrations.facts.said import IS, ME, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.patterns import regex
 
-VERSION = 8  # stands with the facts in a store: those of another one are made anew
+VERSION = 9  # stands with the facts in a store: those of another one are made anew
 # A subject, behind a sign that is no part of a word. Each way begins with a set of letters, so that the others are
 # passed over at once, and ends with an empty group that says which it is.
 _SUBJECT = regex(

@@ -77,6 +77,7 @@ def test_other_questions_ask_for_no_state() -> None:
         ("Anyone asking for Priya's locker code gets 4711.", ("open:locker code", "is", "4711", "Priya", "")),
         ("There was a time when Ironworks was my gym.", ("gym", "was", "Ironworks", "", "")),
         ("Ironworks is out as my gym.", ("gym", "not", "Ironworks", "", "")),
+        ("left is my dominant hand", ("handedness", "is", "left", "", "")),
         ("My number? 555-0101.", ("phone_number", "is", "555-0101", "", "")),
     ],
 )
@@ -101,6 +102,7 @@ def test_loose_reading_is_less_sure() -> None:
         "Order shipped. Tracking number: KX120388. Please wait until the courier calls you, and keep this message, as "
         "it is needed for the pickup at the counter.",
         "# Plan\n**Phone**: 555-0202",
+        "I handed the pager over to Mei",
     ],
 )
 def test_what_is_not_stated_is_not_read(text: str) -> None:

@@ -38,6 +38,7 @@ SHAPES = {
     ),
     "pronouns": regex(r"[a-z]{2,5}/[a-z]{2,5}(?:/[a-z]{2,6})?", 2),
     "favourite_number": regex(r"\d{1,4}(?!\w)"),
+    "handedness": regex(r"(?:left|right|mixed|cross)(?:[\s-]hand(?:ed|er)?)?\b|ambidextrous\b|southpaw\b", 2),
 }
 _JOINERS = frozenset("of the de la le du van von der am upon & and".split())
 _UNITS = frozenset("am pm cm kg km mg mm ft m % euros dollars pounds".split())
