@@ -11,7 +11,7 @@ state also from queries alone (`taught/queries/`); and from the questions of `ta
 `documents`, which may be used for that: they ask for no state, so no candidate tells it. Every question is asked of a
 store as users ask. The slot reader is taught from the same hands, and what it sees of phrasings that it was taught from
 is not what it sees of others: so hands are in folds, and the evidence of a fold is by a reader, and by shares of asking
-for a state, that were taught without it. Needs scikit-learn and torch, and half an hour of two processors.
+for a state, that were taught without it. Needs scikit-learn and torch, and an hour of two processors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.facts import scenes, teaching, teaching_matching, teaching_pairs
+from benchmarks.facts import scenes, teaching, teaching_matching, teaching_pairs, teaching_superseding
 from benchmarks.facts.generator.histories import MEMORIES_MIN, PEOPLE, Room, room, rooms
 from benchmarks.facts.generator.phrasings import NOW, THEN
 from benchmarks.facts.generator.slots import DEV
@@ -40,10 +40,11 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.evaluation.datasets.loading import load as load_data
-from recall_integrations.facts.latest.evidence import FEATURES, Candidate, Question, evidence
+from recall_integrations.facts.latest.evidence import FEATURES, Candidate, Comparing, Question, evidence
 from recall_integrations.facts.latest.matching import Matching
 from recall_integrations.facts.latest.model import FILE, OTHER, STATE, LatestModel, Nets, save
 from recall_integrations.facts.latest.pairing import Pairing
+from recall_integrations.facts.latest.superseding import Superseding
 from recall_integrations.facts.reader.features import BUCKETS, places, rarity, weights_of
 from recall_integrations.facts.reader.slot_reader import ASKED, Linear, Part, SlotReader, quantised, slot_reader
 from recall_integrations.recall import doubts, likely
@@ -66,14 +67,15 @@ FOLDS = (
     ("phone", "projects"),
     ("whose", "whose_2", "whose_3", "firms", "firms_2"),
     ("unlike", "unlike_2", "unlike_3", "unlike_4"),
-    ("instead", "instead_2", "stays", "stays_2", "ends"),
+    ("instead", "instead_2", "stays", "stays_2", "ends", "implied"),
     ("talks", "talks_2", "friends", "stage", "chats"),
     ("helps", "helps_2", "assistant", "customers"),
     ("astray_chats", "astray_private", "astray_work", "astray_2"),
-    ("work", "work_notes", "trades", "devices"),
+    ("work", "work_notes", "trades", "devices", "terse"),
     ("family", "days", "culture", "phone_records", "first_try", "first_try_2"),
 )
-# Folds that are left out together when a matching is taught, which takes minutes; by the first group of each.
+# Folds that are left out together when it is taught what reads texts together, which takes minutes; by the first group
+# of each.
 LEFT_OUT = (
     ("first", "whose", "family"),
     ("second", "unlike", "work"),
@@ -157,7 +159,7 @@ class Found:
         return Shown(
             query=self.query,
             group=self.group,
-            found=evidence(question, self.candidates, by.reader, by.pairing, by.matching)[own],
+            found=evidence(question, self.candidates, by.reader, by.comparing, own)[own],
             at=self.at[own],
             right=self.right[own],
             stale=self.stale[own],
@@ -191,14 +193,12 @@ class Taught:
     Args:
         reader: the slot reader.
         asking: tells whether a query asks for a state.
-        pairing: tells how well statements answer questions.
-        matching: tells how well texts answer questions.
+        comparing: compares questions and texts.
     """
 
     reader: SlotReader
     asking: Part
-    pairing: Pairing
-    matching: Matching
+    comparing: Comparing
 
 
 class _Watching:
@@ -513,28 +513,45 @@ def found_in(data: Path) -> Iterator[Found]:
 
 
 def of_hands() -> frozenset[str]:
-    """Groups of which only some questions teach the pairing and the matching."""
+    """Groups of which only some questions teach what compares questions and texts."""
     return frozenset((DEV, *(hand.stem for hand in hands())))
 
 
 def left_out() -> tuple[tuple[str, ...], ...]:
-    """What each matching is taught without; the first without nothing: it ships."""
+    """What is left out when it is taught what reads texts together; first nothing: that ships."""
     fold_of = {fold[0]: fold for fold in FOLDS}
     return ((), *(tuple(group for first in own for group in fold_of.get(first, (first,))) for own in LEFT_OUT))
 
 
-def matchings(found: Sequence[Found], processes: int | None = None) -> dict[tuple[str, ...], Matching]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """What reads texts together.
+
+    Args:
+        matching: tells how well texts answer questions.
+        superseding: tells whether a later text takes the place of an earlier one.
+    """
+
+    matching: Matching
+    superseding: Superseding
+
+
+def together(found: Sequence[Found], processes: int | None = None) -> dict[tuple[str, ...], Together]:
     """By what each was taught without.
 
     Args:
         found: questions.
         processes: at once; `None` = as many as there are processors.
     """
-    given = teaching_matching.examples(found, of_hands())
-    parts = [given.part(without, others=True) for without in left_out()]
+    matched = teaching_matching.examples(found, of_hands())
+    followed = teaching_superseding.examples(found, of_hands())
     with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn"), _one_thread) as pool:
-        made = pool.map(teaching_matching.learned, parts)
-        return {without: Matching(*one) for without, one in zip(left_out(), made, strict=True)}
+        matchings = pool.map(teaching_matching.learned, [matched.part(one, others=True) for one in left_out()])
+        others = pool.map(teaching_superseding.learned, [followed.part(one, others=True) for one in left_out()])
+        return {
+            without: Together(matching=Matching(*matching), superseding=Superseding(*other))
+            for without, matching, other in zip(left_out(), matchings, others, strict=True)
+        }
 
 
 def _one_thread() -> None:
@@ -542,7 +559,7 @@ def _one_thread() -> None:
     try:
         import torch
     except ImportError as e:
-        raise MissingExtra("The matching is taught with torch: pip install torch") from e
+        raise MissingExtra("What reads texts together is taught with torch: pip install torch") from e
     torch.set_num_threads(1)
 
 
@@ -563,7 +580,7 @@ def by_folds(
     data: Path,
     found: Sequence[Found],
     whole: Taught,
-    by_fold: Mapping[tuple[str, ...], Matching],
+    by_fold: Mapping[tuple[str, ...], Together],
     processes: int | None = None,
 ) -> Iterator[Shown]:
     """What the model sees of each question: by what was taught without the fold that it is from.
@@ -572,11 +589,11 @@ def by_folds(
         data: the directory of evaluation data.
         found: questions.
         whole: taught from everything; for what is in no fold.
-        by_fold: matchings, by what they were taught without.
+        by_fold: what reads texts together, by what it was taught without.
         processes: at once; `None` = as many as there are processors.
     """
     pairs = teaching_pairs.pairs(found, of_hands())
-    given = _Given(data=data, found=found, whole=whole, queries=queries(data), pairs=pairs, matchings=by_fold)
+    given = _Given(data=data, found=found, whole=whole, queries=queries(data), pairs=pairs, by_fold=by_fold)
     # What is given is large and never changed, so processes are forked and share it.
     with ProcessPoolExecutor(processes, get_context("fork"), _give, (given,)) as pool:
         parts = (given.fold(fold) for fold in FOLDS) if processes == 1 else pool.map(_by_fold, FOLDS)
@@ -586,12 +603,19 @@ def by_folds(
     kept = frozenset(group for fold in FOLDS for group in fold)
     for one in found:
         if one.group not in kept:
-            yield one.shown(replace(whole, matching=_without((one.group,), by_fold, whole.matching)))
+            yield one.shown(replace(whole, comparing=_compares(whole.comparing, _without((one.group,), by_fold))))
 
 
-def _without(fold: Sequence[str], by_fold: Mapping[tuple[str, ...], Matching], whole: Matching) -> Matching:
-    """The matching that was taught without a fold; sets teach none."""
-    return next((one for without, one in by_fold.items() if frozenset(without).issuperset(fold)), whole)
+def _without(fold: Sequence[str], by_fold: Mapping[tuple[str, ...], Together]) -> Together | None:
+    """What was taught without a fold; `None` = sets teach none."""
+    return next((one for without, one in by_fold.items() if frozenset(without).issuperset(fold)), None)
+
+
+def _compares(whole: Comparing, together: Together | None, pairing: Pairing | None = None) -> Comparing:
+    """With what was taught without a fold."""
+    if together is not None:
+        whole = replace(whole, matching=together.matching, superseding=together.superseding)
+    return whole if pairing is None else replace(whole, pairing=pairing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -603,11 +627,11 @@ class _Given:
     whole: Taught
     queries: Mapping[str, Mapping[str, Sequence[str]]]
     pairs: teaching_pairs.Pairs
-    matchings: Mapping[tuple[str, ...], Matching]
+    by_fold: Mapping[tuple[str, ...], Together]
 
     def fold(self, fold: tuple[str, ...]) -> tuple[list[Shown], str]:
-        """What the model sees of the questions of a fold, and how good the pairing is that was taught without it."""
-        reader, pairing, said = self.whole.reader, self.whole.pairing, ""
+        """What the model sees of the questions of a fold, and how good that is which was taught without it."""
+        reader, pairing, said = self.whole.reader, None, ""
         found = [one for one in self.found if one.group in fold]
         if not found:
             return [], said
@@ -621,10 +645,12 @@ class _Given:
             pairing = Pairing(towers)
             near, plain = teaching_pairs.nearest(own, towers), teaching_pairs.nearest(own)
             said = f"; what tells it is nearest {near:.3f}, by the plain cosine {plain:.3f}"
-        matching = _without(fold, self.matchings, self.whole.matching)
-        if matching is not self.whole.matching:
-            said += f", read together {teaching_matching.nearest(found, matching):.3f}"
-        without = Taught(reader=reader, asking=asking_part(self.queries, fold), pairing=pairing, matching=matching)
+        together = _without(fold, self.by_fold)
+        if together is not None:
+            said += f", read together {teaching_matching.nearest(found, together.matching):.3f}"
+            said += f"; what takes its place {teaching_superseding.found_anew(found, together.superseding):.3f}"
+        comparing = _compares(self.whole.comparing, together, pairing)
+        without = Taught(reader=reader, asking=asking_part(self.queries, fold), comparing=comparing)
         return [one.shown(without) for one in found], said
 
 
@@ -652,20 +678,22 @@ def main() -> None:
     found = list(found_in(given.data))
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # threads of torch do not outlive the forks that follow
         pairing = Pairing(pool.submit(teaching_pairs.taught, teaching_pairs.pairs(found, of_hands())).result())
-    by_fold = matchings(found)
+    by_fold = together(found)
     asking = asking_part(queries(given.data))
-    whole = Taught(reader=slot_reader(), asking=asking, pairing=pairing, matching=by_fold.pop(()))
+    of_all = by_fold.pop(())
+    comparing = Comparing(pairing=pairing, matching=of_all.matching, superseding=of_all.superseding)
+    whole = Taught(reader=slot_reader(), asking=asking, comparing=comparing)
     shown = list(by_folds(given.data, found, whole, by_fold))
     if given.check:
         for fold in FOLDS:
             learned = nets([one for one in shown if one.group not in fold], 2)
-            model = LatestModel(whole.asking, learned, pairing, whole.matching)
+            model = LatestModel(whole.asking, learned, comparing)
             for left_out in fold:
                 print(
                     f"{left_out} left out: {read(model, [one for one in shown if one.group == left_out])}", flush=True
                 )
         return
-    save(whole.asking, nets(shown), pairing.towers, whole.matching, given.out)
+    save(whole.asking, nets(shown), comparing, given.out)
     print(f"{given.out.name}: {given.out.stat().st_size / 1e3:.0f} kB")
 
 

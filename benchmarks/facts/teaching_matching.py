@@ -70,18 +70,19 @@ def examples(found: Sequence[Question], hands: Collection[str]) -> Examples:
     asked = np.full((len(taken), ASKED), -1, dtype=np.int32)
     told = np.full((len(taken), TELLING + BESIDE, TOLD), -1, dtype=np.int32)
     for number, one in enumerate(taken):
-        _put(asked[number], one.query)
+        put(asked[number], one.query)
         for place, text in texts_of(one):
-            _put(told[number, place], text)
+            put(told[number, place], text)
     return Examples(groups=np.asarray([one.group for one in taken]), asked=asked, told=told)
 
 
-def _put(row: NDArray[np.int32], text: str) -> None:
+def put(row: NDArray[np.int32], text: str) -> None:
+    """Write the first tokens of a text into a row."""
     ids = bundled().ids_of(text[:CHARS])[: len(row)] or [0]
     row[: len(ids)] = ids
 
 
-class _Reading:
+class Reading:
     """The same as `Matching`, as torch learns it."""
 
     def __init__(self) -> None:
@@ -115,13 +116,12 @@ class _Reading:
         `(n, texts + OF_OTHERS)`.
         """
         import torch
-        from torch.nn.functional import dropout, gelu
 
         n, k, size = told.shape
         is_asked, is_told = asked >= 0, told >= 0
-        question, of_asked = self._read(asked.clamp(min=0), is_asked, 0)
+        question, of_asked = self.read(asked.clamp(min=0), is_asked, 0)
         is_told[..., 0] = True  # of a text that is not there: what it is does not count
-        text, of_text = self._read(told.clamp(min=0).reshape(n * k, size), is_told.reshape(n * k, size), 1)
+        text, of_text = self.read(told.clamp(min=0).reshape(n * k, size), is_told.reshape(n * k, size), 1)
         text, of_text, is_told = (
             torch.cat([one, *(one.roll(by + 1, 0)[:, :1] for by in range(OF_OTHERS))], dim=1).flatten(0, 1)
             for one in (text.reshape(n, k, size, WIDTH), of_text.reshape(n, k, size), is_told)
@@ -133,20 +133,29 @@ class _Reading:
         matches = alike.masked_fill(~is_told[:, None], NONE).softmax(2) @ text
         asked_for = alike.masked_fill(~is_asked[:, :, None], NONE).softmax(1).transpose(1, 2) @ question
         seen = [
-            self._whole(question, matches, of_asked, is_asked, 0),
-            self._whole(text, asked_for, of_text, is_told, 1),
+            self.whole(question, matches, of_asked, is_asked, 0),
+            self.whole(text, asked_for, of_text, is_told, 1),
         ]
-        made = gelu(self.inner(dropout(torch.cat(seen, dim=-1), DROPOUT)), approximate="tanh")
-        return self.outer(dropout(made, DROPOUT)).reshape(n, k + OF_OTHERS)
+        return self.judged(seen).reshape(n, k + OF_OTHERS)
 
-    def _read(self, tokens: Any, there: Any, side: int) -> tuple[Any, Any]:
+    def judged(self, seen: Sequence[Any]) -> Any:
+        """What is made of all that was seen, `(texts, 1)`."""
+        import torch
+        from torch.nn.functional import dropout, gelu
+
+        made = gelu(self.inner(dropout(torch.cat(list(seen), dim=-1), DROPOUT)), approximate="tanh")
+        return self.outer(dropout(made, DROPOUT))
+
+    def read(self, tokens: Any, there: Any, side: int) -> tuple[Any, Any]:
+        """Words of texts, `(texts, words, width)`, and how much each counts."""
         from torch.nn.functional import dropout, gelu
 
         turned = self.turns[side](dropout(self.table[tokens], 0.7 * DROPOUT))
         near = self.beside[side]((turned * there[..., None]).transpose(1, 2)).transpose(1, 2)
         return turned + gelu(near, approximate="tanh"), self.counts[tokens] * there
 
-    def _whole(self, words: Any, matches: Any, count: Any, there: Any, side: int) -> Any:
+    def whole(self, words: Any, matches: Any, count: Any, there: Any, side: int) -> Any:
+        """What words and their matches say of texts, `(texts, 2 * width)`."""
         import torch
         from torch.nn.functional import gelu
 
@@ -157,27 +166,33 @@ class _Reading:
 
     def rounded(self) -> Learned:
         """What was learned, and the mean length of the vectors of tokens."""
-        weights: dict[str, Any] = {}
-        for side, name in enumerate(("asked", "told")):
-            own = {
-                "turn": self.turns[side].weight.T,
-                "beside": self.beside[side].weight.permute(2, 1, 0).reshape(3 * WIDTH, WIDTH),
-                "bias": self.beside[side].bias,
-                "key": self.keys[side].weight.T,
-                "made": self.makes[side].weight.T,
-                "made_bias": self.makes[side].bias,
-            }
-            weights |= {f"{name}_{key}": one for key, one in own.items()}
-        inner, outer = self.inner, self.outer
-        weights |= {
-            "inner": inner.weight.T,
-            "inner_bias": inner.bias,
-            "outer": outer.weight[0],
-            "outer_bias": outer.bias,
-        }
+        weights = reading_weights(self, ("asked", "told"))
         return {
             name: np.ascontiguousarray(one.detach().numpy(), dtype=np.float16) for name, one in weights.items()
         }, self.length
+
+
+def reading_weights(reading: Reading, sides: Sequence[str]) -> dict[str, Any]:
+    """What was learned, by the names of what reads with it.
+
+    Args:
+        reading: what was learned.
+        sides: what words and matches are of; the first two are read by their own.
+    """
+    weights: dict[str, Any] = {}
+    for side, name in enumerate(sides[:2]):
+        own = {
+            "turn": reading.turns[side].weight.T,
+            "beside": reading.beside[side].weight.permute(2, 1, 0).reshape(3 * WIDTH, WIDTH),
+            "bias": reading.beside[side].bias,
+            "key": reading.keys[side].weight.T,
+        }
+        weights |= {f"{name}_{key}": one for key, one in own.items()}
+    for name, makes in zip(sides, reading.makes, strict=True):
+        weights |= {f"{name}_made": makes.weight.T, f"{name}_made_bias": makes.bias}
+    inner, outer = reading.inner, reading.outer
+    weights |= {"inner": inner.weight.T, "inner_bias": inner.bias}
+    return weights | {"outer": outer.weight[0], "outer_bias": outer.bias}
 
 
 def taught(given: Examples, seed: int = 0, epochs: int = EPOCHS) -> Matching:
@@ -204,7 +219,7 @@ def learned(given: Examples, seed: int = 0, epochs: int = EPOCHS) -> Learned:
 
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    reading = _Reading()
+    reading = Reading()
     asked, told = (torch.from_numpy(one.astype(np.int64)) for one in (given.asked, given.told))
     steps = torch.optim.AdamW(reading.parameters(), lr=RATE, weight_decay=DECAY)
     tells = torch.arange(TELLING + BESIDE + OF_OTHERS) < TELLING

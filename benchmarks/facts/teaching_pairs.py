@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,9 @@ class Asked(Protocol):
     def right(self) -> NDArray[np.bool_]: ...
     @property
     def stale(self) -> NDArray[np.bool_]: ...
+
+
+Q = TypeVar("Q", bound=Asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +100,7 @@ def pairs(found: Sequence[Asked], hands: Collection[str]) -> Pairs:
     )
 
 
-def answered(found: Sequence[Asked], hands: Collection[str], most: int) -> list[Asked]:
+def answered(found: Sequence[Q], hands: Collection[str], most: int) -> list[Q]:
     """The questions that are answered by what was found.
 
     Args:
@@ -108,11 +111,11 @@ def answered(found: Sequence[Asked], hands: Collection[str], most: int) -> list[
     Raises:
         InvalidArgument: there is none.
     """
-    by_group: dict[str, list[Asked]] = {}
+    by_group: dict[str, list[Q]] = {}
     for one in found:
         if one.right.any():
             by_group.setdefault(one.group, []).append(one)
-    taken: list[Asked] = []
+    taken: list[Q] = []
     for group, own in by_group.items():
         some = group in hands and len(own) > most
         taken += random.Random(group).sample(own, most) if some else own

@@ -323,8 +323,7 @@ def seen(
         return rows[own], np.empty((0, len(FEATURES)), dtype=np.float32)
     # The others are evidence, too.
     candidates = pool.candidates(question, view, held)
-    model = latest_model()
-    return rows[own], evidence(question, candidates, slot_reader(), model.pairing, model.matching)[own]
+    return rows[own], evidence(question, candidates, slot_reader(), latest_model().comparing, own)[own]
 
 
 def counting(state: RecallState, pool: Pool, until: int) -> NDArray[np.bool_]:

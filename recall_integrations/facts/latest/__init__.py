@@ -8,8 +8,8 @@ of thing (`benchmarks.facts.scenes`), and from real questions that ask for no st
 changes the order of candidates, never a fact.
 """
 
-from recall_integrations.facts.latest.evidence import Candidate, Question, evidence
+from recall_integrations.facts.latest.evidence import Candidate, Comparing, Question, evidence
 from recall_integrations.facts.latest.model import LatestModel, latest_model
 from recall_integrations.facts.latest.pairing import Pairing
 
-__all__ = ["Candidate", "LatestModel", "Pairing", "Question", "evidence", "latest_model"]
+__all__ = ["Candidate", "Comparing", "LatestModel", "Pairing", "Question", "evidence", "latest_model"]

@@ -34,16 +34,23 @@ class Reader:
         beside: `(3 * width, width)`: of the word before, the word and the word after.
         bias: `(width,)`.
         key: `(width, width)`: what a match is looked for by.
+        made: `(4 * width + 1, width)`: what is made of a word, its match, their product, their difference, and how much
+            the word counts.
+        made_bias: `(width,)`.
         length: mean length of the vectors of tokens: a word of this length counts 1.
         most: tokens that are read.
+        added: `(width,)`, added to each word.
     """
 
     turn: Matrix
     beside: Matrix
     bias: Matrix
     key: Matrix
+    made: Matrix
+    made_bias: Matrix
     length: float
     most: int
+    added: Matrix | None = None
 
     def words(self, text: str) -> Words:
         """The words of a text."""
@@ -57,76 +64,84 @@ class Reader:
             [np.concatenate([none, turned[:-1]]), turned, np.concatenate([turned[1:], none])], axis=1
         )
         read = turned + gelu(product(beside, self.beside) + self.bias)
-        made = Words(vectors=read, keys=product(read, self.key), counts=(lengths / self.length).astype(np.float32))
-        for one in (made.vectors, made.keys, made.counts):
+        if self.added is not None:
+            read += self.added
+        counts = (lengths / self.length).astype(np.float32)
+        own = product(read, self.made[: read.shape[1]]) + counts[:, None] * self.made[-1] + self.made_bias
+        found = Words(vectors=read, keys=product(read, self.key), counts=counts, own=own)
+        for one in (found.vectors, found.keys, found.counts, found.own):
             one.setflags(write=False)  # others are given the same
-        return made
+        return found
+
+    def whole(self, words: Words, begins: NDArray[np.int64], matches: Matrix) -> Matrix:
+        """What words and their matches say of each text: their mean, as words count, and their most.
+
+        Args:
+            words: of texts, one after the other.
+            begins: where each text begins; none is empty.
+            matches: of each word in another text, `(words, width)`.
+
+        Returns:
+            `(texts, 2 * width)`.
+        """
+        width = matches.shape[1]
+        given = np.concatenate([matches, words.vectors * matches, np.abs(words.vectors - matches)], axis=1)
+        said = gelu(product(given, self.made[width:-1]) + words.own)
+        counts = np.add.reduceat(words.counts, begins)
+        mean = np.add.reduceat(said * words.counts[:, None], begins) / np.maximum(counts, 1e-3)[:, None]
+        return np.concatenate([mean, np.maximum.reduceat(said, begins)], axis=1)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Words:
-    """Words that were read.
+    """Words that were read, of one text or of several, one after the other.
 
     Args:
         vectors: `(words, width)`.
         keys: the same, as matches are looked for.
         counts: how much each counts, `(words,)`.
+        own: what each says by itself, `(words, width)`.
     """
 
     vectors: Matrix
     keys: Matrix
     counts: Matrix
+    own: Matrix
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Padded:
+class Texts:
     """Words of several texts.
 
     Args:
-        vectors: `(texts, words, width)`.
+        words: one after the other.
+        begins: where each text begins.
+        vectors: `(texts, words, width)`; 0 where there is no such word.
         keys: the same, as matches are looked for.
-        counts: how much each counts, `(texts, words)`.
         there: whether there is such a word, `(texts, words)`.
     """
 
+    words: Words
+    begins: NDArray[np.int64]
     vectors: Matrix
     keys: Matrix
-    counts: Matrix
     there: NDArray[np.bool_]
 
 
-def padded(texts: Sequence[Words]) -> Padded:
-    """Words of several texts, one at least."""
-    most, width = max(len(one.counts) for one in texts), texts[0].vectors.shape[1]
-    vectors, keys = (np.zeros((len(texts), most, width), dtype=np.float32) for _ in range(2))
-    counts = np.zeros((len(texts), most), dtype=np.float32)
-    there = np.zeros((len(texts), most), dtype=np.bool_)
-    for place, one in enumerate(texts):
-        size = len(one.counts)
-        vectors[place, :size], keys[place, :size], counts[place, :size] = one.vectors, one.keys, one.counts
-        there[place, :size] = True
-    return Padded(vectors=vectors, keys=keys, counts=counts, there=there)
-
-
-def made(words: Matrix, matches: Matrix, counts: Matrix, by: tuple[Matrix, Matrix]) -> Matrix:
-    """What each word and its match say, `(texts, words, width)`.
-
-    Args:
-        words: `(texts, words, width)`.
-        matches: of each word in the other text.
-        counts: how much each counts, `(texts, words)` or `(words,)`.
-        by: `(4 * width + 1, width)`: of a word, its match, their product, difference, and how much the word counts; and
-            what is added.
-    """
-    counted = np.broadcast_to(counts[..., None], (*words.shape[:2], 1))
-    given = np.concatenate([words, matches, words * matches, np.abs(words - matches), counted], axis=2)
-    return gelu(product(given, by[0]) + by[1])
-
-
-def whole(said: Matrix, counts: Matrix, there: NDArray[np.bool_] | None = None) -> tuple[Matrix, Matrix]:
-    """Mean, as words count, and most of what words say, `(texts, width)` each."""
-    mean = np.einsum("nwd,nw->nd", said, counts) / np.maximum(counts.sum(axis=1), 1e-3)[:, None]
-    return mean, (said if there is None else np.where(there[..., None], said, FAR)).max(axis=1)
+def texts_of(read: Sequence[Words]) -> Texts:
+    """Words of several texts, one at least; none of them is empty."""
+    sizes = np.asarray([len(one.counts) for one in read])
+    words = Words(
+        vectors=np.concatenate([one.vectors for one in read]),
+        keys=np.concatenate([one.keys for one in read]),
+        counts=np.concatenate([one.counts for one in read]),
+        own=np.concatenate([one.own for one in read]),
+    )
+    there = np.arange(int(sizes.max())) < sizes[:, None]
+    vectors, keys = (np.zeros((*there.shape, words.vectors.shape[1]), dtype=np.float32) for _ in range(2))
+    vectors[there], keys[there] = words.vectors, words.keys
+    begins = np.concatenate([[0], np.cumsum(sizes[:-1])])
+    return Texts(words=words, begins=begins, vectors=vectors, keys=keys, there=there)
 
 
 def product(left: Matrix, right: Matrix) -> Matrix:

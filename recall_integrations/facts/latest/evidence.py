@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from recall_integrations.facts.latest.beside import BESIDE, Drawn, alike, drawn, spoken, taken_up, wanted
 from recall_integrations.facts.latest.matching import Matching
 from recall_integrations.facts.latest.pairing import Pairing
+from recall_integrations.facts.latest.superseding import SUPERSEDED, Superseding, Told, superseded
 from recall_integrations.facts.latest.whom import TEXTS, speaks_of
 from recall_integrations.facts.reader import SlotReader
 from recall_integrations.facts.subjects_of import USER
@@ -91,6 +92,7 @@ FEATURES = (
     "matched",  # as a share
     "matched_less",
     "matched_other",
+    *SUPERSEDED,
 )
 
 Matrix = NDArray[np.float32]
@@ -144,13 +146,32 @@ class Candidate:
     beneath: bool = False
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class Comparing:
+    """What compares questions and texts.
+
+    Args:
+        pairing: how well sentences answer questions.
+        matching: how well texts answer questions, both read together.
+        superseding: whether a later text takes the place of an earlier one.
+    """
+
+    pairing: Pairing
+    matching: Matching
+    superseding: Superseding
+
+
 def sentences(text: str) -> Iterator[str]:
     """Sentences of a text that ask nothing."""
     yield from (part for part in _SENTENCE.split(text[:CHARS])[:SENTENCES] if part.strip() and not part.endswith("?"))
 
 
 def evidence(
-    question: Question, candidates: Sequence[Candidate], reader: SlotReader, pairing: Pairing, matching: Matching
+    question: Question,
+    candidates: Sequence[Candidate],
+    reader: SlotReader,
+    by: Comparing,
+    counting: Sequence[bool] | NDArray[np.bool_],
 ) -> Matrix:
     """What speaks for each candidate: float32 `(candidates, len(FEATURES))`.
 
@@ -158,8 +179,8 @@ def evidence(
         question: what is asked.
         candidates: one at least, best first.
         reader: what it sees of questions and of sentences.
-        pairing: how well sentences answer questions.
-        matching: how well texts answer questions, both read together.
+        by: what compares it with them.
+        counting: which candidates state anything and were told by then: no other takes the place of one.
     """
     scores = np.asarray([one.score for one in candidates], dtype=np.float32)
     best = max(float(scores.max()), 1e-6)
@@ -194,8 +215,9 @@ def evidence(
     found[:, 42] = len(question.subjects)
     found[:, 43] = [text.long_ago for text in texts]
     at = [one.at if one.dated else None for one in candidates]
-    paired = pairing.paired(question.text[:CHARS], [text.parts for text in texts])
-    match = matching.matched(question.text[:CHARS], [one.text[:CHARS] for one in candidates])
+    paired = by.pairing.paired(question.text[:CHARS], [text.parts for text in texts])
+    brief = [one.text[:CHARS] for one in candidates]
+    match = by.matching.matched(question.text[:CHARS], brief)
     matched: Matrix = (1 / (1 + np.exp(-match))).astype(np.float32)
     found[:, 44:51] = taken_up(words, held, at, (found[:, 39], np.exp(found[:, 12]), paired, matched), POOL)
     found[:, 51:56] = [text.spoken for text in texts]
@@ -204,7 +226,9 @@ def evidence(
     found[:, 59:66] = alike(question.text[:CHARS], [text.drawn for text in texts], said, found[:, 39])
     found[:, 66:69] = _beside_others(paired)
     found[:, 69] = match
-    found[:, 70:] = _beside_others(matched)
+    found[:, 70:73] = _beside_others(matched)
+    told = Told(texts=brief, at=[time if own else None for time, own in zip(at, counting, strict=True)], match=match)
+    found[:, 73:] = superseded(question.text[:CHARS], told, by.superseding)
     return found
 
 

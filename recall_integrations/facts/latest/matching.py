@@ -22,20 +22,18 @@ from recall_integrations.facts.latest.attention import (
     Matrix,
     Reader,
     gelu,
-    made,
-    padded,
     product,
     shares,
-    whole,
+    texts_of,
 )
 from recall_integrations.facts.latest.whom import TEXTS
 
 QUERIES = 64  # that were asked last, and of which is kept what was read
 
 SIDES = ("asked", "told")
-_OF_READER, _OF_MADE = ("turn", "beside", "bias", "key"), ("made", "made_bias")
+_OF_READER = ("turn", "beside", "bias", "key", "made", "made_bias")
 NAMES = (
-    *(f"{side}_{name}" for side in SIDES for name in (*_OF_READER, *_OF_MADE)),
+    *(f"{side}_{name}" for side in SIDES for name in _OF_READER),
     "inner",
     "inner_bias",
     "outer",
@@ -54,15 +52,14 @@ class Matching:
     def __init__(self, weights: Mapping[str, NDArray[Any]], length: float) -> None:
         self.weights, self.length = weights, length
         own = {name: np.ascontiguousarray(one, dtype=np.float32) for name, one in weights.items()}
-        asked, told = (
+        self._by_asked, self._by_told = (
             Reader(**{name: own[f"{side}_{name}"] for name in _OF_READER}, length=length, most=most)
             for side, most in zip(SIDES, (ASKED, TOLD), strict=True)
         )
-        self._by_asked, self._by_told = ((own[f"{side}_made"], own[f"{side}_made_bias"]) for side in SIDES)
         self._inner, self._inner_bias = own["inner"], own["inner_bias"]
         self._outer, self._outer_bias = own["outer"], own["outer_bias"]
-        self._asked = lru_cache(maxsize=QUERIES)(asked.words)
-        self._told = lru_cache(maxsize=TEXTS)(told.words)
+        self._asked = lru_cache(maxsize=QUERIES)(self._by_asked.words)
+        self._told = lru_cache(maxsize=TEXTS)(self._by_told.words)
 
     def matched(self, question: str, texts: Sequence[str]) -> Matrix:
         """How well each text answers a question: logits, `(texts,)`. The differences count more than what they are.
@@ -71,17 +68,16 @@ class Matching:
             question: what is asked.
             texts: one at least.
         """
-        asked, told = self._asked(question), padded(list(map(self._told, texts)))
-        width = np.float32(asked.vectors.shape[1] ** -0.5)
+        asked, told = texts_of([self._asked(question)] * len(texts)), texts_of(list(map(self._told, texts)))
+        width = np.float32(asked.keys.shape[2] ** -0.5)
         alike = asked.keys @ told.keys.transpose(0, 2, 1) * width  # (texts, words asked, words told)
         of_asked = shares(np.where(told.there[:, None], alike, FAR)) @ told.vectors
         of_told = shares(alike.transpose(0, 2, 1)) @ asked.vectors
-        shape = (len(texts), *asked.vectors.shape)
-        own = made(np.broadcast_to(asked.vectors, shape), of_asked, asked.counts, self._by_asked)
-        other = made(told.vectors, of_told, told.counts, self._by_told)
-        counts = np.broadcast_to(asked.counts, shape[:2])
-        seen = np.concatenate([*whole(own, counts), *whole(other, told.counts, told.there)], axis=1)
-        inner = gelu(product(seen, self._inner) + self._inner_bias)
+        seen = [
+            self._by_asked.whole(asked.words, asked.begins, of_asked[asked.there]),
+            self._by_told.whole(told.words, told.begins, of_told[told.there]),
+        ]
+        inner = gelu(product(np.concatenate(seen, axis=1), self._inner) + self._inner_bias)
         logits = np.einsum("nd,d->n", inner, self._outer) + self._outer_bias
         found: Matrix = np.clip(logits, -FARTHEST, FARTHEST)
         return found

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.facts.latest.evidence import FEATURES
+from recall_integrations.facts.latest.evidence import FEATURES, Comparing
 from recall_integrations.facts.latest.matching import NAMES, Matching
 from recall_integrations.facts.latest.pairing import Pairing, Towers
+from recall_integrations.facts.latest.superseding import NAMES as OF_SUPERSEDING
+from recall_integrations.facts.latest.superseding import Superseding
 from recall_integrations.facts.reader.features import places
 from recall_integrations.facts.reader.slot_reader import QUERIES, Linear, Part
 from recall_integrations.records import record
@@ -62,12 +64,11 @@ class LatestModel:
     Args:
         asking: whether a query asks for a state; classes `state` and `other`.
         nets: how likely a candidate tells what is asked.
-        pairing: how well statements answer questions, which is a part of the evidence.
-        matching: the same, both read together.
+        comparing: compares questions and texts, which is a part of the evidence.
     """
 
-    def __init__(self, asking: Part, nets: Nets, pairing: Pairing, matching: Matching) -> None:
-        self.pairing, self.matching = pairing, matching
+    def __init__(self, asking: Part, nets: Nets, comparing: Comparing) -> None:
+        self.comparing = comparing
         self._asking, self._nets = Linear(asking), nets
         self._state = asking.classes.index(STATE)
         self._asks = lru_cache(maxsize=QUERIES)(self._asks_of)
@@ -139,21 +140,24 @@ def load(file: Path) -> LatestModel:
             )
             nets = Nets(**{name: opened.get_tensor(f"nets.{name}") for name in _NET})
             towers = Towers(**{name: opened.get_tensor(f"pairing.{name}") for name in _TOWERS})
-            weights = {name: opened.get_tensor(f"matching.{name}") for name in NAMES}
-            matching = Matching(weights, float(about["length"]))
+            length = float(about["length"])
+            matching = Matching({name: opened.get_tensor(f"matching.{name}") for name in NAMES}, length)
+            weights = {name: opened.get_tensor(f"superseding.{name}") for name in OF_SUPERSEDING}
     except (OSError, SafetensorError, KeyError, ValueError) as e:
         raise EmbeddingError(f"Cannot read the model {file}: {e}. Reinstall recall-integrations.") from e
-    return LatestModel(asking, nets, Pairing(towers), matching)
+    comparing = Comparing(pairing=Pairing(towers), matching=matching, superseding=Superseding(weights, length))
+    return LatestModel(asking, nets, comparing)
 
 
-def save(asking: Part, nets: Nets, towers: Towers, matching: Matching, file: Path) -> None:
+def save(asking: Part, nets: Nets, comparing: Comparing, file: Path) -> None:
     """Write a model where `load` finds it."""
     from safetensors.numpy import save_file
 
     tensors = {f"asking.{name}": getattr(asking, name) for name in _PART}
     tensors |= {f"nets.{name}": getattr(nets, name) for name in _NET}
-    tensors |= {f"pairing.{name}": getattr(towers, name) for name in _TOWERS}
-    tensors |= {f"matching.{name}": one for name, one in matching.weights.items()}
+    tensors |= {f"pairing.{name}": getattr(comparing.pairing.towers, name) for name in _TOWERS}
+    for name in ("matching", "superseding"):
+        tensors |= {f"{name}.{each}": one for each, one in getattr(comparing, name).weights.items()}
     tensors = {name: np.ascontiguousarray(one) for name, one in tensors.items()}  # else rows are written as columns
-    about = {"features": FEATURES, "classes": asking.classes, "length": matching.length}
+    about = {"features": FEATURES, "classes": asking.classes, "length": comparing.matching.length}
     save_file(tensors, file, {"about": json.dumps(about)})

@@ -45,7 +45,7 @@ def test_what_tells_one(text: str, tells: bool) -> None:
 class LaterWins:
     """A model to which each query asks for a state, and the latest candidate tells it."""
 
-    pairing, matching = latest_model().pairing, latest_model().matching
+    comparing = latest_model().comparing
 
     def asks(self, _query: str) -> float:
         return 1.0

@@ -1,4 +1,4 @@
-"""Questions with what was found for them, as what teaches the pairing and the matching takes them."""
+"""Questions with what was found for them, as what teaches to compare questions and texts takes them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,17 @@ class Asked:
     own: NDArray[np.bool_]
     right: NDArray[np.bool_]
     stale: NDArray[np.bool_]
+    at: NDArray[np.int64]
 
 
 def asked(query: str, told: str, other: str, group: str = "a") -> Asked:
     candidates = tuple(Candidate(text=text, score=0.5, of=(True,), speaker="") for text in (other, told, "why?"))
     flags = np.asarray([[True, True, False], [False, True, False], [False, False, False]])
-    return Asked(query, group, candidates, *flags)
+    return Asked(query, group, candidates, *flags, at=np.arange(3))
+
+
+def followed_by(query: str, told: list[tuple[str, str]], group: str = "a") -> Asked:
+    """A question, and what was told, oldest first: marks and texts as in scenes (`benchmarks.facts.scenes`)."""
+    candidates = tuple(Candidate(text=text, score=0.5, of=(True,), speaker="") for _, text in told)
+    own, right, stale = (np.asarray([mark in marks for mark, _ in told]) for marks in ("+-~", "+", "-"))
+    return Asked(query, group, candidates, own, right, stale, at=np.arange(len(told)))

@@ -114,7 +114,7 @@ def test_it_learns_who_is_the_latest(monkeypatch: pytest.MonkeyPatch) -> None:
         shown.append(Shown(query="", group="a", found=found, at=at, right=right, stale=told & ~right))
     part = teaching_latest.asking_part({STATE: {"a": ["where do I live now?"] * 2}, OTHER: {"b": ["why not?"] * 2}})
     monkeypatch.setattr(teaching_latest, "FALLS", 1.0)
-    model = LatestModel(part, nets(shown, count=1, epochs=300), latest_model().pairing, latest_model().matching)
+    model = LatestModel(part, nets(shown, count=1, epochs=300), latest_model().comparing)
     right = [
         one.right[int(np.argmax(model.telling(one.found, one.at.tolist())[1]))] for one in shown if one.right.any()
     ]
@@ -168,7 +168,7 @@ def test_what_is_seen_of_a_hand_is_by_what_did_not_see_it(monkeypatch: pytest.Mo
     made = list(of_rooms([room("x", style, taught_slots(style), style, 2)], "a"))[:1]
     one = replace(made[0], query="which gym is mine?")
     model, asking = latest_model(), teaching_latest.asking_part(asked)
-    whole = Taught(reader=slot_reader(), asking=asking, pairing=model.pairing, matching=model.matching)
+    whole = Taught(reader=slot_reader(), asking=asking, comparing=model.comparing)
     (unseen, seen) = by_folds(Path(), [one, replace(one, group="elsewhere")], whole, {}, 1)
     assert 0 < unseen.found[0, ASKS_STATE] < seen.found[0, ASKS_STATE] < 1
     assert unseen.found.shape == (int(one.own.sum()), len(FEATURES)) and taught_without == [("a",)]

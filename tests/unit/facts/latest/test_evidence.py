@@ -16,7 +16,7 @@ GYM = Question(text="where do I lift weights these days?", subjects=("",), slots
 
 def seen(question: Question, *candidates: Candidate) -> list[dict[str, float]]:
     model = latest_model()
-    found = evidence(question, candidates, slot_reader(), model.pairing, model.matching)
+    found = evidence(question, candidates, slot_reader(), model.comparing, [True] * len(candidates))
     assert found.shape == (len(candidates), len(FEATURES)) and found.dtype == np.float32 and np.isfinite(found).all()
     return [dict(zip(FEATURES, row, strict=True)) for row in found.tolist()]
 

@@ -15,7 +15,7 @@ TEXTS = ["Joined Ironworks this week, the one behind the station.", "The gym bag
 
 def matching() -> Matching:
     """What ships."""
-    return latest_model().matching
+    return latest_model().comparing.matching
 
 
 def test_a_text_is_read_the_same_whatever_it_is_read_beside() -> None:

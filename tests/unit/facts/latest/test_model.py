@@ -8,14 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.facts.latest import latest_model
-from recall_integrations.facts.latest.evidence import FEATURES
+from recall_integrations.facts.latest.evidence import FEATURES, Comparing
 from recall_integrations.facts.latest.matching import NAMES, Matching
 from recall_integrations.facts.latest.model import FILE, OTHER, STATE, LatestModel, Nets, load, save
 from recall_integrations.facts.latest.pairing import Pairing, Towers, towers_of
+from recall_integrations.facts.latest.superseding import NAMES as OF_SUPERSEDING
+from recall_integrations.facts.latest.superseding import Superseding
 from recall_integrations.facts.reader.features import BUCKETS
 from recall_integrations.facts.reader.slot_reader import Part, quantised
 
@@ -31,17 +34,23 @@ def towers() -> Towers:
     return towers_of(rng.normal(size=size), rng.normal(size=size))
 
 
-def matching() -> Matching:
+def weights(names: tuple[str, ...], sides: tuple[str, ...]) -> dict[str, NDArray[np.float16]]:
     rng, width = np.random.default_rng(2), 4
     of_side = {"turn": (bundled().dimensions, width), "beside": (3 * width, width), "bias": (width,)}
     of_side |= {"key": (width, width), "made": (4 * width + 1, width), "made_bias": (width,)}
-    shapes = {f"{side}_{name}": shape for side in ("asked", "told") for name, shape in of_side.items()}
-    shapes |= {"inner": (4 * width, width), "inner_bias": (width,), "outer": (width,), "outer_bias": (1,)}
-    return Matching({name: rng.normal(size=shapes[name]).astype(np.float16) for name in NAMES}, 0.75)
+    shapes = {f"{side}_{name}": shape for side in sides for name, shape in of_side.items()} | {"earlier": (width,)}
+    shapes |= {"inner": (2 * len(sides) * width, width), "inner_bias": (width,), "outer": (width,), "outer_bias": (1,)}
+    return {name: rng.normal(size=shapes[name]).astype(np.float16) for name in names}
+
+
+def comparing() -> Comparing:
+    matching = Matching(weights(NAMES, ("asked", "told")), 0.75)
+    superseding = Superseding(weights(OF_SUPERSEDING, ("asked", "told", "earlier")), 0.75)
+    return Comparing(pairing=Pairing(towers()), matching=matching, superseding=superseding)
 
 
 def model_of(own: Nets) -> LatestModel:
-    return LatestModel(asking(), own, Pairing(towers()), matching())
+    return LatestModel(asking(), own, comparing())
 
 
 def nets(bias: float = 0.0) -> Nets:
@@ -85,21 +94,23 @@ def test_one_candidate() -> None:
 
 def test_a_model_is_kept_and_read(tmp_path: Path) -> None:
     file = tmp_path / "model"
-    save(asking(), nets(0.5), towers(), matching(), file)
+    save(asking(), nets(0.5), comparing(), file)
     model, again = model_of(nets(0.5)), load(file)
     assert model.asks("where do I live?") == again.asks("where do I live?")
-    texts = [("My gym is Ironworks",), ("Tea", "is ready")]
-    assert np.array_equal(model.pairing.paired("my gym?", texts), again.pairing.paired("my gym?", texts))
-    both = ["My gym is Ironworks", "Tea is ready"]
-    assert np.array_equal(model.matching.matched("my gym?", both), again.matching.matched("my gym?", both))
-    assert again.matching.length == 0.75
+    texts, both = [("My gym is Ironworks",), ("Tea", "is ready")], ["My gym is Ironworks", "Tea is ready"]
+    own, read = model.comparing, again.comparing
+    assert np.array_equal(own.pairing.paired("my gym?", texts), read.pairing.paired("my gym?", texts))
+    assert np.array_equal(own.matching.matched("my gym?", both), read.matching.matched("my gym?", both))
+    pair = [("My gym is Ironworks", "Tea is ready")]
+    assert np.array_equal(own.superseding.supersedes("my gym?", pair), read.superseding.supersedes("my gym?", pair))
+    assert read.matching.length == read.superseding.length == 0.75
     found = evidence_of(1, -1)
     rng = np.random.default_rng(0)
     inner = rng.normal(size=(1, 2, len(FEATURES))).astype(np.float32).transpose(0, 2, 1)  # not in the order of memory
     two = replace(
         nets(), inner=inner, inner_bias=rng.normal(size=(1, 2)).astype(np.float32), outer=np.ones((1, 2), np.float32)
     )
-    save(asking(), two, towers(), matching(), tmp_path / "two")
+    save(asking(), two, comparing(), tmp_path / "two")
     assert np.array_equal(model_of(two).telling(found, [1, 2])[0], load(tmp_path / "two").telling(found, [1, 2])[0])
     assert np.array_equal(model.telling(found, [1, 2])[1], again.telling(found, [1, 2])[1])
 
@@ -119,7 +130,7 @@ def test_a_file_of_other_evidence_is_refused(tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     file = tmp_path / "model"
-    save(asking(), nets(), towers(), matching(), file)
+    save(asking(), nets(), comparing(), file)
     with safe_open(file, framework="numpy") as opened:
         tensors = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - it is no dict
     save_file(tensors, file, {"about": json.dumps({"features": FEATURES[1:], "classes": [STATE, OTHER]})})
@@ -128,7 +139,7 @@ def test_a_file_of_other_evidence_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_ships() -> None:
-    assert FILE.stat().st_size < 350_000 and latest_model() is latest_model()
+    assert FILE.stat().st_size < 550_000 and latest_model() is latest_model()
     for query in (
         "where do I live now?",
         "which digits would a courier need to reach me?",

@@ -38,6 +38,6 @@ def test_each_side_has_its_own_tower() -> None:
     ],
 )
 def test_what_ships_looks_beyond_words_that_are_shared(question: str, answer: str, other: str) -> None:
-    answers, mentions = latest_model().pairing.paired(question, [(answer,), (other,)])
+    answers, mentions = latest_model().comparing.pairing.paired(question, [(answer,), (other,)])
     plain = [float(vector_of(question) @ vector_of(text)) for text in (answer, other)]
     assert answers - mentions > plain[0] - plain[1] + 0.1
