@@ -83,7 +83,7 @@ LEFT_OUT = (
     ("fifth", "talks", "astray_chats"),
     ("thirteenth", "helps"),
 )
-# These teach what asks for a state and which statements answer which questions, and no networks. So much that leads
+# These teach what asks for a state and what compares questions and texts, and no networks. So much that leads
 # astray is told nowhere else: with them among what the networks learn, .69 to .72 of the first set that measures came
 # right first among others, and without them .75 to .80 (`scenes`; limits of .3 to .4).
 NOT_OF_NETS = frozenset(("astray_2", "ends", "unlike_3", "unlike_4", "whose_3"))

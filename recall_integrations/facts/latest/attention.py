@@ -17,7 +17,8 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.records import record
 
 ASKED, TOLD = 20, 40  # tokens of a question and of a text that are read
-# Of more a thread is woken for each processor (OpenBLAS), which takes longer than the product on a busy machine.
+# Multiplications of one product. Of more a thread is woken for each processor (OpenBLAS), which takes longer than the
+# product on a busy machine.
 PRODUCT_MAX = 262_144
 FAR = np.float32(-1e4)
 FARTHEST = np.float32(12)  # of a logit
@@ -100,7 +101,7 @@ class Words:
         vectors: `(words, width)`.
         keys: the same, as matches are looked for.
         counts: how much each counts, `(words,)`.
-        own: what each says by itself, `(words, width)`.
+        own: what each says by itself, without a match, `(words, width)`.
     """
 
     vectors: Matrix

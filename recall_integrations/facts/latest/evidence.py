@@ -180,18 +180,12 @@ def evidence(
         candidates: one at least, best first.
         reader: what it sees of questions and of sentences.
         by: what compares it with them.
-        counting: which candidates state anything and were told by then: no other takes the place of one.
+        counting: which candidates state anything and were told by then; the others neither take a place nor lose theirs.
     """
     scores = np.asarray([one.score for one in candidates], dtype=np.float32)
-    best = max(float(scores.max()), 1e-6)
     asked, none = reader.asked(question.text)
     found = np.empty((len(candidates), len(FEATURES)), dtype=np.float32)
-    among = np.concatenate(
-        [scores, np.full(max(0, POOL - len(scores)), min(BY_THE_WAY, scores.min()), dtype=np.float32)]
-    )
-    found[:, 0] = (scores - among.mean()) / (among.std() + FLOOR)
-    found[:, 1] = np.log(np.clip(scores / best, 0, None) + 1e-3)
-    found[:, 2] = np.arange(len(candidates)) / 8
+    found[:, :3] = _scored(scores)
     found[:, 3:12] = [_known(question, one) for one in candidates]
     texts = [_text(one.text[:CHARS]) for one in candidates]
     found[:, 12:18] = _seen([text.parts for text in texts], asked, reader)
@@ -267,6 +261,17 @@ def _text(text: str) -> _Text:
         spoken=spoken(text),
         drawn=drawn(text),
     )
+
+
+def _scored(scores: NDArray[np.float32]) -> Matrix:
+    """How well each was found beside the others: the first three columns."""
+    least = min(BY_THE_WAY, scores.min())
+    among = np.concatenate([scores, np.full(max(0, POOL - len(scores)), least, dtype=np.float32)])
+    found = np.empty((len(scores), 3), dtype=np.float32)
+    found[:, 0] = (scores - among.mean()) / (among.std() + FLOOR)
+    found[:, 1] = np.log(np.clip(scores / max(float(scores.max()), 1e-6), 0, None) + 1e-3)
+    found[:, 2] = np.arange(len(scores)) / 8
+    return found
 
 
 def _known(question: Question, one: Candidate) -> tuple[bool, ...]:

@@ -72,7 +72,7 @@ class Matching:
         width = np.float32(asked.keys.shape[2] ** -0.5)
         alike = asked.keys @ told.keys.transpose(0, 2, 1) * width  # (texts, words asked, words told)
         of_asked = shares(np.where(told.there[:, None], alike, FAR)) @ told.vectors
-        of_told = shares(alike.transpose(0, 2, 1)) @ asked.vectors
+        of_told = shares(alike.transpose(0, 2, 1)) @ asked.vectors  # the question has as many words in all
         seen = [
             self._by_asked.whole(asked.words, asked.begins, of_asked[asked.there]),
             self._by_told.whole(told.words, told.begins, of_told[told.there]),

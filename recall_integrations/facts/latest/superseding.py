@@ -32,16 +32,16 @@ from recall_integrations.records import record
 
 QUERIES = 64  # that were asked last, and of which is kept what was read
 EARLIER = 3  # candidates that answer a question best, of which is asked what takes their place
-NOTHING = -6.0  # the logit where there is nothing that could
+NOTHING = -6.0  # the logit where there is nothing that could; of what could and surely does not it may be lower
 
 # In this order in the columns of evidence.
 SUPERSEDED = (
     "supersedes",  # the largest logit of taking the place of one that answers the question
-    "supersedes_share",  # the share of doing so among all that may, times how well that one answers it
+    "supersedes_share",  # its share beside all that may and beside nothing, times how well that one answers it
     "superseded",  # of those that answer it best: the largest logit of another taking its place
     "superseded_share",  # the share of any doing so
-    "supersedes_best",  # as the first two, of the one alone that answers it best
-    "supersedes_best_share",
+    "supersedes_best",  # the logit of taking the place of the one that answers it best
+    "supersedes_best_share",  # its share beside all that may and beside nothing
 )
 
 _OF_READER = ("turn", "beside", "bias", "key")
@@ -63,9 +63,8 @@ class Told:
 
     Args:
         texts: of the candidates.
-        at: when each was told, microseconds; `None` = nobody knows, or it does not count: it takes no place, and none
-            takes its.
-        match: how well each answers the question, by `matching`: logits.
+        at: when each was told, microseconds; `None` = it neither takes a place nor loses its.
+        match: how well each answers the question, by `matching`: logits, `(candidates,)`.
     """
 
     texts: Sequence[str]
@@ -99,9 +98,7 @@ class Superseding:
         self._told = lru_cache(maxsize=TEXTS)(self._by_told.words)
 
     def supersedes(self, question: str, pairs: Sequence[tuple[str, str]]) -> Matrix:
-        """How much speaks for that the later text of a pair tells anew what the earlier one told: logits, `(pairs,)`.
-
-        0 = as much as against it.
+        """How likely the later text of a pair tells anew what the earlier one told: logits, `(pairs,)`.
 
         Args:
             question: what is asked.
@@ -139,9 +136,9 @@ def superseded(question: str, told: Told, by: Superseding) -> Matrix:
     """
     found = np.zeros((len(told.texts), len(SUPERSEDED)), dtype=np.float32)
     found[:, 0::2] = NOTHING
-    counting = [place for place, at in enumerate(told.at) if at is not None]
-    best = sorted(counting, key=lambda place: (-told.match[place], place))[:EARLIER]
-    later = [[place for place in counting if told.at[place] > told.at[one]] for one in best]  # type: ignore[operator]
+    times = {place: at for place, at in enumerate(told.at) if at is not None}
+    best = sorted(times, key=lambda place: (-told.match[place], place))[:EARLIER]
+    later = [[place for place, at in times.items() if at > times[one]] for one in best]
     pairs = [(told.texts[one], told.texts[place]) for one, own in zip(best, later, strict=True) for place in own]
     if not pairs:
         return found
