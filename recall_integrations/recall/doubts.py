@@ -26,10 +26,11 @@ from recall_integrations.types import Memory
 from recall_integrations.types.roles import Role
 
 # Share of being the latest that tells the slot, by the model, from which a memory casts doubt on what was read exactly,
-# and on what was read loosely. Of hands that the model had not been taught from, which are mostly read loosely, .83 were
-# right first with .6, and .84 with .4. What was read exactly is seldom old, and much is told later of the same person.
+# and on what was read loosely. Of hands that the model had not been taught from, mostly read loosely, .83 were right
+# first with .6, and .84 with .4. What was read exactly is seldom old, and much is told later of the same person.
 SURE, SURE_OF_LOOSE = 0.65, 0.4
 EXACT = 0.7  # confidence of what was read exactly
+ANEW = 1.0  # that a memory tells anew what an earlier one told, for what was read exactly: a logit, .73 as a share
 ASKED = 0.3  # the same, times that of asking for a state
 POOL = 10  # candidates that are looked at, at least; else twice as many as are wanted
 
@@ -59,8 +60,8 @@ def with_doubts(held: Decided, state: RecallState, fused: Fused, delivery: Deliv
         for row, memory, read in _of_other_slots(slot, view, rows, delivery)
         if may_tell(memory.text, subject, speaker_key(memory.actor, memory.role), slot, stake.value, slots, read=read)
     ]
-    sure = SURE if stake.confidence >= EXACT else SURE_OF_LOOSE
-    found += [row for row in _latest(held, state, fused, delivery, rows, sure) if row not in found]
+    exact = stake.confidence >= EXACT
+    found += [row for row in _latest(held, state, fused, delivery, rows, exact) if row not in found]
     found.sort(key=lambda row: (-view.at[row], -row))
     return doubted(held, stake, view.nums[found].tolist()) if found else held
 
@@ -75,9 +76,7 @@ def _of_other_slots(slot: str, view: ScopeView, rows: Rows, delivery: Delivery) 
     return [(row, memory, bool(told[row])) for row, memory in delivery.memories(view, np.asarray(rest, dtype=np.int64))]
 
 
-def _latest(
-    held: Decided, state: RecallState, fused: Fused, delivery: Delivery, later: Rows, least: float
-) -> list[int]:
+def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery, later: Rows, exact: bool) -> list[int]:
     """The one of the later candidates that the model takes for the latest that tells the slot; empty = none."""
     if not may_be_read(state):
         return []
@@ -90,7 +89,8 @@ def _latest(
         return []
     row, share = found.best()
     known = state.scope.nums.item(row) in held.first or state.scope.nums.item(row) in held.beneath
-    sure = share >= least and sure_of(asks, read=True) * share >= ASKED
+    sure = share >= (SURE if exact else SURE_OF_LOOSE) and sure_of(asks, read=True) * share >= ASKED
+    sure = sure and (not exact or found.tells_anew(row, ANEW))
     sure = sure and not found.only_mentions(row) and not found.is_of_others(row)
     return [row] if sure and not known and row in later.tolist() else []
 

@@ -55,6 +55,7 @@ CONFIDENCE = 0.7  # that this is asked; a guess has less of it (`deciding.DOUBTE
 MENTIONS, TELLS_LEAST = 0.5, 0.15  # of the words of the question, and of the slot, by the slot reader
 NAMED = 0.5  # of the share of one that names nobody, where somebody is asked about
 COVERS, TELLS, PAIRED = FEATURES.index("covers"), FEATURES.index("tells"), FEATURES.index("paired")
+ANEW = FEATURES.index("supersedes")
 NAMES, SPEAKS, OF_ANY = FEATURES.index("names_any"), FEATURES.index("speaks"), FEATURES.index("of_any")
 _MODES = (NOW, THEN, PREVIOUS)
 # Asks whether something is so, for a count of what was told, or for anything about something.
@@ -137,6 +138,7 @@ class Telling:
         tells: logarithm of the share of the slot that is asked for, as the slot reader sees each.
         of: whether each names whom is asked about, or is said by them; all do where who asks is.
         may_be_of: whether each may speak of whom is asked about at all: "my sister's number" is none of mine.
+        anew: how likely each tells anew what an earlier one told: a logit (`facts.latest.superseding`).
     """
 
     rows: Rows
@@ -147,6 +149,7 @@ class Telling:
     tells: Sequence[float]
     of: Sequence[bool]
     may_be_of: Sequence[bool]
+    anew: Sequence[float]
 
     def best(self) -> tuple[int, float]:
         """The row that is likely the latest that tells it, and how likely; rather one that says of whom."""
@@ -165,6 +168,11 @@ class Telling:
     def may_be_about(self, row: int) -> bool:
         """Whether a row may be about what is asked: words of it were found, or it is near."""
         return max(self.covers) > 0 or self.near[self.rows.tolist().index(row)] >= NEAR_MIN
+
+    def tells_anew(self, row: int, least: float) -> bool:
+        """Whether a row likely tells anew what an earlier one told."""
+        place: int = self.rows.tolist().index(row)
+        return self.anew[place] >= least
 
     def is_of_others(self, row: int) -> bool:
         """Whether a row speaks of somebody else only."""
@@ -308,6 +316,7 @@ def telling(
         tells=tells,
         of=own.tolist(),
         may_be_of=(shown[:, OF_ANY] > 0).tolist(),
+        anew=shown[:, ANEW].tolist(),
     )
 
 

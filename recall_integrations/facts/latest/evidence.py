@@ -180,7 +180,7 @@ def evidence(
         candidates: one at least, best first.
         reader: what it sees of questions and of sentences.
         by: what compares it with them.
-        counting: which candidates state anything and were told by then; the others neither take a place nor lose theirs.
+        counting: which candidates state anything and were told by then; others neither take a place nor lose theirs.
     """
     scores = np.asarray([one.score for one in candidates], dtype=np.float32)
     asked, none = reader.asked(question.text)
