@@ -11,7 +11,7 @@ state also from queries alone (`taught/queries/`); and from the questions of `ta
 `documents`, which may be used for that: they ask for no state, so no candidate tells it. Every question is asked of a
 store as users ask. The slot reader is taught from the same hands, and what it sees of phrasings that it was taught from
 is not what it sees of others: so hands are in folds, and the evidence of a fold is by a reader, and by shares of asking
-for a state, that were taught without it. Needs scikit-learn and torch, and an hour of two processors.
+for a state, that were taught without it. Needs scikit-learn and torch, and an hour and a half of two processors.
 """
 
 from __future__ import annotations
