@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import datetime, timezone
 
@@ -10,6 +9,7 @@ import pytest
 
 from recall_integrations import Hit, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.delivery.highlights import Marking
+from tests.spent import seconds_of
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=timezone.utc)
 NOW = datetime(2026, 7, 1, tzinfo=timezone.utc)
@@ -185,12 +185,7 @@ def test_their_cost_grows_with_the_text_alone(optimizer: QueryOptimizer) -> None
     def took(text: str) -> float:
         hit = found(optimizer, "migrating databases in March 2026 with Priya", "a")
         marking = object.__getattribute__(hit, "_marks")
-        best = 9.0
-        for _ in range(2):
-            began = time.process_time()
-            marking(Memory(text, event_at=MARCH))
-            best = min(best, time.process_time() - began)
-        return best
+        return min(seconds_of(lambda: marking(Memory(text, event_at=MARCH))) for _ in range(2))
 
     for piece in ("....", "Priya ", "a. ", "March 2026 ", "x" * 40, "数据库", "database migration slipped. ", "\n"):
         short, long = (took(f"start {piece * (n // len(piece))} end") for n in (4_000, 32_000))
