@@ -523,24 +523,14 @@ def left_out() -> tuple[tuple[str, ...], ...]:
     return ((), *(tuple(group for first in own for group in fold_of.get(first, (first,))) for own in LEFT_OUT))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Together:
-    """What reads texts together.
-
-    Args:
-        matching: tells how well texts answer questions.
-        superseding: tells whether a later text takes the place of an earlier one.
-    """
-
-    matching: Matching
-    superseding: Superseding
-
-
-def together(found: Sequence[Found], processes: int | None = None) -> dict[tuple[str, ...], Together]:
-    """By what each was taught without.
+def comparings(
+    found: Sequence[Found], pairing: Pairing, processes: int | None = None
+) -> dict[tuple[str, ...], Comparing]:
+    """What compares questions and texts, by what its parts that read them together were taught without.
 
     Args:
         found: questions.
+        pairing: of all of them, the same; taught from everything.
         processes: at once; `None` = as many as there are processors.
     """
     matched = teaching_matching.examples(found, of_hands())
@@ -549,7 +539,7 @@ def together(found: Sequence[Found], processes: int | None = None) -> dict[tuple
         matchings = pool.map(teaching_matching.learned, [matched.part(one, others=True) for one in left_out()])
         others = pool.map(teaching_superseding.learned, [followed.part(one, others=True) for one in left_out()])
         return {
-            without: Together(matching=Matching(*matching), superseding=Superseding(*other))
+            without: Comparing(pairing=pairing, matching=Matching(*matching), superseding=Superseding(*other))
             for without, matching, other in zip(left_out(), matchings, others, strict=True)
         }
 
@@ -580,7 +570,7 @@ def by_folds(
     data: Path,
     found: Sequence[Found],
     whole: Taught,
-    by_fold: Mapping[tuple[str, ...], Together],
+    by_fold: Mapping[tuple[str, ...], Comparing],
     processes: int | None = None,
 ) -> Iterator[Shown]:
     """What the model sees of each question: by what was taught without the fold that it is from.
@@ -589,7 +579,7 @@ def by_folds(
         data: the directory of evaluation data.
         found: questions.
         whole: taught from everything; for what is in no fold.
-        by_fold: what reads texts together, by what it was taught without.
+        by_fold: what compares, by what was left out when it was taught (`comparings`).
         processes: at once; `None` = as many as there are processors.
     """
     pairs = teaching_pairs.pairs(found, of_hands())
@@ -603,19 +593,12 @@ def by_folds(
     kept = frozenset(group for fold in FOLDS for group in fold)
     for one in found:
         if one.group not in kept:
-            yield one.shown(replace(whole, comparing=_compares(whole.comparing, _without((one.group,), by_fold))))
+            yield one.shown(replace(whole, comparing=_without((one.group,), by_fold, whole.comparing)))
 
 
-def _without(fold: Sequence[str], by_fold: Mapping[tuple[str, ...], Together]) -> Together | None:
-    """What was taught without a fold; `None` = sets teach none."""
-    return next((one for without, one in by_fold.items() if frozenset(without).issuperset(fold)), None)
-
-
-def _compares(whole: Comparing, together: Together | None, pairing: Pairing | None = None) -> Comparing:
-    """With what was taught without a fold."""
-    if together is not None:
-        whole = replace(whole, matching=together.matching, superseding=together.superseding)
-    return whole if pairing is None else replace(whole, pairing=pairing)
+def _without(fold: Sequence[str], by_fold: Mapping[tuple[str, ...], Comparing], whole: Comparing) -> Comparing:
+    """What was taught without a fold; sets teach none."""
+    return next((one for without, one in by_fold.items() if frozenset(without).issuperset(fold)), whole)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -627,11 +610,11 @@ class _Given:
     whole: Taught
     queries: Mapping[str, Mapping[str, Sequence[str]]]
     pairs: teaching_pairs.Pairs
-    by_fold: Mapping[tuple[str, ...], Together]
+    by_fold: Mapping[tuple[str, ...], Comparing]
 
     def fold(self, fold: tuple[str, ...]) -> tuple[list[Shown], str]:
         """What the model sees of the questions of a fold, and how good that is which was taught without it."""
-        reader, pairing, said = self.whole.reader, None, ""
+        reader, comparing, said = self.whole.reader, self.whole.comparing, ""
         found = [one for one in self.found if one.group in fold]
         if not found:
             return [], said
@@ -642,14 +625,11 @@ class _Given:
             reader = SlotReader(teaching.taught(teaching.given(files, self.data, without=fold)))
         if not frozenset(KINDS).issuperset(fold):
             towers, own = teaching_pairs.taught(self.pairs.part(fold, others=True)), self.pairs.part(fold)
-            pairing = Pairing(towers)
+            comparing = replace(_without(fold, self.by_fold, comparing), pairing=Pairing(towers))
             near, plain = teaching_pairs.nearest(own, towers), teaching_pairs.nearest(own)
             said = f"; what tells it is nearest {near:.3f}, by the plain cosine {plain:.3f}"
-        together = _without(fold, self.by_fold)
-        if together is not None:
-            said += f", read together {teaching_matching.nearest(found, together.matching):.3f}"
-            said += f"; what takes its place {teaching_superseding.found_anew(found, together.superseding):.3f}"
-        comparing = _compares(self.whole.comparing, together, pairing)
+            said += f", read together {teaching_matching.nearest(found, comparing.matching):.3f}"
+            said += f"; what takes its place {teaching_superseding.found_anew(found, comparing.superseding):.3f}"
         without = Taught(reader=reader, asking=asking_part(self.queries, fold), comparing=comparing)
         return [one.shown(without) for one in found], said
 
@@ -678,10 +658,9 @@ def main() -> None:
     found = list(found_in(given.data))
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:  # threads of torch do not outlive the forks that follow
         pairing = Pairing(pool.submit(teaching_pairs.taught, teaching_pairs.pairs(found, of_hands())).result())
-    by_fold = together(found)
+    by_fold = comparings(found, pairing)
     asking = asking_part(queries(given.data))
-    of_all = by_fold.pop(())
-    comparing = Comparing(pairing=pairing, matching=of_all.matching, superseding=of_all.superseding)
+    comparing = by_fold.pop(())
     whole = Taught(reader=slot_reader(), asking=asking, comparing=comparing)
     shown = list(by_folds(given.data, found, whole, by_fold))
     if given.check:

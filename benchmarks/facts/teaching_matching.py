@@ -9,7 +9,7 @@ ask. Needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,13 @@ def put(row: NDArray[np.int32], text: str) -> None:
 
 
 class Reading:
-    """The same as `Matching`, as torch learns it."""
+    """The same as `Matching`, as torch learns it.
+
+    Attributes:
+        SIDES: what words and matches are of; the first two are read by their own.
+    """
+
+    SIDES: tuple[str, ...] = ("asked", "told")
 
     def __init__(self) -> None:
         import torch
@@ -115,15 +121,13 @@ class Reading:
 
         `(n, texts + OF_OTHERS)`.
         """
-        import torch
-
         n, k, size = told.shape
         is_asked, is_told = asked >= 0, told >= 0
         question, of_asked = self.read(asked.clamp(min=0), is_asked, 0)
         is_told[..., 0] = True  # of a text that is not there: what it is does not count
         text, of_text = self.read(told.clamp(min=0).reshape(n * k, size), is_told.reshape(n * k, size), 1)
         text, of_text, is_told = (
-            torch.cat([one, *(one.roll(by + 1, 0)[:, :1] for by in range(OF_OTHERS))], dim=1).flatten(0, 1)
+            with_others(one).flatten(0, 1)
             for one in (text.reshape(n, k, size, WIDTH), of_text.reshape(n, k, size), is_told)
         )
         question, of_asked, is_asked = (
@@ -164,35 +168,65 @@ class Reading:
         average = (made * count[..., None]).sum(1) / count.sum(1, keepdim=True).clamp(min=1e-3)
         return torch.cat([average, made.masked_fill(~there[..., None], NONE).amax(1)], dim=-1)
 
+    def weights(self) -> dict[str, Any]:
+        """What was learned, by the names of what reads with it."""
+        weights: dict[str, Any] = {}
+        for side, name in enumerate(self.SIDES[:2]):
+            own = {
+                "turn": self.turns[side].weight.T,
+                "beside": self.beside[side].weight.permute(2, 1, 0).reshape(3 * WIDTH, WIDTH),
+                "bias": self.beside[side].bias,
+                "key": self.keys[side].weight.T,
+            }
+            weights |= {f"{name}_{key}": one for key, one in own.items()}
+        for name, makes in zip(self.SIDES, self.makes, strict=True):
+            weights |= {f"{name}_made": makes.weight.T, f"{name}_made_bias": makes.bias}
+        inner, outer = self.inner, self.outer
+        weights |= {"inner": inner.weight.T, "inner_bias": inner.bias}
+        return weights | {"outer": outer.weight[0], "outer_bias": outer.bias}
+
+    def learn(self, count: int, loss: Callable[[NDArray[np.int64]], Any], seed: int, epochs: int) -> Learned:
+        """Learn from examples, some at a time.
+
+        Args:
+            count: of the examples.
+            loss: of some of them, by their numbers.
+            seed: of their order.
+            epochs: times that everything is learned from.
+
+        Returns:
+            What was learned, rounded, and the mean length of the vectors of tokens.
+        """
+        import torch
+
+        rng = np.random.default_rng(seed)
+        steps = torch.optim.AdamW(self.parameters(), lr=RATE, weight_decay=DECAY)
+        for _ in range(epochs):
+            for part in np.array_split(rng.permutation(count), max(1, count // BATCH)):
+                steps.zero_grad()
+                loss(part).backward()
+                steps.step()
+            for group in steps.param_groups:
+                group["lr"] *= FALLS
+        return self.rounded()
+
     def rounded(self) -> Learned:
-        """What was learned, and the mean length of the vectors of tokens."""
-        weights = reading_weights(self, ("asked", "told"))
+        """What was learned, in half precision, and the mean length of the vectors of tokens."""
         return {
-            name: np.ascontiguousarray(one.detach().numpy(), dtype=np.float16) for name, one in weights.items()
+            name: np.ascontiguousarray(one.detach().numpy(), dtype=np.float16) for name, one in self.weights().items()
         }, self.length
 
 
-def reading_weights(reading: Reading, sides: Sequence[str]) -> dict[str, Any]:
-    """What was learned, by the names of what reads with it.
+def cut(tokens: Any) -> Any:
+    """Tokens of texts, without columns that no text has."""
+    return tokens[..., : int((tokens >= 0).flatten(0, -2).any(0).sum())]
 
-    Args:
-        reading: what was learned.
-        sides: what words and matches are of; the first two are read by their own.
-    """
-    weights: dict[str, Any] = {}
-    for side, name in enumerate(sides[:2]):
-        own = {
-            "turn": reading.turns[side].weight.T,
-            "beside": reading.beside[side].weight.permute(2, 1, 0).reshape(3 * WIDTH, WIDTH),
-            "bias": reading.beside[side].bias,
-            "key": reading.keys[side].weight.T,
-        }
-        weights |= {f"{name}_{key}": one for key, one in own.items()}
-    for name, makes in zip(sides, reading.makes, strict=True):
-        weights |= {f"{name}_made": makes.weight.T, f"{name}_made_bias": makes.bias}
-    inner, outer = reading.inner, reading.outer
-    weights |= {"inner": inner.weight.T, "inner_bias": inner.bias}
-    return weights | {"outer": outer.weight[0], "outer_bias": outer.bias}
+
+def with_others(of_texts: Any) -> Any:
+    """Something of texts, `(n, texts, …)`, and then the same of the first text of other questions."""
+    import torch
+
+    return torch.cat([of_texts, *(of_texts.roll(by + 1, 0)[:, :1] for by in range(OF_OTHERS))], dim=1)
 
 
 def taught(given: Examples, seed: int = 0, epochs: int = EPOCHS) -> Matching:
@@ -218,30 +252,21 @@ def learned(given: Examples, seed: int = 0, epochs: int = EPOCHS) -> Learned:
     from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
     torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
     reading = Reading()
     asked, told = (torch.from_numpy(one.astype(np.int64)) for one in (given.asked, given.told))
-    steps = torch.optim.AdamW(reading.parameters(), lr=RATE, weight_decay=DECAY)
     tells = torch.arange(TELLING + BESIDE + OF_OTHERS) < TELLING
-    for _ in range(epochs):
-        for part in np.array_split(rng.permutation(len(asked)), max(1, len(asked) // BATCH)):
-            question, texts = asked[part], told[part]
-            question = question[:, : int((question >= 0).any(0).sum())]
-            texts = texts[:, :, : int((texts >= 0).any(0).any(0).sum())]
-            there = (texts >= 0).any(2)
-            there = torch.cat([there, *(there.roll(by + 1, 0)[:, :1] for by in range(OF_OTHERS))], dim=1)
-            found = reading.logits(question, texts)
-            wrong = torch.logsumexp(found[:, TELLING:].masked_fill(~there[:, TELLING:], NONE), dim=1)
-            telling = there[:, :TELLING]
-            before = softplus(wrong[:, None] - found[:, :TELLING]) * telling
-            each = binary_cross_entropy_with_logits(found, tells.float().expand_as(found), reduction="none") * there
-            loss = (before.sum(1) / telling.sum(1).clamp(min=1)).mean() + EACH * each.sum() / there.sum()
-            steps.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            steps.step()
-        for group in steps.param_groups:
-            group["lr"] *= FALLS
-    return reading.rounded()
+
+    def loss(part: NDArray[np.int64]) -> Any:
+        question, texts = cut(asked[part]), cut(told[part])
+        there = with_others((texts >= 0).any(2))
+        found = reading.logits(question, texts)
+        wrong = torch.logsumexp(found[:, TELLING:].masked_fill(~there[:, TELLING:], NONE), dim=1)
+        telling = there[:, :TELLING]
+        before = softplus(wrong[:, None] - found[:, :TELLING]) * telling
+        each = binary_cross_entropy_with_logits(found, tells.float().expand_as(found), reduction="none") * there
+        return (before.sum(1) / telling.sum(1).clamp(min=1)).mean() + EACH * each.sum() / there.sum()
+
+    return reading.learn(len(asked), loss, seed, epochs)
 
 
 def nearest(found: Sequence[Question], matching: Matching) -> float:

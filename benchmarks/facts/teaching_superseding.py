@@ -17,7 +17,18 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.facts.teaching_matching import NONE, WIDTH, Learned, Reading, put, reading_weights
+from benchmarks.facts.teaching_matching import (
+    EACH,
+    EPOCHS,
+    NONE,
+    OF_OTHERS,
+    WIDTH,
+    Learned,
+    Reading,
+    cut,
+    put,
+    with_others,
+)
 from benchmarks.facts.teaching_pairs import Asked as Answered
 from benchmarks.facts.teaching_pairs import answered
 from recall_integrations.errors import MissingExtra
@@ -28,9 +39,6 @@ from recall_integrations.facts.latest.superseding import Superseding
 OF_A_HAND = 600  # questions
 EARLIER = 2  # texts of a question that told it earlier
 LATER = 7  # texts that were told after one
-OF_OTHERS = 2  # texts that take the place of what others ask for, beside those of a question
-EPOCHS, BATCH, RATE, FALLS, DECAY = 4, 64, 2e-3, 0.5, 0.02
-EACH = 0.3  # weight of whether each takes its place, beside which does
 
 
 class Asked(Answered, Protocol):
@@ -110,6 +118,8 @@ def followed(one: Asked) -> Iterator[tuple[int, int | None, list[int]]]:
 class _Comparing(Reading):
     """The same as `Superseding`, as torch learns it."""
 
+    SIDES = ("asked", "told", "earlier")
+
     def __init__(self) -> None:
         super().__init__()
         import torch
@@ -123,17 +133,16 @@ class _Comparing(Reading):
         """Everything that is learned."""
         return [*super().parameters(), self.of_earlier]
 
-    def compared(self, asked: Any, earlier: Any, later: Any, others: int = OF_OTHERS) -> Any:
+    def compared(self, asked: Any, earlier: Any, later: Any) -> Any:
         """Logits of later texts of questions, and then of texts that take the place of what others ask for.
 
         Args:
             asked: `(n, words)`.
             earlier: `(n, words)`.
             later: `(n, texts, words)`.
-            others: so many.
 
         Returns:
-            `(n, texts + others)`.
+            `(n, texts + OF_OTHERS)`.
         """
         import torch
 
@@ -145,11 +154,11 @@ class _Comparing(Reading):
         is_later[..., 0] = True  # of a text that is not there: what it is does not count
         text, of_text = self.read(later.clamp(min=0).reshape(n * k, size), is_later.reshape(n * k, size), 1)
         text, of_text, is_later = (
-            torch.cat([one, *(one.roll(by + 1, 0)[:, :1] for by in range(others))], dim=1).flatten(0, 1)
+            with_others(one).flatten(0, 1)
             for one in (text.reshape(n, k, size, WIDTH), of_text.reshape(n, k, size), is_later)
         )
         question, of_asked, is_asked, before, of_earlier, is_earlier = (
-            one.repeat_interleave(k + others, 0)
+            one.repeat_interleave(k + OF_OTHERS, 0)
             for one in (question, of_asked, is_asked, before, of_earlier, is_earlier)
         )
         both, is_both = torch.cat([question, before], dim=1), torch.cat([is_asked, is_earlier], dim=1)
@@ -162,14 +171,11 @@ class _Comparing(Reading):
             self.whole(text, in_both, of_text, is_later, 1),
             self.whole(before, in_text[:, words:], of_earlier, is_earlier, 2),
         ]
-        return self.judged(seen).reshape(n, k + others)
+        return self.judged(seen).reshape(n, k + OF_OTHERS)
 
-    def rounded(self) -> Learned:
-        """What was learned, and the mean length of the vectors of tokens."""
-        weights = reading_weights(self, ("asked", "told", "earlier")) | {"earlier": self.of_earlier}
-        return {
-            name: np.ascontiguousarray(one.detach().numpy(), dtype=np.float16) for name, one in weights.items()
-        }, self.length
+    def weights(self) -> dict[str, Any]:
+        """What was learned, by the names of what reads with it."""
+        return super().weights() | {"earlier": self.of_earlier}
 
 
 def taught(given: Examples, seed: int = 0, epochs: int = EPOCHS) -> Superseding:
@@ -195,37 +201,25 @@ def learned(given: Examples, seed: int = 0, epochs: int = EPOCHS) -> Learned:
     from torch.nn.functional import binary_cross_entropy_with_logits
 
     torch.manual_seed(seed)
-    rng = np.random.default_rng(seed)
     comparing = _Comparing()
     asked, earlier, later = (
         torch.from_numpy(one.astype(np.int64)) for one in (given.asked, given.earlier, given.later)
     )
     some = (later[:, 0] >= 0).any(1)
-    steps = torch.optim.AdamW(comparing.parameters(), lr=RATE, weight_decay=DECAY)
-    for _ in range(epochs):
-        for part in np.array_split(rng.permutation(len(asked)), max(1, len(asked) // BATCH)):
-            question, before, texts = (_cut(one[part]) for one in (asked, earlier, later))
-            there = (texts >= 0).any(2)
-            there = torch.cat([there, *(there.roll(by + 1, 0)[:, :1] for by in range(OF_OTHERS))], dim=1)
-            found = comparing.compared(question, before, texts).masked_fill(~there, NONE)
-            none = torch.zeros(len(found), 1)
-            all_of = torch.logsumexp(torch.cat([none, found], dim=1), dim=1)
-            takes = torch.zeros_like(found)
-            takes[:, 0] = some[part].float()
-            each = binary_cross_entropy_with_logits(found.clamp(-20, 20), takes, reduction="none") * there
-            which = (all_of - torch.where(some[part], found[:, 0], none[:, 0])).mean()
-            loss = which + EACH * each.sum() / there.sum()
-            steps.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            steps.step()
-        for group in steps.param_groups:
-            group["lr"] *= FALLS
-    return comparing.rounded()
 
+    def loss(part: NDArray[np.int64]) -> Any:
+        question, before, texts = (cut(one[part]) for one in (asked, earlier, later))
+        there = with_others((texts >= 0).any(2))
+        found = comparing.compared(question, before, texts).masked_fill(~there, NONE)
+        none = torch.zeros(len(found), 1)
+        all_of = torch.logsumexp(torch.cat([none, found], dim=1), dim=1)
+        takes = torch.zeros_like(found)
+        takes[:, 0] = some[part].float()
+        each = binary_cross_entropy_with_logits(found.clamp(-20, 20), takes, reduction="none") * there
+        which = (all_of - torch.where(some[part], found[:, 0], none[:, 0])).mean()
+        return which + EACH * each.sum() / there.sum()
 
-def _cut(tokens: Any) -> Any:
-    """Without columns that no text has."""
-    return tokens[..., : int((tokens >= 0).flatten(0, -2).any(0).sum())]
+    return comparing.learn(len(asked), loss, seed, epochs)
 
 
 def found_anew(found: Sequence[Asked], superseding: Superseding) -> float:

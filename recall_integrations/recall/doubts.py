@@ -29,9 +29,9 @@ from recall_integrations.types.roles import Role
 # and on what was read loosely. Of hands that the model had not been taught from, mostly read loosely, .83 were right
 # first with .6, and .84 with .4. What was read exactly is seldom old, and much is told later of the same person.
 SURE, SURE_OF_LOOSE = 0.65, 0.4
+ASKED = 0.3  # the same share, times that of asking for a state
 EXACT = 0.7  # confidence of what was read exactly
 ANEW = 1.0  # that a memory tells anew what an earlier one told, for what was read exactly: a logit, .73 as a share
-ASKED = 0.3  # the same, times that of asking for a state
 POOL = 10  # candidates that are looked at, at least; else twice as many as are wanted
 
 

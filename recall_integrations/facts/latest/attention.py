@@ -145,6 +145,32 @@ def texts_of(read: Sequence[Words]) -> Texts:
     return Texts(words=words, begins=begins, vectors=vectors, keys=keys, there=there)
 
 
+@record(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """What makes a logit of all that words say: one hidden layer.
+
+    Args:
+        inner: `(seen, width)`.
+        inner_bias: `(width,)`.
+        outer: `(width,)`.
+        outer_bias: `(1,)`.
+    """
+
+    inner: Matrix
+    inner_bias: Matrix
+    outer: Matrix
+    outer_bias: Matrix
+
+    def logits(self, seen: Sequence[Matrix]) -> Matrix:
+        """Of texts, `(texts,)`, by what was seen of each, beside each other: `(texts, …)` each."""
+        inner = gelu(product(np.concatenate(seen, axis=1), self.inner) + self.inner_bias)
+        found: Matrix = np.clip(np.einsum("nd,d->n", inner, self.outer) + self.outer_bias, -FARTHEST, FARTHEST)
+        return found
+
+
+JUDGES = ("inner", "inner_bias", "outer", "outer_bias")
+
+
 def product(left: Matrix, right: Matrix) -> Matrix:
     """Rows times a matrix, so many at once that no thread is woken for it."""
     rows = left.reshape(-1, left.shape[-1])
@@ -163,7 +189,7 @@ def shares(values: Matrix) -> Matrix:
 
 
 def gelu(values: Matrix) -> Matrix:
-    """As in `model`: with a hyperbolic tangent."""
+    """Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016), by their approximation with a hyperbolic tangent."""
     inner = np.float32(0.7978845608) * (values + np.float32(0.044715) * values * values * values)
     raised: Matrix = np.float32(0.5) * values * (1 + np.tanh(inner))
     return raised

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from recall_integrations.facts.latest.attention import (
     ASKED,
     FAR,
-    FARTHEST,
+    JUDGES,
     TOLD,
+    Judge,
     Matrix,
     Reader,
-    gelu,
-    product,
     shares,
     texts_of,
 )
@@ -34,10 +33,7 @@ SIDES = ("asked", "told")
 _OF_READER = ("turn", "beside", "bias", "key", "made", "made_bias")
 NAMES = (
     *(f"{side}_{name}" for side in SIDES for name in _OF_READER),
-    "inner",
-    "inner_bias",
-    "outer",
-    "outer_bias",
+    *JUDGES,
 )
 
 
@@ -56,8 +52,7 @@ class Matching:
             Reader(**{name: own[f"{side}_{name}"] for name in _OF_READER}, length=length, most=most)
             for side, most in zip(SIDES, (ASKED, TOLD), strict=True)
         )
-        self._inner, self._inner_bias = own["inner"], own["inner_bias"]
-        self._outer, self._outer_bias = own["outer"], own["outer_bias"]
+        self._judge = Judge(**{name: own[name] for name in JUDGES})
         self._asked = lru_cache(maxsize=QUERIES)(self._by_asked.words)
         self._told = lru_cache(maxsize=TEXTS)(self._by_told.words)
 
@@ -77,7 +72,4 @@ class Matching:
             self._by_asked.whole(asked.words, asked.begins, of_asked[asked.there]),
             self._by_told.whole(told.words, told.begins, of_told[told.there]),
         ]
-        inner = gelu(product(np.concatenate(seen, axis=1), self._inner) + self._inner_bias)
-        logits = np.einsum("nd,d->n", inner, self._outer) + self._outer_bias
-        found: Matrix = np.clip(logits, -FARTHEST, FARTHEST)
-        return found
+        return self._judge.logits(seen)

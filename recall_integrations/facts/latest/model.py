@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
+from recall_integrations.facts.latest.attention import gelu
 from recall_integrations.facts.latest.evidence import FEATURES, Comparing
 from recall_integrations.facts.latest.matching import NAMES, Matching
 from recall_integrations.facts.latest.pairing import Pairing, Towers
@@ -53,7 +54,7 @@ class Nets:
     def logits(self, found: Matrix) -> Matrix:
         """Of telling what is asked: float32 `(nets, candidates)`."""
         given = (found[None] - self.mean[:, None]) / self.spread[:, None]
-        inner = _gelu((given @ self.inner + self.inner_bias[:, None]).astype(np.float32))
+        inner = gelu((given @ self.inner + self.inner_bias[:, None]).astype(np.float32))
         logits: Matrix = (inner @ self.outer[:, :, None])[:, :, 0] + self.outer_bias[:, None]
         return logits
 
@@ -102,14 +103,6 @@ def _log_share(logits: Matrix) -> Matrix:
     """Logarithm of the logistic function, without overflow."""
     share: Matrix = -np.logaddexp(np.float32(0), -logits)
     return share
-
-
-def _gelu(values: Matrix) -> Matrix:
-    """Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016), by their approximation with a hyperbolic tangent."""
-    raised: Matrix = (
-        0.5 * values * (1 + np.tanh(np.sqrt(2 / np.pi).astype(np.float32) * (values + 0.044715 * values**3)))
-    )
-    return raised
 
 
 @cache

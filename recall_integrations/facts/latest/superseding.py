@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from recall_integrations.facts.latest.attention import (
     ASKED,
     FAR,
-    FARTHEST,
+    JUDGES,
     TOLD,
+    Judge,
     Matrix,
     Reader,
-    gelu,
-    product,
     shares,
     texts_of,
 )
@@ -50,10 +49,7 @@ NAMES = (
     *(f"{side}_{name}" for side in ("asked", "told") for name in _OF_READER),
     *(f"{side}_{name}" for side in _MADE_OF for name in ("made", "made_bias")),
     "earlier",
-    "inner",
-    "inner_bias",
-    "outer",
-    "outer_bias",
+    *JUDGES,
 )
 
 
@@ -91,10 +87,9 @@ class Superseding:
             **read_by["asked"], **made_by["earlier"], length=length, most=TOLD, added=own["earlier"]
         )
         self._by_told = Reader(**read_by["told"], **made_by["told"], length=length, most=TOLD)
-        self._inner, self._inner_bias = own["inner"], own["inner_bias"]
-        self._outer, self._outer_bias = own["outer"], own["outer_bias"]
+        self._judge = Judge(**{name: own[name] for name in JUDGES})
         self._asked = lru_cache(maxsize=QUERIES)(self._by_asked.words)
-        self._earlier = lru_cache(maxsize=TEXTS)(self._by_earlier.words)
+        self._earlier = lru_cache(maxsize=EARLIER * QUERIES)(self._by_earlier.words)
         self._told = lru_cache(maxsize=TEXTS)(self._by_told.words)
 
     def supersedes(self, question: str, pairs: Sequence[tuple[str, str]]) -> Matrix:
@@ -120,10 +115,7 @@ class Superseding:
             self._by_told.whole(told.words, told.begins, in_both[told.there]),
             self._by_earlier.whole(earlier.words, earlier.begins, in_told[:, size:][earlier.there]),
         ]
-        inner = gelu(product(np.concatenate(seen, axis=1), self._inner) + self._inner_bias)
-        logits = np.einsum("nd,d->n", inner, self._outer) + self._outer_bias
-        found: Matrix = np.clip(logits, -FARTHEST, FARTHEST)
-        return found
+        return self._judge.logits(seen)
 
 
 def superseded(question: str, told: Told, by: Superseding) -> Matrix:

@@ -89,7 +89,7 @@ def test_what_ships_reads_as_it_was_taught(monkeypatch: pytest.MonkeyPatch) -> N
         asked, earlier, later = (
             torch.from_numpy(each.astype(np.int64)) for each in (made.asked, made.earlier, made.later)
         )
-        by_torch = comparing.compared(asked, earlier, later, 0)[0, :3].numpy()
+        by_torch = comparing.compared(asked, earlier, later)[0, :3].numpy()
     texts = [one.candidates[place].text for place in (0, 2, 1, 3)]
     found = Superseding(*comparing.rounded()).supersedes(one.query, [(texts[0], later) for later in texts[1:]])
     assert found == pytest.approx(by_torch, abs=0.02)  # rounded to half precision

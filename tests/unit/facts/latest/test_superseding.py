@@ -91,7 +91,8 @@ class _Known(Superseding):
     """Logits by the later text."""
 
     def __init__(self, **logits: float) -> None:
-        self.logits, self.asked = logits, []  # type: ignore[var-annotated]
+        self.logits = logits
+        self.asked: list[tuple[str, str]] = []
 
     def supersedes(self, question: str, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
         self.asked += pairs
