@@ -14,10 +14,11 @@ from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.facts.asked import NOW, THEN
 from recall_integrations.facts.deciding import Decided, Sought, at_stake, doubted, guessed
 from recall_integrations.facts.latest import Question, latest_model
-from recall_integrations.facts.rules.notes.unread import may_tell
-from recall_integrations.facts.slots import Slots
+from recall_integrations.facts.rules.notes.unread import denies, may_tell
+from recall_integrations.facts.slots import Slot, Slots
 from recall_integrations.facts.subjects_of import USER, name_key, speaker_key
 from recall_integrations.indexes.scope_view import Rows, ScopeView
+from recall_integrations.patterns import regex
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.likely import may_be_read, pool_of, sure_of, telling
 from recall_integrations.recall.naming import last_told, naming
@@ -32,6 +33,8 @@ SURE, SURE_OF_LOOSE = 0.65, 0.4
 ASKED = 0.3  # the same share, times that of asking for a state
 EXACT = 0.7  # confidence of what was read exactly
 ANEW = 1.0  # that a memory tells anew what an earlier one told, for what was read exactly: a logit, .73 as a share
+# Up to a time to come: it holds now.
+_TILL = regex(r"\b(?:un)?till?\b|\bthrough\b|\b(?:ends|expires|runs\sout)\b", 2)
 POOL = 10  # candidates that are looked at, at least; else twice as many as are wanted
 
 
@@ -62,6 +65,7 @@ def with_doubts(held: Decided, state: RecallState, fused: Fused, delivery: Deliv
     ]
     exact = stake.confidence >= EXACT
     found += [row for row in _latest(held, state, fused, delivery, rows, exact) if row not in found]
+    found = _told_by(held.until, found, slots.get(slot), view, delivery)
     found.sort(key=lambda row: (-view.at[row], -row))
     return doubted(held, stake, view.nums[found].tolist()) if found else held
 
@@ -76,6 +80,19 @@ def _of_other_slots(slot: str, view: ScopeView, rows: Rows, delivery: Delivery) 
     return [(row, memory, bool(told[row])) for row, memory in delivery.memories(view, np.asarray(rest, dtype=np.int64))]
 
 
+def _told_by(until: int, found: list[int], slot: Slot | None, view: ScopeView, delivery: Delivery) -> list[int]:
+    """Rows without those that tell of a time to come: "next year I move to Lisbon" is no home yet.
+
+    Of a slot that the schema lacks, and of dates, all are left: "the gate for next week's flight is B12" holds now.
+    """
+    if not found or slot is None or slot.kind == "date":
+        return found
+    later = [row for row, (start, _) in view.told.of_rows(sorted(found)).items() if start > until]
+    told = delivery.memories(view, np.asarray(later, dtype=np.int64))
+    to_come = {row for row, memory in told if not _TILL.search(memory.text)}
+    return [row for row in found if row not in to_come]
+
+
 def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery, later: Rows, exact: bool) -> list[int]:
     """The one of the later candidates that the model takes for the latest that tells the slot; empty = none."""
     if not may_be_read(state):
@@ -84,7 +101,8 @@ def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery,
     users = tuple(map(name_key, state.scope.speakers(Role.USER))) if subject == USER else ()
     asks = latest_model().asks(text)
     question = Question(text=text, subjects=(subject, *users), slots=(slot,), asks_state=asks, held=True)
-    found = telling(question, state, pool_of(state, fused, delivery), held.until, held)
+    pool = pool_of(state, fused, delivery)
+    found = telling(question, state, pool, held.until, held)
     if found is None:
         return []
     row, share = found.best()
@@ -92,6 +110,7 @@ def _latest(held: Decided, state: RecallState, fused: Fused, delivery: Delivery,
     sure = share >= (SURE if exact else SURE_OF_LOOSE) and sure_of(asks, read=True) * share >= ASKED
     sure = sure and (not exact or found.tells_anew(row, ANEW))
     sure = sure and not found.only_mentions(row) and not found.is_of_others(row)
+    sure = sure and not denies(pool.text_of(row))
     return [row] if sure and not known and row in later.tolist() else []
 
 

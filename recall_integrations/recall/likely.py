@@ -114,9 +114,13 @@ class Pool:
             )
         return found
 
+    def text_of(self, row: int) -> str:
+        """What a row of it says."""
+        return self.memories[self.rows.index(row)].text
+
     def tells_amount(self, row: int) -> bool:
         """Whether a row of it tells an amount."""
-        return tells_amount(self.memories[self.rows.index(row)].text[:CHARS])
+        return tells_amount(self.text_of(row)[:CHARS])
 
     def known(self) -> frozenset[str]:
         """Keys of people who are known: who says any of them, and of whom facts were read."""

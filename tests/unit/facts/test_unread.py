@@ -49,6 +49,7 @@ def test_what_may_tell_another_value(slot: str, held: str, text: str) -> None:
         ("phone_number", "555-0101", "My phone number is easy to remember"),
         ("open:locker code", "4711", "The code of the door is 0815, I am told"),
         ("home", "Berlin", "Lunch was good"),
+        ("gym", "PureGym", "I haven't cancelled PureGym, the Y can wait"),  # denied
     ],
 )
 def test_what_tells_none(slot: str, held: str, text: str) -> None:

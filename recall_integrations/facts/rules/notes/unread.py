@@ -18,6 +18,7 @@ from recall_integrations.facts.said import WAS
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.facts.subjects_of import USER, name_key
 from recall_integrations.facts.values import same
+from recall_integrations.patterns import regex
 
 CHARS, WORDS_MAX = 300, 40  # of a text, and of a sentence of it: who tells of a change is brief
 VALUES_MAX = 2  # in a sentence that tells of one
@@ -26,6 +27,12 @@ _DOUBTFUL = (known.POISON - known.MILD - frozenset("told tell tells ask asks ask
     "would could someone somebody everyone everybody".split()
 )
 _IF_ASKED = frozenset("you any anyone anybody someone somebody it need needed people asked i".split())  # behind "if"
+# Behind a negation: "I have not cancelled PureGym", "we didn't move to Lisbon". Not "going": "not going there any more".
+_DENIES = regex(
+    r"(?:\b(?:not|never)|n['’]t)\s(?:[\w’'-]+\s)?"
+    r"(?:changed?|switch(?:ed)?|moved?|swap(?:ped)?|renamed?|cancel(?:l?ed)?|quit|resigned|left|leave|sold|drop(?:ped)?|ended|expired|retired|stopped)\b",
+    2,
+)
 ASKED_WORDS = 6  # of a question that the next sentence answers: "New gym? Boulderhaus."
 _AT = datetime(2000, 1, 1, tzinfo=timezone.utc)  # no date is read
 
@@ -98,6 +105,11 @@ def _supposes(low: list[str]) -> bool:
     return any(word == "if" and low[i + 1 : i + 2] and low[i + 1] not in _IF_ASKED for i, word in enumerate(low))
 
 
+def denies(text: str) -> bool:
+    """Whether a text denies a change."""
+    return _DENIES.search(text[:CHARS]) is not None
+
+
 @lru_cache(maxsize=256)
 def _begin(slot: str, slots: Slots) -> frozenset[str]:
     """What the words that speak of a slot begin with: a text without any of it speaks of another thing."""
@@ -124,7 +136,8 @@ def _may_tell(
 ) -> bool:
     cues = cues_of(reading.slots)
     note = Note(reading, cues, first, last, poisoned=False)
-    if not 1 < len(note.tokens) <= WORDS_MAX or not _DOUBTFUL.isdisjoint(note.low) or _supposes(note.low):
+    doubtful = not _DOUBTFUL.isdisjoint(note.low) or _supposes(note.low) or denies(reading.text[first:last])
+    if not 1 < len(note.tokens) <= WORDS_MAX or doubtful:
         return False
     spoken = _spoken(note, slot, cues)
     changes = not known.CHANGING.isdisjoint(note.low) or not known.ENDED.isdisjoint(note.low)
