@@ -195,7 +195,9 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
         raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")
-    directory, temporary = (Path(tempfile.mkdtemp(prefix="recall-")), True) if path is None else (Path(path), False)
+    temporary = path is None
+    # Whole: its locks and files are opened again and again, and a process may change its working directory.
+    directory = Path(tempfile.mkdtemp(prefix="recall-")) if path is None else Path(path).absolute()
     if not temporary:
         _check_unless_made(directory)
     turn = WriteTurn() if temporary else WriteTurn(OfFile(directory / WRITING), str(directory))
