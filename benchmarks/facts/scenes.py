@@ -8,9 +8,11 @@ by one. In a file, with an empty line between them, oldest first:
     - gym: PureGym on Harrow Rd, mornings before work                tells it, of another time
     + gym now: Fit4, Mon/Thu                                         answers the query
     ~ So sore from the gym that I took the stairs backwards.         tells nothing of it
+    ~ <Ana> Mine has a pool!                                         said by somebody who has a name
 
-`taught/scenes/` teaches; `unseen.txt` and `unseen_2.txt` were written by people who had seen neither these nor the
-package, and measure. What is in the second nobody has looked at while anything was changed:
+`taught/scenes/` teaches; `unseen.txt`, `unseen_2.txt` and `unseen_3.txt` were written by people who had seen neither
+these nor the package, and measure. In the third two people chat, and somebody is asked about by name; `small_talk` was
+written by the same request. What is in the second and third nobody has looked at while anything was changed:
 
     python -m benchmarks.facts.scenes [FILE …] [--alone]
 
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -31,13 +34,14 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.errors import InvalidArgument
 
 FOLDER = Path(__file__).with_name("taught") / "scenes"
-UNSEEN = tuple(Path(__file__).with_name(name) for name in ("unseen.txt", "unseen_2.txt"))
+UNSEEN = tuple(Path(__file__).with_name(name) for name in ("unseen.txt", "unseen_2.txt", "unseen_3.txt"))
 NOW, THEN, OTHER = "now", "then", "other"
 ANSWERS, HELD, ELSE = "+", "-", "~"
 BY_THE_WAY = "x"  # how ids of what other scenes tell begin
 ASKED_AT = datetime(2026, 6, 20, 18, tzinfo=timezone.utc)
 DAYS = (5, 420)  # before it, in which things were told
 BESIDE = (8, 12, 20, 40)  # memories of other things
+_SAID_BY = re.compile(r"<([^<>]+)> (.*\S.*)")
 CHATTER = 0.4  # share of them that is other people's talk
 
 
@@ -115,11 +119,11 @@ def stages(file: Path, chatter: Sequence[str]) -> Iterator[Stage]:
         ]
         ago = sorted((rng.uniform(*DAYS) for _ in scene.told), reverse=True)
         own = [
-            Memory(text, id=f"{mark}{place}", event_at=ASKED_AT - timedelta(days=days))
+            _memory(text, f"{mark}{place}", days)
             for place, ((mark, text), days) in enumerate(zip(scene.told, ago, strict=True))
         ]
         more = [
-            Memory(text, id=f"{BY_THE_WAY}{place}", event_at=ASKED_AT - timedelta(days=rng.uniform(1, DAYS[1])))
+            _memory(text, f"{BY_THE_WAY}{place}", rng.uniform(1, DAYS[1]))
             for place, text in enumerate(dict.fromkeys(beside))
         ]
         states = scene.kind != OTHER
@@ -139,6 +143,13 @@ def by_itself(stage: Stage) -> Stage:
         scope=Scope(namespace=f"{stage.scope.namespace} alone"),
         memories=tuple(memory for memory in stage.memories if not str(memory.id).startswith(BY_THE_WAY)),
     )
+
+
+def _memory(text: str, id: str, days: float) -> Memory:
+    """What was said so many days before it is asked for, by whom a text says at its beginning."""
+    found = _SAID_BY.fullmatch(text)
+    name, said = found.groups() if found else (None, text)
+    return Memory(said, id=id, actor=name, event_at=ASKED_AT - timedelta(days=days))
 
 
 def _ids(memories: Sequence[Memory], mark: str) -> frozenset[str]:

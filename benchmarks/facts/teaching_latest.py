@@ -68,7 +68,7 @@ FOLDS = (
     ("whose", "whose_2", "whose_3", "firms", "firms_2"),
     ("unlike", "unlike_2", "unlike_3", "unlike_4"),
     ("instead", "instead_2", "stays", "stays_2", "ends", "implied"),
-    ("talks", "talks_2", "friends", "stage", "chats"),
+    ("talks", "talks_2", "friends", "stage", "chats", "small_talk", "small_talk_2", "small_talk_3", "small_talk_4"),
     ("helps", "helps_2", "assistant", "customers"),
     ("astray_chats", "astray_private", "astray_work", "astray_2"),
     ("work", "work_notes", "trades", "devices", "terse"),

@@ -51,6 +51,18 @@ def test_a_scene_is_among_other_things_and_in_its_order(tmp_path: Path) -> None:
     assert [memory.id for memory in alone.memories] == own and alone.scope != now.scope and alone.right == now.right
 
 
+def test_who_says_it_is_written_before_it(tmp_path: Path) -> None:
+    told = "? now which gym does Ana go to?\n+ <Ana> PureGym!\n~ <Bo Li> Nice, <3\n~ <3 it there\n~ Ana: mornings\n"
+    (tmp_path / "a.txt").write_text(told, encoding="utf-8")
+    (stage,) = scenes.stages(tmp_path / "a.txt", ())
+    assert [(one.actor, one.text) for one in stage.memories] == [
+        ("Ana", "PureGym!"),
+        ("Bo Li", "Nice, <3"),
+        (None, "<3 it there"),
+        (None, "Ana: mornings"),
+    ]
+
+
 def test_what_comes_first_is_counted(tmp_path: Path) -> None:
     text = "? now what is my phone number?\n- My phone number is 555-0101\n+ My phone number is 555-0202\n"
     (tmp_path / "a.txt").write_text(f"{text}\n{GYM}", encoding="utf-8")
