@@ -53,6 +53,7 @@ _HISTORY = regex(
 )
 _WHEN = regex(r"\b(?:when\s(?:did|was|were|is|has|have|will)|since|how\slong)\b", 2)
 _BEFORE = regex(r"\b(?:previous(?:ly)?|before|used\sto|use\sto|former(?:ly)?|old|last|prior|earlier|replaced?|ex)\b", 2)
+_UNTIL = regex(r"\b(?:did|was|were|had)\b.*\b(?:un)?till?\s(?!now|when|today|then)", 2)  # "… until the new one came"
 _PAST = regex(r"\b(?:did|was|were|had|went|got|been)\b", 2)
 # The same of what is known to ask for a state: "the list" and "when is" are no history.
 _HISTORY_ASKED = regex(
@@ -170,7 +171,7 @@ def _mode(text: str, windowed: bool, asks: bool) -> str | None:
         return HISTORY
     if windowed:
         return THEN
-    if _BEFORE.search(text):
+    if _BEFORE.search(text) or (asks and _UNTIL.search(text)):
         return PREVIOUS
     return None if (PAST if asks else _PAST).search(text) else NOW
 
