@@ -68,7 +68,7 @@ FOLDS = (
     ("whose", "whose_2", "whose_3", "firms", "firms_2"),
     ("unlike", "unlike_2", "unlike_3", "unlike_4"),
     ("instead", "instead_2", "stays", "stays_2", "ends", "implied"),
-    ("talks", "talks_2", "friends", "stage", "chats", "small_talk", "small_talk_2", "small_talk_3", "small_talk_4"),
+    ("talks", "talks_2", "friends", "stage", "chats"),
     ("helps", "helps_2", "assistant", "customers"),
     ("astray_chats", "astray_private", "astray_work", "astray_2"),
     ("work", "work_notes", "trades", "devices", "terse"),
@@ -87,6 +87,10 @@ LEFT_OUT = (
 # astray is told nowhere else: with them among what the networks learn, .69 to .72 of the first set that measures came
 # right first among others, and without them .75 to .80 (`scenes`; limits of .3 to .4).
 NOT_OF_NETS = frozenset(("astray_2", "ends", "unlike_3", "unlike_4", "whose_3"))
+# These teach nothing yet. Taught with them (and that each of a chain takes the place of those before it, and how who
+# only answers begins), chats of two that nobody had looked at came right first for .30 instead of .24, and of the first
+# set that measures .76 instead of .80 with nothing beside them: it is not known which of the three that was.
+NOT_TAUGHT = frozenset(("small_talk", "small_talk_2", "small_talk_3", "small_talk_4"))
 C = 3.0  # of the regression
 NETS, HIDDEN, EPOCHS, BATCH = 4, 32, 8, 128
 RATE, FALLS, DECAY = 4e-3, 0.96, 0.1
@@ -287,6 +291,11 @@ def histories(data: Path, hand: Path) -> Iterator[Room]:
                 yield room(name, style, slots, style, each, least=MEMORIES_MIN)
 
 
+def scene_files() -> tuple[Path, ...]:
+    """Of scenes that teach."""
+    return tuple(file for file in scenes.files() if file.stem not in NOT_TAUGHT)
+
+
 def _lines(data: Path) -> list[str]:
     found = []
     for kind in ("talk", "phone", "projects"):
@@ -363,7 +372,7 @@ def queries(data: Path) -> dict[str, dict[str, list[str]]]:
     of_people = [line.format(name=NAMES[n % len(NAMES)], noun=noun) for n, (line, noun) in enumerate(pairs)]
     vague = dict.fromkeys([*VAGUE, *of_people])
     others["vague"] = [form for line in vague for form in (line, f"{line}?")]
-    for file in scenes.files():
+    for file in scene_files():
         for scene in scenes.scenes(file):
             (others if scene.kind == scenes.OTHER else states).setdefault(file.stem, []).append(scene.query)
     for file in sorted(QUERIES.glob("*.txt")):
@@ -419,7 +428,7 @@ def nets(shown: Sequence[Shown], count: int = NETS, epochs: int = EPOCHS) -> Net
     What is made likely: of a question for a state, that one of the candidates that say what holds is the latest that
     tells it; of another one, that none tells it; and beside that, that those tell it that say what held or holds.
     """
-    of_scenes = frozenset(file.stem for file in scenes.files())
+    of_scenes = frozenset(file.stem for file in scene_files())
     learned = [one for one in shown if one.group not in NOT_OF_NETS]
     counted = [one for one in learned for _ in range(SCENES_COUNT if one.group in of_scenes else 1)]
     trained = [_net(counted, seed, epochs) for seed in range(count)]
@@ -505,7 +514,7 @@ def read(model: LatestModel, shown: Sequence[Shown]) -> str:
 
 def found_in(data: Path) -> Iterator[Found]:
     """Everything that is learned from, with progress printed; as many parts at once as there are processors."""
-    parts = [*(hand.stem for hand in hands()), DEV, *(file.stem for file in scenes.files()), *KINDS]
+    parts = [*(hand.stem for hand in hands()), DEV, *(file.stem for file in scene_files()), *KINDS]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for part, own in zip(parts, pool.map(partial(found_of, data), parts), strict=True):
             print(f"{part}: {len(own):,} questions", flush=True)
@@ -559,7 +568,7 @@ def found_of(data: Path, part: str) -> list[Found]:
         return list(of_rooms(rooms(OF_DEV, split=DEV), DEV))
     if part in KINDS:
         return list(of_sets(data, part))
-    for file in scenes.files():
+    for file in scene_files():
         if file.stem == part:
             return list(of_scenes(data, file))
     hand = next(hand for hand in hands() if hand.stem == part)
@@ -619,7 +628,7 @@ class _Given:
         if not found:
             return [], said
         # No reader is taught from these, and no pairing from those sets.
-        beside = frozenset((*(file.stem for file in scenes.files()), *KINDS)) - {"talk"}
+        beside = frozenset((*(file.stem for file in scene_files()), *KINDS)) - {"talk"}
         if not beside.issuperset(fold):
             files = [hand for hand in hands() if hand.stem not in fold]
             reader = SlotReader(teaching.taught(teaching.given(files, self.data, without=fold)))

@@ -46,8 +46,13 @@ def test_no_phrasing_is_of_what_is_measured() -> None:
 
 def test_every_hand_and_set_is_in_one_fold() -> None:
     assert sorted(one for fold in FOLDS for one in fold) == sorted(
-        (*(file.stem for file in (*hands(), *scenes.files())), *KINDS)
+        (*(file.stem for file in (*hands(), *teaching_latest.scene_files())), *KINDS)
     )
+
+
+def test_what_teaches_nothing_yet_is_there_and_left_out() -> None:
+    every, teach = ({file.stem for file in files()} for files in (scenes.files, teaching_latest.scene_files))
+    assert every - teach == teaching_latest.NOT_TAUGHT
 
 
 def test_every_slot_has_values() -> None:
