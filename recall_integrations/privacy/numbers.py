@@ -43,7 +43,7 @@ _SPACED_MOMENT = re.compile(
     r"(?:19|20)[0-9]{2} (?:0[1-589]|1[0-2]) (?:0[1-9]|[12][0-9]|3[01]) (?:[01][0-9]|2[0-3])"
     r"(?: [0-5][0-9]){2}(?![0-9]| [0-9])"
 )
-_UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])")
+_UUID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-z])", re.I)
 _UUID_CHARS = 36
 
 
@@ -151,8 +151,8 @@ def _checked(groups: Groups, i: int) -> Found | None:
     return None
 
 
-def _in_uuid(low: str, start: int, end: int) -> bool:
-    around = low[max(0, start - _UUID_CHARS) : end + _UUID_CHARS]
+def _in_uuid(text: str, start: int, end: int) -> bool:
+    around = text[max(0, start - _UUID_CHARS) : end + _UUID_CHARS]
     return "-" in around and any(
         m.start() < end - max(0, start - _UUID_CHARS) and m.end() > start - max(0, start - _UUID_CHARS)
         for m in _UUID.finditer(around)
@@ -174,7 +174,7 @@ def ibans(text: str) -> Iterator[tuple[int, int]]:
             continue
         tail = _IBAN_TAIL.match(text, match.end())
         end = _iban_end(text, start, tail.end(), length) if tail else None
-        if end is not None:
+        if end is not None and not _in_uuid(text, start, end):  # "…-ee08-d583-890ac61a2075" is as long as an Estonian one
             yield start, end
 
 
