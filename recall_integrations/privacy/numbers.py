@@ -174,7 +174,8 @@ def ibans(text: str) -> Iterator[tuple[int, int]]:
             continue
         tail = _IBAN_TAIL.match(text, match.end())
         end = _iban_end(text, start, tail.end(), length) if tail else None
-        if end is not None and not _in_uuid(text, start, end):  # "…-ee08-d583-890ac61a2075" is as long as an Estonian one
+        # The end of a UUID may be as long as an Estonian one: "…-ee08-d583-890ac61a2075".
+        if end is not None and not _in_uuid(text, start, end):
             yield start, end
 
 
