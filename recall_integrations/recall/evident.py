@@ -53,7 +53,8 @@ _HISTORY = regex(
 )
 _WHEN = regex(r"\b(?:when\s(?:did|was|were|is|has|have|will)|since|how\slong)\b", 2)
 _BEFORE = regex(r"\b(?:previous(?:ly)?|before|used\sto|use\sto|former(?:ly)?|old|last|prior|earlier|replaced?|ex)\b", 2)
-_UNTIL = regex(r"\b(?:did|was|were|had)\b.*\b(?:un)?till?\s(?!now|when|today|then)", 2)  # "… until the new one came"
+# "… until the new one came", not "the code for the till".
+_UNTIL = regex(r"\b(?:did|was|were|had)\b.*\b(?:until|(?<!the\s)till?)\s(?!(?:now|when|today|then)\b)", 2)
 _PAST = regex(r"\b(?:did|was|were|had|went|got|been)\b", 2)
 # The same of what is known to ask for a state: "the list" and "when is" are no history.
 _HISTORY_ASKED = regex(

@@ -17,10 +17,10 @@ from recall_integrations.patterns import regex
 from recall_integrations.text import stems
 
 TELLS_MIN = 0.5  # share of telling it
-# The same of what only has to be that value or the one after it: what says the one that came next, or is found best.
-HINTS_MIN = 0.1
+NEXT_MIN = 0.1  # the same of what says the value that came next: its time is that of the change
 _NEXT = regex(
-    r"\b(?:before|prior\sto|(?:un)?till?|up\sto|replaced\sby|made\sway\sfor|gave\sway\sto)\b(?P<named>[^,;?!]*)", 2
+    r"\b(?:before|prior\sto|(?:un)?till?|up\sto|replaced\sby|made\sway\sfor|gave\sway\sto)\b(?P<named>(?:[^,;?!]|,(?=\d))*)",
+    2,
 )
 _ASKS = regex(r"\b(?:what|which|who|whom|whose|where|how|did|does|do)\b", 2)
 _EMPTY = frozenset(
@@ -28,7 +28,8 @@ _EMPTY = frozenset(
         "before now then here there this that these those it i he she they we you my our his her their its was were is "
         "are be been being got get gets getting became become turned changed change moved move switched switch went "
         "going go came come took take had have has a an the of to in at on for with by last current new old latest one "
-        "up over into as and or not what which who where did do does so just"
+        "up over into as and or not what which who where did do does so just",
+        None,
     )
 )
 
@@ -42,7 +43,7 @@ def named_next(query: str) -> frozenset[str]:
     asks = _ASKS.search(clause)  # "before Warsaw where did she live"
     clause = clause if asks is None else clause[: asks.start()]
     rest = f"{query[:begin]} {query[begin + len(clause) :]}"
-    return frozenset(stems(clause)).difference(_EMPTY, stems(rest))
+    return frozenset(stems(clause, None)).difference(_EMPTY, stems(rest, None))
 
 
 def before(query: str, rows: Sequence[int], texts: Sequence[str], told: Sequence[float], view: ScopeView) -> int | None:
@@ -55,16 +56,19 @@ def before(query: str, rows: Sequence[int], texts: Sequence[str], told: Sequence
         told: how likely each tells what is asked.
         view: of the scope.
     """
-    named, at = named_next(query), {row: int(view.at[row]) for row in rows}
-    of_next = {row for row, text in zip(rows, texts, strict=True) if not named.isdisjoint(stems(text[:CHARS]))}
+    shares, at = dict(zip(rows, told, strict=True)), {row: int(view.at[row]) for row in rows}
+    following = _following(named_next(query), rows, texts)
     newest = sorted(
-        (row for row, share in zip(rows, told, strict=True) if share >= TELLS_MIN and row not in of_next),
-        key=lambda row: (-at[row], -row),
+        (row for row in rows if shares[row] >= TELLS_MIN and row not in following), key=lambda row: (-at[row], -row)
     )
-    hints = [row for row, share in zip(rows, told, strict=True) if share >= HINTS_MIN]
-    if of_next:
-        change = max((at[row] for row in hints if row in of_next), default=None)
-        return next((row for row in newest if change is None or at[row] < change), None)
-    if len(newest) == 1 and rows[0] in hints and at[newest[0]] < at[rows[0]]:
-        return newest[0]  # what is found best tells it in words that say less
+    if following:
+        change = max(at[row] for row in [one for one in following if shares[one] >= NEXT_MIN] or following)
+        return next((row for row in newest if at[row] < change), None)
     return newest[1] if len(newest) > 1 else None
+
+
+def _following(named: frozenset[str], rows: Sequence[int], texts: Sequence[str]) -> list[int]:
+    """Rows that hold the most of a name: "Pixel 6" holds a part of "Pixel 9"."""
+    held = [len(named.intersection(stems(text[:CHARS], None))) for text in texts] if named else []
+    most = max(held, default=0)
+    return [row for row, count in zip(rows, held, strict=True) if count == most] if most else []
