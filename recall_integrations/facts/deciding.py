@@ -322,11 +322,14 @@ _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chose
 }
 
 
+_GUESSES = {PREVIOUS: "may tell what was before", THEN: "the latest by then that may tell it"}
+
+
 def words_of_unread(held: Decided, id_of: Callable[[int], str]) -> str:
     """What a reason says of a memory that may tell a newer value than the one that is held."""
     stake = at_stake(held, held.unread)
     if stake is None:
-        return "the latest that may tell it"
+        return _GUESSES.get(held.mode, "the latest that may tell it")
     return f"told after {id_of(stake.nums[-1])}, may have changed what that says"
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations.facts.asked import StateAsked
+from recall_integrations.facts.deciding import Sought, guessed, words_of_unread
 from recall_integrations.recall.likely import _SEVERAL, LATEST_MIN, OTHERS_MORE, SEVERAL_MIN, limit_of, sure_of
 
 FEBRUARY, MARCH, JULY, DECEMBER = (datetime(2025, month, 3, tzinfo=UTC) for month in (2, 3, 7, 12))
@@ -57,6 +59,19 @@ def test_a_slot_that_nobody_can_tell_has_no_name(store: MemoryStore) -> None:
 def test_for_what_was_before_the_second_newest(store: MemoryStore) -> None:
     store.remember_many([OLD, NEW])
     assert found(store, "which digits did a courier need to reach me before?") == ["old", "new"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "words"),
+    [
+        ("now", "the latest that may tell it"),
+        ("then", "the latest by then that may tell it"),
+        ("previous", "may tell what was before"),
+    ],
+)
+def test_a_reason_says_of_which_time_it_may_tell(mode: str, words: str) -> None:
+    sought = Sought(asked=StateAsked(slots=("gym",), mode=mode, confidence=0.7), subjects=("",), until=9)
+    assert words_of_unread(guessed(sought, ("", "gym"), 3), str) == words
 
 
 def test_nothing_is_put_first_with_facts_switched_off() -> None:

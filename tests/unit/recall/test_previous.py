@@ -143,6 +143,8 @@ def test_a_store_is_asked(query: str, old: str, new: str, again: str) -> None:
         store.remember_many([Memory(text, id=one, event_at=datetime(2026, n, 3, tzinfo=UTC)) for one, text, n in told])
         result = QueryOptimizer(store).recall(query, now=datetime(2026, 7, 1, tzinfo=UTC))
     assert not result.degraded and result.hits[0].memory.id == "old"
+    assert result.facts is not None and result.facts.mode == "previous"
+    assert "the latest" not in result.hits[0].reason
 
 
 def test_an_assistants_guess_is_not_what_was_before() -> None:
@@ -160,4 +162,4 @@ def test_an_assistants_guess_is_not_what_was_before() -> None:
         )
         asked = "what laptop did I have before the MacBook?"
         result = QueryOptimizer(store).recall(asked, now=datetime(2026, 7, 1, tzinfo=UTC))
-    assert result.hits[0].memory.id == "old"
+    assert result.hits[0].memory.id == "old" and result.hits[0].reason.startswith("may tell what was before")
