@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -323,10 +324,17 @@ def check_directory(directory: Path) -> None:
     )
 
 
+def below(directory: Path) -> Iterator[Path]:
+    """All files and directories in it, by name. What goes while it is looked through, as indexes do, is left out."""
+    for folder, folders, files in os.walk(directory):
+        folders.sort()
+        yield from (Path(folder, name) for name in sorted((*folders, *files)))
+
+
 def size_of(directory: Path) -> int:
     """Bytes of all files below it."""
     total = 0
-    for path in directory.rglob("*"):
+    for path in below(directory):
         with suppress(OSError):  # index files come and go
             total += path.stat().st_size if path.is_file() else 0
     return total

@@ -17,7 +17,7 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, 
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import history, seal
 from recall_integrations.store.column_files import COLUMNS, unusable
-from recall_integrations.store.directory import DATABASE, LOCK, WRITING, size_of
+from recall_integrations.store.directory import DATABASE, LOCK, WRITING, below, size_of
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.reading import SHARED_MEMORY, WAL
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
@@ -42,7 +42,7 @@ _OWN = frozenset(
 
 def directory(path: Path) -> Check:
     """Whether everything in the directory may be read and written."""
-    closed = [p for p in (path, *sorted(path.rglob("*"))) if not os.access(p, os.R_OK | os.W_OK)]
+    closed = [p for p in (path, *below(path)) if not os.access(p, os.R_OK | os.W_OK) and os.path.lexists(p)]
     if closed:
         return problem(
             DIRECTORY,
