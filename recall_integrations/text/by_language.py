@@ -28,7 +28,7 @@ from recall_integrations.text.content_words import content_words
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.stop_words import listed
 
-ANALYSER_VERSION = 5  # raise it with every change of what a text's words are: stores then cut theirs anew at open
+ANALYSER_VERSION = 6  # raise it with every change of what a text's words are: stores then cut theirs anew at open
 LOOK = "?"  # in place of a language: that of the text
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
 

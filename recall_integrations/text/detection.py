@@ -174,10 +174,19 @@ _ENGLISH_TOO = (
     " wen yang gu mon ii iii ca tu te si al que uno via vs ex eh ah uh um nah etc"
 )  # fmt: skip
 _PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they speak for no language
+# The same where they have a capital: given names, and what things are called.
+_GIVEN = frozenset(
+    "ada ale alea alla ama ander ante asa asta cara dai dara dari dell dena dina dini ela ella elle ellen esa hal hans"
+    " hara hein jona jos juli julio juni kala kira lima mia mina nada nel nell nella nola nora ole olin prima sai sana"
+    " sela sia sina tal tan thi vara wil wong yani zal zaman zein isa ira dian".split()
+)
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _CONSONANTS = frozenset("bcdfghjklmnpqrstvwxz")
+_CAPITAL = regex(r"(?<![^\W_])[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+(?![^\W_]|['’][^\W_])")
+_INSIDE = regex(r"(?:(?<=[a-zß-öø-ÿ] )|(?<=[a-zß-öø-ÿ], ))[A-ZÀ-ÖØ-Þ][a-zß-öø-ÿ]+(?![^\W_]|['’][^\W_])")
+_SMALL = regex(r"(?<![^\W_])[a-zß-öø-ÿ]+(?![^\W_])")
 _ELISION = regex(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)")
 
 
@@ -304,6 +313,10 @@ def _by_words(sample: str) -> Language:
     plain, against = len(known & _plain()), len(known - STOP_WORDS)
     if not scores.keys() - {"en"} and plain > 2 * against and sample.isascii():
         return Language("en", plain / (plain + against))
+    # Names speak for a language only beside words that do.
+    if sample != lowered and (names := known & _names(sample)) and not known - names - STOP_WORDS - _named():
+        known -= names
+        plain = len(known & _plain())
     _add_words(known, scores, pieces)
     if not plain:
         scores["en"] -= max(0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
@@ -322,6 +335,18 @@ def _by_words(sample: str) -> Language:
     enough = best >= _EVIDENCE and pieces[code] >= wanted
     confidence = best / (best + rival)
     return Language(code, confidence) if enough and confidence > _LEAD else UNKNOWN
+
+
+def _names(sample: str) -> frozenset[str]:
+    """Words that are read as names: with a capital wherever they stand, and inside a sentence, or a given name.
+
+    In a title, where most words have one, a capital tells nothing.
+    """
+    small = set(_SMALL.findall(sample))
+    inside = {word.lower() for word in _INSIDE.findall(sample)}
+    names = inside if len(inside) <= len(small) else set()
+    names |= _GIVEN.intersection(map(str.lower, _CAPITAL.findall(sample)))
+    return frozenset(names - small)
 
 
 def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:

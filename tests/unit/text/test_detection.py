@@ -104,6 +104,29 @@ def test_words_that_english_shares_are_no_english(text: str) -> None:
     assert detect_language(text).code != "en"
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["Nora likes tea", "Ellen likes tea", "I use a Dell", "Kira called me", "Lunch with Sana, Mina", "Met Hans today"],
+)
+def test_a_name_is_no_word_of_another_language(text: str) -> None:
+    assert detect_language(text).code in {None, "en"}
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ("es", "Dónde Está Mi Libro"),  # in a title, capitals tell nothing
+        ("it", "Il Mio Numero È Cinque"),
+        ("de", "Ich habe Sie gestern gesehen"),
+        ("tr", "Sana kitap aldım"),
+        ("es", "¿Dónde vive Nora?"),
+        ("es", "Mi apellido es Enero"),  # beside words of a language it has a vote
+    ],
+)
+def test_a_word_with_a_capital_is_not_always_a_name(code: str, text: str) -> None:
+    assert detect_language(text).code == code
+
+
 # Each speaks for several languages, with shares that sum up to a bound: what is added first must not tell.
 SHARED = [
     "care se han quedado sin desarrollar. un",
