@@ -174,12 +174,10 @@ _ENGLISH_TOO = (
     " wen yang gu mon ii iii ca tu te si al que uno via vs ex eh ah uh um nah etc"
 )  # fmt: skip
 _PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they speak for no language
-# The same where they have a capital: given names, and what things are called.
-_GIVEN = frozenset(
-    "ada ale alea alla ama ander ante asa asta cara dai dara dari dell dena dina dini ela ella elle ellen esa hal hans"
-    " hara hein jona jos juli julio juni kala kira lima mia mina nada nel nell nella nola nora ole olin prima sai sana"
-    " sela sia sina tal tan thi vara wil wong yani zal zaman zein isa ira dian".split()
-)
+# The same where they have a capital: given names and brands.
+_GIVEN = frozenset("ada asta cara dell ella ellen hans kira mia nell nola nora".split())
+# With a capital inside a sentence they are no names: German writes "Sie" so.
+_POLITE = frozenset("sie ihnen ihr ihre ihrem ihren ihrer ihres".split())
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -316,7 +314,6 @@ def _by_words(sample: str) -> Language:
     # Names speak for a language only beside words that do.
     if sample != lowered and (names := known & _names(sample)) and not known - names - STOP_WORDS - _named():
         known -= names
-        plain = len(known & _plain())
     _add_words(known, scores, pieces)
     if not plain:
         scores["en"] -= max(0, _NAMED_VOTE * len(known & _named()) - _NAMED_VOTES)
@@ -329,7 +326,8 @@ def _by_words(sample: str) -> Language:
     if code == "en" and not plain:  # "Visita al dentista": words that English shares tell nothing
         return UNKNOWN
     if code == "en" or english >= _RIVAL * best:
-        return Language("en", english / (english + best * (code != "en"))) if english and english >= best else UNKNOWN
+        sure = plain and english and english >= best
+        return Language("en", english / (english + best * (code != "en"))) if sure else UNKNOWN
     rival = max(score for other, score in scores.items() if other != code)
     wanted = 1 if not english and 1 < len(said) <= _FEW_WORDS else max(_PIECES, _SHARE * len(said))
     enough = best >= _EVIDENCE and pieces[code] >= wanted
@@ -340,13 +338,20 @@ def _by_words(sample: str) -> Language:
 def _names(sample: str) -> frozenset[str]:
     """Words that are read as names: with a capital wherever they stand, and inside a sentence, or a given name.
 
-    In a title, where most words have one, a capital tells nothing.
+    In a title, where more words have a capital than have none, it tells nothing. Days, months and the like are no
+    names, nor are words of English.
     """
     small = set(_SMALL.findall(sample))
     inside = {word.lower() for word in _INSIDE.findall(sample)}
-    names = inside if len(inside) <= len(small) else set()
+    names = inside - _no_names() if len(inside) <= max(1, len(small)) else set()
     names |= _GIVEN.intersection(map(str.lower, _CAPITAL.findall(sample)))
-    return frozenset(names - small)
+    return frozenset(names - small - STOP_WORDS)
+
+
+@functools.cache
+def _no_names() -> frozenset[str]:
+    """Words of time and of asking, and those of German that have a capital out of politeness."""
+    return _POLITE.union(*(more.split() for more in _MORE.values())) - _named()
 
 
 def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:

@@ -42,7 +42,7 @@ _OWN = frozenset(
 
 def directory(path: Path) -> Check:
     """Whether everything in the directory may be read and written."""
-    closed = [p for p in (path, *below(path)) if not os.access(p, os.R_OK | os.W_OK) and os.path.lexists(p)]
+    closed = [p for p in (path, *below(path)) if not os.access(p, os.R_OK | os.W_OK) and not _gone(p)]
     if closed:
         return problem(
             DIRECTORY,
@@ -51,6 +51,17 @@ def directory(path: Path) -> Check:
             [str(p) for p in closed],
         )
     return ok(DIRECTORY, f"It may be read and written; {size_of(path):,} bytes.")
+
+
+def _gone(path: Path) -> bool:
+    """Whether it went meanwhile, as directories of indexes do; what may not be looked at is there."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def disk(path: Path) -> Check:
