@@ -53,6 +53,15 @@ _HISTORY = regex(
 )
 _WHEN = regex(r"\b(?:when\s(?:did|was|were|is|has|have|will)|since|how\slong)\b", 2)
 _BEFORE = regex(r"\b(?:previous(?:ly)?|before|used\sto|use\sto|former(?:ly)?|old|last|prior|earlier|replaced?|ex)\b", 2)
+# What is done before something that comes again, or is to be done: "which pills before breakfast?", "what should I pack
+# before the trip?" ask for now.
+_BEFORE_IT = regex(
+    r"\bbefore\s+(?:(?:a|an|the|my|our|each|every|going\sto|i\sgo\sto)\s+)?(?:breakfast|lunch|dinner|supper|brunch|meals?|"
+    r"bed(?:time)?|sleep(?:ing)?|noon|midday|midnight|sunrise|sunset|dawn|work|school|class(?:es)?|training|practice|"
+    r"eating|meetings?|exams?|exercise|workouts?|runs?|running|swims?|swimming|surgery|flights?|trips?)\b"
+    r"|\b(?:should|must|can|do|does|(?:need|have|has)\sto)\b.*\bbefore\s+\w.*",
+    2,
+)
 # "… until the new one came", not "the code for the till".
 _UNTIL = regex(r"\b(?:did|was|were|had)\b.*\b(?:until|(?<!the\s)till?)\s(?!(?:now|when|today|then)\b)", 2)
 _PAST = regex(r"\b(?:did|was|were|had|went|got|been)\b", 2)
@@ -172,9 +181,10 @@ def _mode(text: str, windowed: bool, asks: bool) -> str | None:
         return HISTORY
     if windowed:
         return THEN
-    if _BEFORE.search(text) or (asks and _UNTIL.search(text)):
+    in_past = (PAST if asks else _PAST).search(text)
+    if _BEFORE.search(text if in_past else _BEFORE_IT.sub("", text)) or (asks and _UNTIL.search(text)):
         return PREVIOUS
-    return None if (PAST if asks else _PAST).search(text) else NOW
+    return None if in_past else NOW
 
 
 def _key(facts: ScopeFacts, view: ScopeView, fused: Fused, words: frozenset[str]) -> tuple[Key, int] | None:

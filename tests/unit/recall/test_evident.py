@@ -62,6 +62,12 @@ def test_a_time_makes_it_a_question_for_then() -> None:
         ("where was I yesterday", None),
         ("where did I lift before", "previous"),
         ("which gym before this one", "previous"),
+        ("which pills before breakfast", "now"),  # what comes again
+        ("what do I drink before a run", "now"),
+        ("what do I have to pack before Friday", "now"),  # what is to be done
+        ("what did I drink before bed", "previous"),
+        ("who cut my hair before Marta", "previous"),
+        ("which gym do I use before", "previous"),  # nothing is named
     ],
 )
 def test_modes_of_what_is_known_to_ask_for_a_state(text: str, mode: str | None) -> None:
