@@ -59,7 +59,7 @@ _BEFORE_IT = regex(
     r"\bbefore\s+(?:(?:a|an|the|my|our|each|every|going\sto|i\sgo\sto)\s+)?(?:breakfast|lunch|dinner|supper|brunch|meals?|"
     r"bed(?:time)?|sleep(?:ing)?|noon|midday|midnight|sunrise|sunset|dawn|work|school|class(?:es)?|training|practice|"
     r"eating|meetings?|exams?|exercise|workouts?|runs?|running|swims?|swimming|surgery|flights?|trips?)\b"
-    r"|\b(?:should|must|can|do|does|(?:need|have|has)\sto)\b.*\bbefore\s+\w.*",
+    r"|\b(?:(?:should|must|can|do)\s(?:i|we)|does|(?:need|have|has)\sto)\b.*\bbefore\s+\w.*",
     2,
 )
 # "… until the new one came", not "the code for the till".

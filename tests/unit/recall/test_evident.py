@@ -68,6 +68,8 @@ def test_a_time_makes_it_a_question_for_then() -> None:
         ("what did I drink before bed", "previous"),
         ("who cut my hair before Marta", "previous"),
         ("which gym do I use before", "previous"),  # nothing is named
+        ("do you know who cut my hair before Marta", "previous"),  # what is to be done is nothing of who is asked
+        ("can you tell me my gym before Flexhouse", "previous"),
     ],
 )
 def test_modes_of_what_is_known_to_ask_for_a_state(text: str, mode: str | None) -> None:
