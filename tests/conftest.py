@@ -245,7 +245,8 @@ def _steps(act: Callable[[], object], *, lines: bool = True) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    traced, profiled = sys.gettrace(), sys.getprofile()
+    traced, profiled, collects = sys.gettrace(), sys.getprofile(), gc.isenabled()
+    gc.disable()  # or what an earlier test left behind is ended here, and counts
     if lines:
         sys.settrace(line)
     sys.setprofile(note)
@@ -254,6 +255,8 @@ def _steps(act: Callable[[], object], *, lines: bool = True) -> int:
     finally:
         sys.setprofile(profiled)
         sys.settrace(traced)
+        if collects:
+            gc.enable()
     return count
 
 
