@@ -22,6 +22,7 @@
     ├── IndexUnavailable               a derived index cannot be opened or searched
     │   ├── VectorsAway                the server that holds the vectors of large scopes cannot be reached
     │   └── VectorsRefused             it does not let us in, or is none that we can use
+    ├── NotSearched                    nothing could be searched, and an empty answer would read as "nothing known"
     ├── RecallTimeout                  the time was not enough for everything; with `recall(strict=True)` only
     ├── DegradationFailed              a step failed, or nothing was left to return; with `strict=True` only
     ├── PrivacyViolation               a text could not be redacted in time; with `strict=True` only
@@ -53,6 +54,7 @@ __all__ = [
     "MissingBenchmark",
     "MissingExtra",
     "NotFound",
+    "NotSearched",
     "PrivacyViolation",
     "RecallError",
     "RecallTimeout",
@@ -225,6 +227,12 @@ class VectorsRefused(IndexUnavailable):
     """
 
     code = "VECTORS_REFUSED"
+
+
+class NotSearched(RecallError):
+    """Nothing could be searched yet. Raised where an empty answer would be read as "nothing is known"."""
+
+    code = "NOT_SEARCHED"
 
 
 class RecallTimeout(RecallError):

@@ -195,6 +195,14 @@ class QueryOptimizer:
             sources["reranker"] = reranking.reranker  # its model is loaded once
         return QueryOptimizer(self.store, config=config, **sources)
 
+    def load(self, *, scope: ScopeLike | None = None, scopes: Sequence[ScopeLike] | None = None) -> float:
+        """Wait until what recalls of a scope need is in memory, `limits.load_wait_ms` at most; how long, in seconds.
+
+        A recall without a `time_budget_ms` does the same, beyond its time.
+        """
+        request = self.checked_request("load", scope=scope, scopes=scopes)
+        return self._paths.load(request, Deadline.after(0))
+
     def warm(self, timeout: float | None = None) -> None:
         """Load the cross-encoder's model, if there is one, so that no recall has to go without it.
 
@@ -408,7 +416,7 @@ class QueryOptimizer:
             scope: the tenant, or a mapping of its parts; default `Scope()`.
             filters: hard conditions: `Filters`, a mapping such as `{"source": "wiki"}`, or `MetadataFilters`.
             now: what "yesterday" is relative to; timezone-aware; default the optimizer's clock.
-            time_budget_ms: the deadline; default `limits.time_budget_ms`. Arms that are late are left out and named.
+            time_budget_ms: the deadline, loading the scope included; default `limits.time_budget_ms` without loading.
             tokens_max: keep the hits' texts together within about this many tokens: the best one is cut at the end of
                 a sentence where it is longer, of the others those are kept that add most.
             privacy: `allow`, `redact` (personal data and secrets are replaced) or `block` (no text at all: ids, refs

@@ -27,16 +27,17 @@ from langchain_core.retrievers import LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig
 from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
 from llama_index.core.callbacks.base import CallbackManager
+from llama_index.core.callbacks.schema import CBEventType, EventPayload
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
-from recall_integrations.adapters.callbacks import run_of
+from recall_integrations.adapters.callbacks import run_of, tell_not_searched
 from recall_integrations.adapters.documents import documents_of, memory_of_document
 from recall_integrations.adapters.formats import TEXT, format_of
 from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
-from recall_integrations.adapters.spans import errors_told, span
-from recall_integrations.errors import InvalidArgument, InvalidMemory
+from recall_integrations.adapters.spans import errors_told, event_not_searched, span
+from recall_integrations.errors import InvalidArgument, InvalidMemory, NotSearched
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
@@ -399,6 +400,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
                 remember_once(store, memories, scope)
             optimizer = QueryOptimizer(store, llm=llm, reranker=reranker, config=config)
             made = cls(optimizer=optimizer, **fields)
+            optimizer.load(scope=scope)
         except BaseException:
             store.close()
             raise
@@ -507,7 +509,20 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         hits, text_of = self._fitting(result, given, text, zone)
         return documents_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
 
+    def _not_searched(self, result: RecallResult) -> NotSearched | None:
+        """What callbacks are told of an answer that says nothing of what is remembered; it is logged once."""
+        if result.searched:
+            return None
+        from recall_integrations.delivery.searched import not_searched, warn_once
+
+        warn_once(result)
+        return not_searched(result)
+
     def _nodes(self, result: RecallResult) -> list[NodeWithScore]:
+        if (error := self._not_searched(result)) is not None:
+            event_not_searched(error)
+            with self.callback_manager.event(CBEventType.EXCEPTION, payload={EventPayload.EXCEPTION: error}):
+                pass
         zone = self._zone({})
         hits, text_of = self._fitting(result, {}, self.document_format, zone)
         return nodes_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
@@ -554,6 +569,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         format_of(text)
         result = self.recall(query, **{"watch": run_of(run_manager), **given})
         self._runs.note(run_manager, result.id)
+        if (error := self._not_searched(result)) is not None:
+            tell_not_searched(run_manager, run_manager, error)
         return self._documents(result, given, text)
 
     async def _aget_relevant_documents(
@@ -568,6 +585,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         format_of(text)
         result = await self.arecall(query, **{"watch": run_of(run_manager.get_sync()), **given})
         self._runs.note(run_manager, result.id)
+        if (error := self._not_searched(result)) is not None:
+            tell_not_searched(run_manager, run_manager.get_sync(), error)
         return self._documents(result, given, text)
 
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:

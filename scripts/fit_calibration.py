@@ -1,27 +1,33 @@
 """Fit what turns the default ranker's scores into probabilities, and measure how well they hold.
 
-    python scripts/fit_calibration.py DATA [--write FILE]
+    python scripts/fit_calibration.py DATA [--cache FOLDER] [--keep FILE] [--sets] [--write FILE]
 
 Everything comes from live recalls: candidates, features, what plans lift and the second hop are those that users
-get. Fitted to sets whose licences allow it (`FREE`: in DATA, and the made-up ones in benchmarks/made_up), each of the
-same weight; LoCoMo and the long chats with an assistant are only judged. Each question is also asked of a scope that
-does not hold its answer: the next one of its set, or, where a set has one scope, that of the next set.
+get. Fitted to DATA/everyday (by the bundled embedding and by E5), to stores that were written to teach, to small ones
+drawn from other sets and scenes (`small_stores`), and to whole sets whose licences allow it (`FREE`), so that each size
+of store counts the same. LoCoMo and the long chats with an assistant are only judged. Questions without an answer are
+those of everyday and of the stores that were written to teach, small talk, small stores without what answers, and
+questions of whole sets asked of another scope.
 
-Prints, for each set, the expected calibration error (ECE) of the first ten hits and of the confidence at k = 10: by a
-calibration that has not seen half of its questions (`half`), and by one that has not seen the kind (`kind`). `--write`
-fits on all of `FREE` and puts it into FILE. `recall train` fits the calibration of its own weights.
+Prints what thresholds do and the expected calibration error (ECE) of the first ten hits and of the confidence, by size
+of store and by set, of calibrations that have not seen the scope; with `--sets` also of ones that have not seen the
+set or kind. `--write` fits on all and puts it into FILE. `recall train` fits the calibration of its own weights.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import math
+import pickle
+import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +36,43 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from recall_integrations import MemoryStore, QueryOptimizer
+from scipy.optimize import minimize
+from small_stores import (
+    SMALL,
+    TAUGHT,
+    SmallStore,
+    Wanted,
+    of_everyday,
+    of_scenes,
+    of_small,
+    of_taught,
+    read,
+    without_answers,
+)
+
+from benchmarks.everyday.embeddings import BUNDLED, E5, embedding_of
+from benchmarks.everyday.figures import KEPT, SCORE_MIN, is_small_talk
+from benchmarks.everyday.stores import SIZES, size_of
+from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.abstention import auroc
-from recall_integrations.evaluation.datasets.loading import load
 from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
-from recall_integrations.ranking.calibration.model import Calibration, K, from_json, to_json, unknown_share
+from recall_integrations.evaluation.embedding_cache import CachedEmbedding
+from recall_integrations.ranking.calibration.model import (
+    READ,
+    Calibration,
+    K,
+    from_json,
+    to_json,
+    unknown_share,
+    within,
+)
 from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.layered import Doubles, Hidden, Logistic
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
-from recall_integrations.training.calibrate import weighed
-from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
+from recall_integrations.training.calibration import RIDGE, Bools, Fitting, Outcome, ece, fit_calibration, fitted
 from recall_integrations.types import Scope
 
-MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 # Set → kind: what is left out together.
 FREE = {
     "made up: people": "people",
@@ -58,16 +88,33 @@ FREE = {
 JUDGED = {"locomo": "people", "assistant": "assistant"}
 ANSWERABLE = 0.8  # of the queries have an answer in their scope
 BUDGET_MS = 60_000.0
-SHOWN_MAX = 400  # questions of a set
+SMALL_TALK = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up" / "small_talk"
+FOLDS = 5
+ENOUGH = 150  # recalls of a set and a size from which the set counts in full
+EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count beside others
+MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
+SCENES = 0.08  # share that is asked
+SHOWN_MAX = 50  # questions of a set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A recall: what the confidence looks at, and what the scores do (with the second hop)."""
+    """A recall: what the confidence looks at, and what the scores do (with the second hop).
+
+    Args:
+        dataset: where the memories come from.
+        group: of one fold.
+        memories: of the store.
+        own: whether the question stands in the set like this; others are asked where nothing answers them.
+        talk: whether it is small talk.
+        direct, final: without and with the second hop.
+    """
 
     dataset: str
-    half: int
-    right: bool
+    group: str
+    memories: int
+    own: bool
+    talk: bool
     direct: Outcome
     final: Outcome
 
@@ -82,20 +129,12 @@ class Watching:
         self.seen = (features, ranking, ranking, unknown)
         return 0.5
 
-    def probabilities(
-        self, features: Features, ranking: Ranking, order: Any, confidence: float, *, k: int = K
-    ) -> NDArray[np.float32]:
+    def probabilities(self, features: Features, ranking: Ranking, order: Any, unknown: float) -> NDArray[np.float32]:
         assert self.seen is not None
         self.seen = (features, self.seen[1], ranking, self.seen[3])
         falling = np.empty(features.size, dtype=np.float32)
         falling[np.asarray(order, dtype=np.int64)] = np.linspace(0.9, 0.1, features.size)
         return falling
-
-
-def read(path: Path, name: str) -> EvaluationData:
-    if name.startswith("made up: "):
-        return load(MADE_UP / name.removeprefix("made up: "), "jsonl")
-    return load(path, name)
 
 
 def recalls(path: Path, names: Sequence[str]) -> list[Asked]:
@@ -106,17 +145,43 @@ def recalls(path: Path, names: Sequence[str]) -> list[Asked]:
         for data in sets.values():
             for collection in data.collections:
                 store.remember_many(collection.memories, scope=collection.scope)
-        watching, ranker = Watching(), FixedWeights()
-        ranker.calibration = watching  # type: ignore[attr-defined]
-        with closing(QueryOptimizer(store, ranker=ranker)) as optimizer:
+        with closing(Asking(store)) as asking:
             for name, data in sets.items():
                 for n, (question, elsewhere) in enumerate(_questions(name, data, sets)):
                     for right, scope in ((True, question.scope), (False, elsewhere)):
-                        made = _ask(optimizer, watching, replace(question, scope=scope), right)
+                        wanted = frozenset(question.relevant if right else ())
+                        made = asking(question.text, scope, question.asked_at, wanted)
                         if made is not None:
-                            asked.append(Asked(dataset=name, half=n % 2, right=right, direct=made[0], final=made[1]))
-                print(f"{name}: {sum(a.dataset == name for a in asked)} recalls", flush=True)
+                            asked.append(Asked(dataset=name, group=f"{name}/{n}", own=right, talk=False, **made))
     return asked
+
+
+def small_recalls(stores: Iterable[SmallStore], embedding: object = None) -> list[Asked]:
+    """Small stores, each in a scope of its own: as they are, with a line of small talk, and without what answers."""
+    asked: list[Asked] = []
+    lines = small_talk()
+    with MemoryStore.open(embedding=embedding) as store, closing(Asking(store)) as asking:
+        for number, whole in enumerate(stores):
+            talk = lines[number % len(lines)]
+            small = Wanted(text=talk, relevant=frozenset(), now=whole.asked[0].now, category="small-talk")
+            for part, one in enumerate((replace(whole, asked=(*whole.asked, small)), *without_answers(whole))):
+                scope = Scope(user_id=f"{whole.group}/{part}")
+                store.remember_many(one.memories, scope=scope)
+                for wanted in one.asked:
+                    made = asking(wanted.text, scope, wanted.now, wanted.relevant)
+                    if made is not None:
+                        own = part == 0 and wanted is not small
+                        chat = is_small_talk(wanted.category)
+                        asked.append(Asked(dataset=whole.dataset, group=whole.group, own=own, talk=chat, **made))
+    return asked
+
+
+def small_talk() -> list[str]:
+    """Lines that ask for nothing that is remembered, mixed."""
+    files = sorted(SMALL_TALK.glob("talk*.txt"))
+    found = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    random.Random(1).shuffle(found)
+    return found
 
 
 def _named(data: EvaluationData, name: str) -> EvaluationData:
@@ -148,108 +213,284 @@ def _questions(name: str, data: EvaluationData, sets: dict[str, EvaluationData])
     return [(q, elsewhere(q.scope)) for q in (usable[i * len(usable) // count] for i in range(count))]
 
 
-def _ask(
-    optimizer: QueryOptimizer, watching: Watching, question: Question, right: bool
-) -> tuple[Outcome, Outcome] | None:
-    watching.seen = None
-    result = optimizer.recall(question.text, k=K, scope=question.scope, now=question.asked_at, time_budget_ms=BUDGET_MS)
-    seen = watching.seen
-    scope_id = optimizer.store.scope_id(question.scope)
-    if seen is None or scope_id is None or not seen[0].size:
-        return None
-    view = optimizer.store.view(scope_id)
-    features, direct, final, _ = seen
-    relevant = np.asarray([right and view.ids[row] in question.relevant for row in features.rows.tolist()], dtype=bool)
-    frequency = functools.partial(optimizer.store.lexical.document_frequency, scope_id)
-    unknown = unknown_share(result.query.terms, frequency, view.count)
-    made = [Outcome(features=features, scores=r.scores, relevant=relevant, unknown=unknown) for r in (direct, final)]
-    return made[0], made[1]
+class Asking:
+    """Recalls in a store, as a calibration sees them."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._watching, ranker = Watching(), FixedWeights()
+        ranker.calibration = self._watching  # type: ignore[attr-defined]
+        config = RecallConfig.from_mapping({"facts": {"read": False}})
+        self._optimizer = QueryOptimizer(store, ranker=ranker, config=config)
+
+    def close(self) -> None:
+        """End it."""
+        self._optimizer.close()
+
+    def __call__(self, text: str, scope: Scope, now: datetime | None, wanted: frozenset[str]) -> dict[str, Any] | None:
+        """`direct`, `final` and `memories` of `Asked`; `None` without candidates."""
+        self._watching.seen = None
+        result = self._optimizer.recall(text, k=K, scope=scope, now=now, time_budget_ms=BUDGET_MS)
+        seen, store = self._watching.seen, self._optimizer.store
+        scope_id = store.scope_id(scope)
+        if seen is None or scope_id is None or not seen[0].size:
+            return None
+        view = store.view(scope_id)
+        features, direct, final, _ = seen
+        relevant = np.asarray([view.ids[row] in wanted for row in features.rows.tolist()], dtype=bool)
+        frequency = functools.partial(store.lexical.document_frequency, scope_id)
+        unknown = unknown_share(result.query.terms, frequency, view.count)
+        columns = {name: features[name] for name in READ}
+        kept = replace(features, columns=columns, known=FeatureSet(()))  # the features themselves cannot be kept
+        made = [Outcome(features=kept, scores=r.scores, relevant=relevant, unknown=unknown) for r in (direct, final)]
+        return {"direct": made[0], "final": made[1], "memories": view.count}
 
 
-def fit(some: Sequence[Asked], about: dict[str, Any]) -> Calibration:
-    """Each set counts the same; `ANSWERABLE` of its weight has an answer."""
-    outcomes: list[Outcome] = []
-    for name in dict.fromkeys(a.dataset for a in some):
-        own = [a.final for a in some if a.dataset == name and a.right]
-        wrong = [a.final for a in some if a.dataset == name and not a.right]
-        worth = 1_000 / (len(own) + len(wrong))
-        outcomes.extend(replace(o, weight=o.weight * worth) for o in weighed(own, wrong, ANSWERABLE))
-    ranker = FixedWeights()
-    version = f"{ranker.name}-{date.today():%Y%m%d}"
-    return fit_calibration(outcomes, ranker=ranker.name, ranker_version=ranker.version, version=version, about=about)
+def weighed(some: Sequence[Asked]) -> list[Outcome]:
+    """The recalls, so that each size of store counts the same, and in it each set, `EVERYDAY` those written as small
+    stores; of a set, `ANSWERABLE` of the weight has an answer."""
+    groups: dict[str, dict[str, list[Outcome]]] = defaultdict(lambda: defaultdict(list))
+    for a in some:
+        groups[size_of(a.memories)][a.dataset].append(a.final)
+    found: list[Outcome] = []
+    for sets in groups.values():
+        worth = {
+            name: min(len(own), ENOUGH) * (EVERYDAY if name.startswith(("everyday", TAUGHT)) else 1)
+            for name, own in sets.items()
+        }
+        for name, own in sets.items():
+            share = worth[name] / sum(worth.values())
+            for answered, part in ((True, ANSWERABLE), (False, 1 - ANSWERABLE)):
+                side = [o for o in own if o.relevant.any() == answered]
+                found.extend(replace(o, weight=1_000 * share * part / len(side)) for o in side)
+    return found
 
 
-def judged(some: Sequence[Asked], calibration: Calibration) -> dict[str, float]:
-    """ECE of scores and confidence on questions in their own scope, and both scopes mixed; AUROC of the confidence."""
-    right = np.asarray([a.right for a in some])
-    direct, final = [judge(a.direct, calibration) for a in some], []
-    for own, first in zip(some, direct, strict=True):
-        ranking = Ranking(scores=own.final.scores, added={})
-        order = own.final.order
-        scores = calibration.probabilities(own.final.features, ranking, order, first.confidence[K])
-        final.append((scores[order[:10]].astype(np.float64), own.final.relevant[order[:10]]))
-    confidence = np.asarray([j.confidence[K] for j in direct])
-    found = np.asarray([bool(hits.any()) for _, hits in final])
-    weight = np.where(right, ANSWERABLE / max(right.sum(), 1), (1 - ANSWERABLE) / max((~right).sum(), 1))
+def layered(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...]) -> Logistic:
+    """Fit models with a hidden layer, and give their mean, which is one with all their layers.
 
-    def of(rows: NDArray[np.bool_], weights: NDArray[np.float64] | None) -> tuple[float, float]:
-        kept = np.flatnonzero(rows)
-        p, y = (np.concatenate([final[i][part] for i in kept]) for part in (0, 1))
-        spread = None if weights is None else np.repeat(weights[kept], [len(final[i][0]) for i in kept])
-        return ece(p, y, spread), ece(confidence[kept], found[kept], None if weights is None else weights[kept])
-
-    own_score, own_confidence = of(right, None)
-    score, sure = of(np.ones_like(right), weight)
-    return {
-        "score": own_score,
-        "confidence": own_confidence,
-        "mixed score": score,
-        "mixed confidence": sure,
-        "auroc": auroc(confidence[right], confidence[~right]),
-    }
+    Where few answers are to learn from, one model says much that another, begun elsewhere, does not.
+    """
+    models = [_layered(x, y, weight, names, seed) for seed in range(MODELS)]
+    layers = [one.hidden for one in models if one.hidden is not None]
+    return replace(
+        models[0],
+        weights=np.mean([one.weights for one in models], axis=0),
+        bias=float(np.mean([one.bias for one in models])),
+        hidden=Hidden(
+            into=np.concatenate([own.into for own in layers]),
+            bias=np.concatenate([own.bias for own in layers]),
+            out=np.concatenate([own.out for own in layers]) / MODELS,
+        ),
+    )
 
 
-def measure(asked: Sequence[Asked]) -> dict[str, dict[str, dict[str, float]]]:
-    out: dict[str, dict[str, dict[str, float]]] = {}
-    everything = [a for a in asked if a.dataset in FREE]
-    halves = [fit([a for a in everything if a.half != half], {}) for half in (0, 1)]
-    for name in dict.fromkeys(a.dataset for a in asked):
-        kind = {**FREE, **JUDGED}[name]
-        own = [a for a in asked if a.dataset == name]
-        rows = [judged([a for a in own if a.half == half], halves[half]) for half in (0, 1)]
-        out[name] = {"half": {key: (rows[0][key] + rows[1][key]) / 2 for key in rows[0]}}
-        elsewhere = [a for a in everything if FREE[a.dataset] != kind]
-        out[name]["kind"] = judged(own, fit(elsewhere, {}))
-    print(f"\n{'ECE':20} {'half: own score / conf.':>24} {'mixed':>14} {'AUROC':>6}   {'kind: own':>14} {'mixed':>14}")
-    for name, row in out.items():
-        half, kind = row["half"], row["kind"]
-        print(
-            f"{name:20} {half['score']:15.3f} / {half['confidence']:.3f} {half['mixed score']:7.3f} / "
-            f"{half['mixed confidence']:.3f} {half['auroc']:6.3f}  {kind['score']:7.3f} / {kind['confidence']:.3f} "
-            f"{kind['mixed score']:7.3f} / {kind['mixed confidence']:.3f}"
+def _layered(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...], seed: int) -> Logistic:
+    """Fit one: from the model without a hidden layer, by maximum likelihood with a ridge."""
+    plain = fitted(x, y, weight, names)
+    x = np.clip(x, plain.low, plain.high)
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    scale = np.where(deviation > 1e-9, deviation, np.inf)
+    z, worth = ((x - mean) / scale).astype(np.float32), (weight / weight.mean()).astype(np.float32)
+    signs = np.where(y, np.float32(1), np.float32(-1))
+    units, inputs = HIDDEN, len(names)
+    ends = np.cumsum([units * inputs, units, units, inputs])
+
+    def parts(v: Doubles) -> tuple[Doubles, Doubles, Doubles, Doubles, float]:
+        into, bias, out, own, end = np.split(v, ends)
+        return into.reshape(units, inputs), bias, out, own, float(end[0])
+
+    def loss(v: Doubles) -> tuple[float, Doubles]:
+        into, bias, out, own, end = parts(v)
+        made = np.tanh(z @ into.T.astype(np.float32) + bias.astype(np.float32))
+        against = -signs * (made @ out.astype(np.float32) + z @ own.astype(np.float32) + np.float32(end))
+        slope = -signs * worth / (1 + np.exp(-np.clip(against, -60, 60)))
+        back = slope[:, None] * out.astype(np.float32) * (1 - made * made)
+        penalty = RIDGE_HIDDEN * (float((into**2).sum()) + float((out**2).sum())) + RIDGE * float((own**2).sum())
+        value = float((worth * np.logaddexp(0, against)).sum()) + penalty / 2
+        gradient = (
+            (back.T @ z + RIDGE_HIDDEN * into).ravel(),
+            back.sum(axis=0),
+            slope @ made + RIDGE_HIDDEN * out,
+            slope @ z + RIDGE * own,
+            [slope.sum()],
         )
-    return out
+        return value, np.concatenate(gradient).astype(np.float64)
+
+    rng = np.random.default_rng(seed)
+    begin = np.concatenate(
+        [
+            rng.normal(0, 0.6 / np.sqrt(inputs), units * inputs),
+            np.zeros(units),
+            rng.normal(0, 0.1, units),
+            plain.weights * np.where(np.isfinite(scale), scale, 0.0),
+            [plain.bias + float(plain.weights @ mean)],
+        ]
+    )
+    into, bias, out, own, end = parts(minimize(loss, begin, jac=True, method="L-BFGS-B", options={"maxiter": STEPS}).x)
+    return replace(
+        plain,
+        weights=own / scale,
+        bias=end - float(own / scale @ mean),
+        hidden=Hidden(into=into / scale, bias=bias - into / scale @ mean, out=out),
+    )
+
+
+def fit(some: Sequence[Asked], about: dict[str, Any], hits: Fitting = layered) -> Calibration:
+    """A calibration of the fixed weights."""
+    ranker = FixedWeights()
+    return fit_calibration(
+        weighed(some),
+        ranker=ranker.name,
+        ranker_version=ranker.version,
+        version=f"{ranker.name}-{date.today():%Y%m%d}",
+        about=about,
+        hits=hits,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a calibration that has not seen a recall says of it: of the first ten hits, and whether one answers."""
+
+    asked: Asked
+    scores: Doubles
+    hits: Bools
+    confidence: float
+
+
+def said(some: Sequence[Asked], calibration: Calibration) -> list[Said]:
+    """Of each recall."""
+    found = []
+    for a in some:
+        ranking, order = Ranking(scores=a.final.scores, added={}), a.final.order[:K]
+        scores = calibration.probabilities(a.final.features, ranking, None, a.final.unknown)[order].astype(np.float64)
+        direct = Ranking(scores=a.direct.scores, added={})
+        sure = within(calibration.confidence(a.direct.features, direct, a.direct.unknown), scores.tolist())
+        found.append(Said(asked=a, scores=scores, hits=a.final.relevant[order], confidence=sure))
+    return found
+
+
+def left_out(some: Sequence[Asked], out: Callable[[Asked], object], hits: Fitting) -> list[Said]:
+    """Of each recall of `some`, by a calibration of those of FREE and everyday for which `out` gives something else."""
+    found: list[Said] = []
+    for value in dict.fromkeys(out(a) for a in some):
+        calibration = fit([a for a in some if out(a) != value and a.dataset not in JUDGED], {}, hits)
+        found += said([a for a in some if out(a) == value], calibration)
+    return found
+
+
+def errors(some: Sequence[Said]) -> tuple[float, float]:
+    """ECE of the scores, and of the confidence."""
+    scores, hits = np.concatenate([s.scores for s in some]), np.concatenate([s.hits for s in some])
+    sure, found = np.asarray([s.confidence for s in some]), np.asarray([bool(s.hits.any()) for s in some])
+    return ece(scores, hits), ece(sure, found)
+
+
+def thresholds(some: Sequence[Said]) -> str:
+    """What keeps `KEPT` of the right first hits, and README's threshold, do to questions without an answer."""
+    right = sorted((s.scores[0] for s in some if s.hits[0]), reverse=True)
+    at = float(right[math.ceil(KEPT * len(right)) - 1]) if right else 0.0
+    empty = [s for s in some if not s.asked.final.relevant.any()]
+    told = []
+    for threshold in (at, SCORE_MIN):
+        kept = np.mean([score >= threshold for score in right]) if right else math.nan
+        sides = [[s.scores[0] >= threshold for s in empty if s.asked.talk == talk] for talk in (False, True)]
+        false, talk = (float(np.mean(side)) if side else math.nan for side in sides)
+        told.append(f"at {threshold:.3f}: kept {kept:.3f}, false {false:.3f}, small talk {talk:.3f}")
+    return "; ".join(told)
+
+
+def show(some: Sequence[Said], title: str) -> dict[str, str]:
+    """Print how well scores hold; and the errors by set, as they are kept."""
+    print(f"\n{title}")
+    own = [s for s in some if s.asked.own]
+    for name in dict.fromkeys(s.asked.dataset.split("/")[0].split(" (")[0] for s in some if s.asked.memories <= 100):
+        for embedding in (False, True):
+            rows = [
+                s
+                for s in (own if name == "everyday" else some)
+                if s.asked.dataset.startswith(name)
+                and s.asked.memories <= 100
+                and s.asked.dataset.endswith(f"({E5})") == embedding
+            ]
+            if rows:
+                print(f"  {name}{' e5' if embedding else ''}: {thresholds(rows)}")
+    for large in sorted({size.name for size in SIZES}):
+        for everyday in (True, False):
+            rows = [
+                s
+                for s in own
+                if size_of(s.asked.memories) == large and s.asked.dataset.startswith("everyday") == everyday
+            ]
+            if rows:
+                score, sure = errors(rows)
+                what = "everyday" if everyday else "others"
+                print(f"  size {large:7} {what:9} {len(rows):5} ECE {score:.3f}, confidence {sure:.3f}")
+    figures = {}
+    for name in dict.fromkeys(s.asked.dataset for s in own):
+        for small in (True, False):
+            rows = [s for s in own if s.asked.dataset == name and (s.asked.memories <= 100) == small]
+            if rows:
+                score, sure = errors(rows)
+                label = f"{name}, small" if small and not name.startswith("everyday") else name
+                figures[label] = f"{score:.3f} / {sure:.3f}"
+                print(f"  {label:28} {len(rows):5} ECE {figures[label]}")
+    return figures
+
+
+def gathered(given: argparse.Namespace) -> list[Asked]:
+    """All recalls; those that `--keep` holds, if it does."""
+    if given.keep is not None and given.keep.exists():
+        kept: list[Asked] = pickle.loads(given.keep.read_bytes())
+        return kept
+    some = [*small_recalls(of_everyday(given.data)), *small_recalls(of_taught())]
+    for name in SMALL:
+        some += small_recalls(of_small(given.data, name))
+    some += small_recalls(of_scenes(SCENES))
+    if E5 in given.embedding:
+        embedding = embedding_of(E5)
+        shared = embedding if given.cache is None else CachedEmbedding(embedding, given.cache)
+        some += [replace(a, dataset=f"{a.dataset} ({E5})") for a in small_recalls(of_everyday(given.data), shared)]
+    some += recalls(given.data, [*FREE, *JUDGED])
+    if given.keep is not None:
+        given.keep.write_bytes(pickle.dumps(some))
+    return some
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    """Fit, judge and write."""
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("data", type=Path)
-    arguments.add_argument("--write", type=Path, help="fit on all of FREE and put it into this file")
+    arguments.add_argument("--embedding", nargs="+", default=[BUNDLED, E5], choices=[BUNDLED, E5])
+    arguments.add_argument("--cache", type=Path, help=f"folder for vectors of {E5}")
+    arguments.add_argument("--keep", type=Path, help="file that keeps the recalls between runs")
+    arguments.add_argument("--plain", action="store_true", help="without a hidden layer")
+    arguments.add_argument("--sets", action="store_true", help="also leave out whole sets")
+    arguments.add_argument("--write", type=Path, help="fit on all of FREE and everyday, and put it into this file")
     given = arguments.parse_args()
-    asked = recalls(given.data, [*FREE, *JUDGED])
-    figures = measure(asked)
+    some = gathered(given)
+    hits = fitted if given.plain else layered
+    groups = sorted({a.group for a in some})
+    random.Random(1).shuffle(groups)
+    fold = {group: i % FOLDS for i, group in enumerate(groups)}
+    figures = show(left_out(some, lambda a: fold[a.group], hits), f"Left out: a fold of scopes in {FOLDS}")
+    if given.sets:
+        kinds = {**FREE, **JUDGED}
+        show(
+            left_out(some, lambda a: kinds.get(a.dataset, a.dataset.split(" (")[0]), hits),
+            "Left out: a set of everyday, or a kind",
+        )
     if given.write:
         about = {
-            "data": "projects, phone, documents, talk, HotpotQA, MuSiQue (parts), made-up people, assistant, notes",
-            "licence": "Apache-2.0, free for research, CC BY-SA 4.0, CC BY 4.0; the weights hold no text",
-            "split": "figures: ECE of the first ten hits / of the confidence, on the half that was not fitted to",
+            "data": "everyday stores, stores written to teach, small stores drawn from other sets, scenes, small talk, "
+            "projects, phone, documents, talk, HotpotQA, MuSiQue (parts), made-up people, assistant, notes",
+            "licence": "Apache-2.0, free for research, CC BY-SA 4.0, CC BY 4.0, C-UDA; the weights hold no text",
+            "split": "figures: ECE of the first ten hits / of the confidence, on scopes that were not fitted to",
             "answerable": round(ANSWERABLE, 3),
-            "figures": {
-                name: f"{row['half']['score']:.3f} / {row['half']['confidence']:.3f}" for name, row in figures.items()
-            },
+            "figures": figures,
             "fitted_by": "scripts/fit_calibration.py DATA --write FILE",
         }
-        calibration = fit([a for a in asked if a.dataset in FREE], about)
+        calibration = fit([a for a in some if a.dataset not in JUDGED], about, hits)
         try:
             there = from_json(given.write.read_text(encoding="utf-8"), str(given.write))
         except (OSError, InvalidArgument) as e:  # absent, or of another format

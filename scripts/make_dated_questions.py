@@ -9,8 +9,8 @@ phrases that the odd rows do not: whoever tunes a table looks at one half only.
     python scripts/make_dated_questions.py --check        # say how often dateparser reads an isolated span the same way
 
 What phrases mean is what `parse_window` promises for English: a month or a day without a year is the newest one that
-has begun; a range ends where its right end begins; "in the last three days" ends now; "after" a day begins with it, and
-after anything longer when that is over.
+has begun; a range, and "until", end when their right end is over; "in the last three days" ends now; "after" a day
+begins with it, and after anything longer when that is over.
 """
 
 from __future__ import annotations
@@ -187,6 +187,9 @@ class Meaning:
     def before(self, whole: Span) -> Span:
         return None, whole[0]
 
+    def until(self, whole: Span) -> Span:
+        return None, whole[1]
+
     def after(self, whole: Span) -> Span:
         start, end = whole
         assert start is not None and end is not None
@@ -199,8 +202,8 @@ class Meaning:
         return first[0], second[1]
 
     def range(self, first: Span, second: Span) -> Span:
-        """From the first to where the second begins."""
-        return first[0], self._behind(first, second)[0]
+        """From the first to where the second is over."""
+        return first[0], self._behind(first, second)[1]
 
     @staticmethod
     def _behind(first: Span, second: Span) -> Span:
@@ -222,7 +225,7 @@ class Meaning:
         assert start is not None
         if int(first) >= int(second):
             raise Skip(first)
-        return start, start.replace(day=int(second))
+        return start, start.replace(day=int(second)) + DAY
 
 
 def meaning(formula: str, today: date, slots: dict[str, str]) -> Span:

@@ -12,7 +12,7 @@ from typing import Any
 from benchmarks.facts.generator.phrasings import sections
 from benchmarks.facts.generator.slots import BY_NAME, PERSON, THING, FactSlot
 from benchmarks.facts.taught_values import value
-from recall_integrations.facts.shipped import SHIPPED
+from recall_integrations.facts.slots import SHIPPED
 
 FOLDER = Path(__file__).with_name("taught")
 LISTED = FOLDER / "slots.txt"

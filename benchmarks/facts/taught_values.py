@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from benchmarks.facts.generator.slots import MONTHS, SLOTS
 from recall_integrations.config.own_slots import ANY
-from recall_integrations.facts.shipped import SHIPPED
+from recall_integrations.facts.slots import SHIPPED
 
 GIVEN = tuple(
     "Adam Beatrice Carlos Dora Emil Fiona Greta Hugo Irma Jakob Karin Luca Marta Nils Olga Piotr Rita Stefan Tanja Uwe "

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForChainRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForChainRun,
+    CallbackManagerForRetrieverRun,
+)
+
+from recall_integrations.errors import NotSearched
 
 TAG = "recall:step"  # of every such run: who does not want them excludes it
+NOT_SEARCHED = "recall:not_searched"  # a tag of a retriever's run that has ended without having looked at anything
 
 
 class Run:
@@ -38,3 +45,19 @@ class Run:
 def run_of(manager: CallbackManagerForRetrieverRun) -> Run | None:
     """What tells the callbacks of a run of a retriever; `None` where there are none."""
     return Run(manager) if manager.inheritable_handlers else None
+
+
+def tell_not_searched(
+    run: CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun,
+    told: CallbackManagerForRetrieverRun,
+    error: NotSearched,
+) -> None:
+    """Tell callbacks that the list is empty because nothing could be looked at: by a step that failed, and by a tag.
+
+    Args:
+        run: of the retriever; the end of it has the tag.
+        told: the same, without `async`.
+        error: what happened.
+    """
+    run.tags = [*run.tags, NOT_SEARCHED]  # a list of its own: the other belongs to all runs of the call
+    Run(told).begin("searched", {}).end({}, error)

@@ -10,19 +10,24 @@ from langchain_core.documents import Document
 from recall_integrations.adapters.formats import Format
 from recall_integrations.adapters.shapes import RESULT, Details, Made, own, places_of, said_of
 from recall_integrations.types import Hit, Memory, MemoryType
+from recall_integrations.types.moments import told_by
 
 _documents = Made(Document(id="", page_content="", metadata={}))
 
 
 def memory_of_document(document: Document) -> Memory | None:
-    """The memory that a document makes, a `chunk`; its id stays. `None` where it has no text.
+    """The memory that a document makes, a `chunk`; its id stays, and so do its metadata, which may say when it was
+    (`moments.WHEN`). `None` where it has no text.
 
     Raises:
         InvalidMemory: it cannot be stored; the message names the field.
     """
     if not document.page_content.strip():
         return None
-    return Memory(document.page_content, id=document.id, type=MemoryType.CHUNK, metadata=document.metadata)
+    event_at, _ = told_by(document.metadata)
+    return Memory(
+        document.page_content, id=document.id, type=MemoryType.CHUNK, event_at=event_at, metadata=document.metadata
+    )
 
 
 def documents_of(

@@ -37,6 +37,7 @@ from recall_integrations.adapters.shapes import (
     said_of,
 )
 from recall_integrations.types import Hit, Memory, MemoryType
+from recall_integrations.types.moments import told_by
 
 # As the frameworks' own stores: a document comes back as a text node, and so does a node of a kind that is not known.
 KINDS: dict[str, type[BaseNode]] = {kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node)}
@@ -58,8 +59,8 @@ _sources = Made(RelatedNodeInfo(node_id=""))
 
 
 def memory_of_node(node: BaseNode) -> Memory | None:
-    """The memory that a node makes, a `chunk`: its id stays, and its document becomes the thread. `None` where it has
-    no text.
+    """The memory that a node makes, a `chunk`: its id stays, its document becomes the thread, and its metadata may say
+    when it was (`moments.WHEN`). `None` where it has no text.
 
     Raises:
         InvalidMemory: it cannot be stored; the message names the field.
@@ -71,6 +72,7 @@ def memory_of_node(node: BaseNode) -> Memory | None:
         text,
         id=node.node_id,
         type=MemoryType.CHUNK,
+        event_at=told_by(node.metadata)[0],
         metadata={**own(node.metadata), **node_besides(node)},
         thread=getattr(node, "ref_doc_id", None),
     )

@@ -15,6 +15,8 @@ from llama_index.core.instrumentation.span_handlers import NullSpanHandler
 from llama_index_instrumentation import get_dispatcher
 from llama_index_instrumentation.event_handlers import NullEventHandler
 
+from recall_integrations.errors import NotSearched
+
 OWNER = "OptimizedRecallRetriever"
 dispatcher = get_dispatcher(__name__)
 _NOBODY = (NullEventHandler, NullSpanHandler)  # what the root has from the begin
@@ -36,6 +38,21 @@ class RecallStepEvent(BaseEvent):
     def class_name(cls) -> str:
         """Class name."""
         return "RecallStepEvent"
+
+
+class RecallNotSearchedEvent(BaseEvent):
+    """A recall has given an empty list because it could look at nothing, which says nothing of what is remembered.
+
+    Args:
+        message: why.
+    """
+
+    message: str
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "RecallNotSearchedEvent"
 
 
 def _given(step: str, inputs: Mapping[str, Any]) -> None:
@@ -79,6 +96,11 @@ class Span:
 def span() -> Span | None:
     """What tells the dispatcher of a recall inside of the span that is open; `None` where nobody listens."""
     return Span(active_span_id.get()) if _listened() else None
+
+
+def event_not_searched(error: NotSearched) -> None:
+    """Tell the dispatcher that nothing could be looked at."""
+    dispatcher.event(RecallNotSearchedEvent(message=str(error), span_id=active_span_id.get()))
 
 
 @contextmanager

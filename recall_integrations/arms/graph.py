@@ -33,6 +33,7 @@ from recall_integrations.database.portable import bounded, numbers_joined
 from recall_integrations.database.sending import begun
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
+from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.fetching import texts_by_num
 from recall_integrations.store.scope_entities import EdgeColumns, ScopeEntities
@@ -53,6 +54,27 @@ RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
 
 # Living rows, rising, their scores, those that state an edge, and how many edges were followed.
 Reached = tuple[Rows, NDArray[np.float32], Rows, int]
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """Memories that the arm reaches, by number.
+
+    Args:
+        nums: int64 `(n,)`, rising.
+        values: float32 `(n,)`, how each is connected.
+        stated: bool `(n,)`, whether it states an edge that is asked for.
+        whole: what all anchors count together: a score is a share of it, or of the largest value.
+    """
+
+    nums: NDArray[np.int64]
+    values: NDArray[np.float32]
+    stated: NDArray[np.bool_]
+    whole: float = 0.0
+
+    def among(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Numbers:
+        """Those that are kept."""
+        return replace(self, nums=self.nums[kept], values=self.values[kept], stated=self.stated[kept])
 
 
 class _KeptReached:
@@ -172,8 +194,8 @@ class GraphRetriever:
             edges=edges,
         )
 
-    def numbers(self, request: ArmRequest, newest: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Numbers of all memories that the arm would reach, rising, and their scores, where no rows are at hand.
+    def numbers(self, request: ArmRequest, newest: Sequence[int]) -> Numbers:
+        """Give all memories that the arm would reach, where no rows are at hand.
 
         Args:
             request: its view knows no rows.
@@ -190,13 +212,13 @@ class GraphRetriever:
             if not anchors and request.plan.name == "exploratory" and newest:
                 anchors = self._recent(connection, replace(request, view=numbered(request.view, newest)))
             if not anchors:
-                return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+                return Numbers(nums=np.empty(0, np.int64), values=np.empty(0, np.float32), stated=np.empty(0, np.bool_))
             there = self._around(connection, request, known, anchors)
             light = replace(request, view=numbered(request.view, there))
             rows, values, stated, _ = self._reached(connection, light, known, anchors, named)
-            values = values.copy()
-            values[np.isin(rows, stated)] += np.float32(np.maximum.reduce(values, initial=1.0))  # first of all
-            return light.view.nums[rows], values
+            return Numbers(
+                nums=light.view.nums[rows], values=values, stated=np.isin(rows, stated), whole=sum(anchors.values())
+            )
 
     def _around(
         self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]

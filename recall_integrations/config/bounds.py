@@ -14,6 +14,8 @@ class LimitsConfig:
 
     Args:
         time_budget_ms: default deadline of a recall; arms that are late are left out and named.
+        load_wait_ms: how long the first recall of a scope waits, beyond its time, until its memories are in memory; one
+            that is given a `time_budget_ms` does not.
         rerank_budget_ms: longest wait for the cross-encoder.
         query_chars_max: longer queries are refused.
         workers: calls at once of each component that runs in threads of its own (an index, the LLM, …), and recalls at
@@ -21,6 +23,7 @@ class LimitsConfig:
     """
 
     time_budget_ms: Annotated[float, in_range(0.1, 3_600_000)] = 2_000.0
+    load_wait_ms: Annotated[float, in_range(0, 3_600_000)] = 30_000.0
     rerank_budget_ms: Annotated[float, in_range(1, 600_000)] = 1_000.0
     query_chars_max: Annotated[int, in_range(1, 10_000_000)] = 32_768
     workers: Annotated[int, in_range(1, 256)] = 8

@@ -31,7 +31,7 @@ class DemoQuery:
         text: the question.
         shows: what it is an example of, in a few words.
         plan: the plan it is expected to get.
-        first: ids of the memories of which one must come first.
+        first: ids of the memories of which one must come first; empty = no memory answers.
     """
 
     text: str
@@ -78,6 +78,39 @@ QUERIES: tuple[DemoQuery, ...] = (
         first=("kestrel-mei",),
     ),
 )
+
+SCORE_MIN = 0.2  # probability below which no note is shown
+CHANGES: tuple[DemoQuery, ...] = (
+    DemoQuery(
+        text="When is the standup?",
+        shows="what changed, asked for now",
+        plan="precision",
+        first=("standup-april",),
+    ),
+    DemoQuery(
+        text="When was the standup before?",
+        shows="what changed, asked for before",
+        plan="precision",
+        first=("standup-march",),
+    ),
+    DemoQuery(
+        text="Who is the dentist?",
+        shows="nothing is known of it",
+        plan="exploratory",
+        first=(),
+    ),
+)
+"""Questions to the notes."""
+
+
+def notes() -> tuple[Memory, ...]:
+    """Three notes of a store of their own, of which the last tells anew what the first told."""
+    told = (
+        ("standup-march", "The standup is at nine", "03-02"),
+        ("database", "We chose PostgreSQL as the database", "03-16"),
+        ("standup-april", "The standup moved to half past ten", "04-06"),
+    )
+    return tuple(Memory(text, id=key, event_at=_at(day)) for key, text, day in told)
 
 
 def memories() -> tuple[Memory, ...]:

@@ -27,6 +27,7 @@ from recall_integrations.console.rendering import (
     stage_words,
     window_words,
 )
+from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
@@ -107,7 +108,10 @@ def explain(
         _heading(console, "facts")
         console.print(_facts(result.facts, result.hits, config))
     _heading(console, f"best {len(result.hits)}" if len(result.hits) > 1 else "hits")
-    _show_hits(console, result.hits)
+    if (error := not_searched(result)) is None:
+        _show_hits(console, result.hits)
+    else:
+        console.print(Text(plain(str(error)), style="yellow"))
     show_degraded(console, result)
 
 

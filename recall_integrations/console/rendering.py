@@ -19,6 +19,7 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.console.highlighting import shown_text
+from recall_integrations.delivery.searched import not_searched
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import MOVERS
 from recall_integrations.store.doctor.findings import Findings
@@ -62,7 +63,10 @@ def show_result(
         console.print()
         show_explanation(console, result)
     console.print()
-    show_hits(console, result.hits, scope, ids=ids, details=explain)
+    if (error := not_searched(result)) is None:
+        show_hits(console, result.hits, scope, ids=ids, details=explain)
+    else:
+        console.print(Text(plain(str(error)), style="yellow"))
     show_degraded(console, result)
 
 

@@ -74,7 +74,7 @@ class Unread(Stage):
         return state.parsed is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`parsed`."""
+        """`parsed` and `unread`."""
         parsed = state.query
         if "names" in self._rules:
             parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
@@ -84,7 +84,7 @@ class Unread(Stage):
             parsed = replace(parsed, negations=())
         if "types" in self._rules:
             parsed = replace(parsed, type_hints=(), type_cues=(), type_filters=())
-        return changed(state, parsed=parsed)
+        return changed(state, parsed=parsed, unread=self._rules)
 
 
 class Unplanned(Stage):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from recall_integrations.facts.subjects import Turn, said_so, subject_of
+from recall_integrations.delivery.subjects import Turn, said_so, subject_of
 
 Reply = tuple[str, Sequence[str]]
 

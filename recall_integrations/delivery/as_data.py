@@ -42,6 +42,7 @@ def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights
         "plan": result.plan.name,
         "reason": result.plan.reason,
         "confidence": _number(result.confidence),
+        "searched": result.searched,
         "hits": [_hit(hit, highlights) for hit in result.hits],
         "parsed": _parsed(result.query),
         "arms": [{"name": a.name, "weight": a.weight, "limit": a.limit} for a in result.plan.arms],
@@ -105,7 +106,7 @@ def explanation_data(
     asked: Collection[str],
     k: int | None = None,
 ) -> dict[str, Any]:
-    """What `recall explain` shows: the keys of a recall and more. Without a recall `searched` is false.
+    """What `recall explain` shows: the keys of a recall and more. Without a recall `searched` is false, too.
 
     Args:
         found: the recall, or the parsed query if nothing was searched.
@@ -121,7 +122,7 @@ def explanation_data(
     timings = result.timings_ms
     return {
         **whole,
-        "searched": searched,
+        "searched": searched and result.searched,
         "tokens": [
             {
                 "text": parsed.original[t.span[0] : t.span[1]],

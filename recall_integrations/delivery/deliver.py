@@ -15,10 +15,10 @@ from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Share
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.subjects import TURNS
 from recall_integrations.delivery.telling import times_told
 from recall_integrations.delivery.withholding import plainly, seen_query
-from recall_integrations.facts.deciding import Decided, words_for, words_of_unread
-from recall_integrations.facts.subjects import TURNS
+from recall_integrations.facts.deciding import Decided, words_for
 from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
@@ -27,11 +27,12 @@ from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE
+from recall_integrations.ranking.arranging.newer import Overtaken
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.store.fact_tables import ScopeFacts, State
+from recall_integrations.store.fact_tables import State
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Contribution,
@@ -63,6 +64,7 @@ class Found:
         asked: the time or the session that decided; `None` = none did.
         phrased: row → the phrasing of the query that lifted it.
         held: what of facts decided; `None` = nothing did.
+        overtaken: older row → the newer one about the same thing that comes before it.
     """
 
     fused: Fused
@@ -72,6 +74,7 @@ class Found:
     asked: Asked | None = None
     phrased: Mapping[int, str] = field(default_factory=dict)
     held: Decided | None = None
+    overtaken: Mapping[int, Overtaken] = field(default_factory=dict)
 
 
 class Delivery:
@@ -138,14 +141,15 @@ class Delivery:
             labels=self._labels,
         )
         marking = self._marking(parsed, view) if door.open else None
-        states = self._states(view, rows, found.held, request)
+        states = self._states(view, rows, found, request)
+        by = dict(zip(rows, [state[0] for state in states], strict=True))
         told = times_told(view, parsed, rows) if door.open else {}  # a date is of the text
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
             words = said[i] if shown.text == memory.text else None
-            when, tells = _when(found, row) or self._holds(view, row, found.held), told.get(row, "")
-            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when, tells)
+            when = _when(found, row) or self._holds(view, row, found.held) or _later(view, row, found.overtaken, by)
+            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when, told.get(row, ""))
             folded = tuple(view.ids[j] for j in found.folded.get(row, ()))
             hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking, states[i]))
         if not door.open:
@@ -177,8 +181,19 @@ class Delivery:
             return dict(said)
         return {name: {row: door.said(text) for row, text in own.items()} for name, own in said}
 
-    def _states(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
-        """Of each hit what ended it, and when what it says held."""
+    def _states(self, view: ScopeView, rows: list[int], found: Found, request: RecallRequest) -> list[Held]:
+        """Of each hit what ended it, and when what it says held: by the facts, else by the newer hit before it."""
+        known = self._facts(view, rows, found.held, request)
+        if not found.overtaken:
+            return known
+        facts = self._store.facts_in(view)  # of a name that is two people's they say that nothing is superseded
+        return [
+            state if facts and facts.tell([int(view.nums[row])]) else _no_longer(view, row, found.overtaken, state)
+            for row, state in zip(rows, known, strict=True)
+        ]
+
+    def _facts(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
+        """What facts know of when each hit held."""
         facts = self._store.facts_in(view)
         nums = view.nums[rows].tolist() if facts and rows else []
         if not facts or not facts.tell(nums):
@@ -205,8 +220,6 @@ class Delivery:
         def id_of(one: int) -> str:
             return _id_of(view, one) or "another memory"
 
-        if num in decided.unread:
-            return words_of_unread(decided, id_of)
         return words_for(num, decided.stretches, id_of, decided.at)
 
     def _marking(self, parsed: ParsedQuery, view: ScopeView, door: Door = OPEN) -> Marking:
@@ -238,18 +251,8 @@ class Delivery:
         """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
         return [indexed_text(m.text, m.actor) if m is not None else "" for m in self._memories(view, rows)]
 
-    def facts(self, view: ScopeView) -> ScopeFacts | None:
-        """What is told in a scope; `None` where no facts are kept."""
-        return self._store.facts_in(view)
-
-    def untold(self, view: ScopeView, rows: Rows) -> list[tuple[int, Memory]]:
-        """Of some rows those of which no fact was read, with their memories."""
-        facts = self._store.facts_in(view)
-        rest = [row for row in rows.tolist() if facts and not facts.of_memory(int(view.nums[row]))]
-        return self.memories(view, np.asarray(rest, dtype=np.int64))
-
     def memories(self, view: ScopeView, rows: Rows) -> list[tuple[int, Memory]]:
-        """Rows with their memories, without those that are gone."""
+        """Give rows with their memories, without those that are gone."""
         if not len(rows):
             return []
         found = zip(rows.tolist(), self._memories(view, rows), strict=True)
@@ -414,6 +417,43 @@ def _id_of(view: ScopeView, num: int) -> str | None:
     """The id of a memory of the scope; `None` where it is gone."""
     rows = view.rows_of([num])
     return view.ids[int(rows[0])] if len(rows) else None
+
+
+def _later(
+    view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], superseded_by: Mapping[int, str | None]
+) -> str:
+    """Say of two hits about the same thing which one is newer; empty where no pair has changed places.
+
+    Args:
+        view: of the scope.
+        row: of the hit.
+        overtaken: older row → the newer one that comes before it.
+        superseded_by: of each hit the id of what superseded it.
+    """
+    over = overtaken.get(row)
+    if over is not None:
+        sure = "no longer so" if superseded_by.get(row) == view.ids[over.by] else "may no longer be so"
+        return f"{sure}: {_told(view, over.by, row)} came later"
+    older = [old for old, one in overtaken.items() if one.by == row]
+    return f"newer than {_told(view, older[0], row)}" if older else ""
+
+
+def _told(view: ScopeView, row: int, beside: int) -> str:
+    """Name a memory with the day on which it was told, where that is known and tells it from the one beside it."""
+    name = view.ids[row]
+    if not view.dated[row] or view.at[row] == view.at[beside]:
+        return name
+    day = from_micros(int(view.at[row]))
+    return f"{name} of {day.day} {day:%B %Y}"
+
+
+def _no_longer(view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], known: Held) -> Held:
+    """What facts know of when a hit held, else what the newer memory says that comes before it."""
+    over = overtaken.get(row)
+    if over is None or not over.surely or known != NEVER_TOLD:
+        return known
+    until = from_micros(int(view.at[over.by])) if view.dated[over.by] else None
+    return view.ids[over.by], None, until
 
 
 def _when(found: Found, row: int) -> str:

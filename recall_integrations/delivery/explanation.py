@@ -17,6 +17,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
 from recall_integrations.text.shortening import shortened
+from recall_integrations.text.signs import with_signs
 from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
@@ -222,6 +223,9 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool,
         yield f"the {memory.role} said it"
     elif _counted("by_user", by_source):
         yield words_of("by_user")
+    owner = by_source.get("owner")
+    if owner is not None and owner.added:
+        yield "about you" if owner.added > 0 else "about somebody else"
     if apart and by_source.get("recency") is not None and by_source["recency"].score >= RECENT:
         yield words_of("recency")
     if memory.importance >= IMPORTANT:
@@ -351,7 +355,8 @@ def _asked(
     part = shortened(text)
     named = [*(r.span for r in names), *(part.place(m.span()) for m in _LONG_NUMBER.finditer(part.text))]
     roots = dict(read)
-    placed = ((token.word, part.place((token.start, token.end))[0]) for token in tokenize(part.text))
+    said = with_signs(part.text, tokenize(part.text))
+    placed = ((token.word, part.place((token.start, token.end))[0]) for token in said)
     words = {
         word: roots.get(word) or stem(word)
         for word, place in placed

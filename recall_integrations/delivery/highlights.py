@@ -175,14 +175,14 @@ class Marking:
         if moment is None:
             return
         names = frozenset(word.casefold() for name in memory.entities for word in name.split())
-        of = "when" if window is None else self._parsed.original[slice(*window.span)].lower()
+        of = "when" if window is None else " ".join(self._parsed.original[slice(*window.span)].lower().split())
         for said in dates_said(memory.text, moment, language or "en", names):
             if window is None or falls_in(said, window, memory.text[slice(*said.span)]):
                 weight = said.confidence if window is None else min(window.confidence, said.confidence)
                 yield Highlight(start=said.span[0], end=said.span[1], kind=TIME, of=of, weight=weight)
 
     def _said(self, text: str, words: Sequence[Placed]) -> Iterator[Highlight]:
-        """Words of the query in any inflection; pairs of signs that overlap are one."""
+        """Words of the query in any inflection; those that overlap are one: pairs of signs, "O" and "O+"."""
         asked, query = self._asked, self._parsed.original.casefold()
         last: Highlight | None = None
         for word in words:
@@ -191,11 +191,11 @@ class Marking:
                 continue
             found = _highlight(*_bare(text, word), what)
             if last is not None and found.start < last.end and found.kind == last.kind:
-                end = max(last.end, found.end)
-                whole = text[last.start : end]
+                start, end = min(last.start, found.start), max(last.end, found.end)
+                whole = text[start:end]
                 of = whole if whole.casefold() in query else last.of
                 weight = max(last.weight, found.weight)
-                last = Highlight(start=last.start, end=end, kind=last.kind, of=of, weight=weight)
+                last = Highlight(start=start, end=end, kind=last.kind, of=of, weight=weight)
                 continue
             if last is not None:
                 yield last

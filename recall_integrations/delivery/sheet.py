@@ -95,7 +95,9 @@ class Sheet:
     def _part(self, i: int, column: _Column) -> Contribution | None:
         source, scores, sums, ranks, noted = column
         score, added, rank = scores[i], sums[i], ranks[i]
-        if not (score or added or rank) or isnan(score):  # NaN: the source has not seen it
+        if isnan(score):  # the source has not seen it; where it moved others, that may have cost this one
+            score = 0.0
+        if not (score or added or rank):
             return None
         return contribution_of((source, int(rank) or None, score, added, noted.get(self._rows[i], "")))
 

@@ -51,6 +51,8 @@ _NAMES = {
     "edge": "states the link asked for",
     "title": "is about what is named",
     "exact": "holds the id letter by letter",
+    "owner": "whether it is about who asks",
+    "denial": "whether it denies what the question denies",
     "router": "kind of memory preferred",
     "profile": "like most of what is kept",
     "recency": "how new it is",
@@ -61,7 +63,6 @@ _NAMES = {
     "type_first": "moved for its type",
     "time_first": "moved for its time",
     "negation": "moved for what the query excludes",
-    "duplicate": "moved because another says the same",
 }
 
 

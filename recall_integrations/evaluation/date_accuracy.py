@@ -6,6 +6,10 @@ rounded down or rounded up. Down, because "in the last three days" ends *now*, w
 date, exclusive; up, because "yesterday morning" lies inside a day. A text of kind `none` has no date in it, and any
 window for it, however unsure, is a false positive.
 
+The data ends a range where its last day, month or year begins ("from 2014 to 2018" with 2017); people include it, and
+so does `parse_window`. Of a span that joins two dates, or says "until", both ends are right; `as_written` is by the
+letter.
+
     python -m recall_integrations.evaluation.date_accuracy PATH [--misses]
 """
 
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -21,7 +26,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import parse_window
+from recall_integrations.query.temporal.calendar import add_months
+from recall_integrations.query.temporal.tense import OPEN, asked_tense
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,6 +39,7 @@ Window = tuple[datetime | None, datetime | None]
 Days = tuple[date | None, date | None]
 Finder = Callable[[str, datetime, str | None], Window | None]
 NONE = "none"
+_JOINS = regex(r"\b(?:to|through|thru|till?|until|between|by)\b|\S\s?[-–~]\s?\S", re.IGNORECASE)
 HALVES = ("even", "odd")
 
 
@@ -73,7 +82,9 @@ class TemporalScore:
         kind: of the rows, or `all`.
         rows: their number.
         exact: share of rows with ranges whose window is one of them, in [0, 1]; `None` without such rows.
-        past: of the right ones that have several readings, the share that took the oldest; `None` without such rows.
+        past: of the right ones that have several readings, and do not speak of plans, the share that took the oldest;
+            `None` without such rows.
+        as_written: `exact` with the ends of ranges as the data writes them.
         false_positives: share of rows of kind `none` in which a date was found; `None` without such rows.
         p50_ms: median time per text, in milliseconds.
         p95_ms: 95th percentile.
@@ -87,6 +98,7 @@ class TemporalScore:
     false_positives: float | None
     p50_ms: float
     p95_ms: float
+    as_written: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +127,7 @@ class _Answer:
     right: bool
     oldest: bool | None
     seconds: float
+    as_written: bool = False
 
 
 def load_rows(path: str | Path) -> tuple[TemporalRow, ...]:
@@ -224,9 +237,25 @@ def _answer(find: Finder, row: TemporalRow) -> _Answer:
     if row.kind == NONE or not row.ranges:
         return _Answer(row=row, found=found, right=found is None, oldest=None, seconds=seconds)
     days = as_days(found) if found else ()
-    right = any(d in row.ranges for d in days)
-    oldest = min(row.ranges, key=lambda r: r[1] or r[0] or date.max) in days if right and len(row.ranges) > 1 else None
-    return _Answer(row=row, found=found, right=right, oldest=oldest, seconds=seconds)
+    written = next((r for r in row.ranges if r in days), None)
+    right = written or next((r for r in row.ranges if not _with_last(row, r).isdisjoint(days)), None)
+    oldest = None
+    if right and len(row.ranges) > 1 and asked_tense(row.text) <= OPEN:
+        oldest = right == min(row.ranges, key=lambda r: r[1] or r[0] or date.max)
+    return _Answer(
+        row=row, found=found, right=right is not None, oldest=oldest, seconds=seconds, as_written=written is not None
+    )
+
+
+def _with_last(row: TemporalRow, span: Days) -> set[Days]:
+    """A range of the data with its last day, month or year; none where the span joins no dates."""
+    start, end = span
+    if end is None or not _JOINS.search(row.span):
+        return set()
+    following = {end + timedelta(days=1)}
+    for months in (1, 12) if (end.month, end.day) == (1, 1) else (1,) if end.day == 1 else ():
+        following.add(add_months(datetime(end.year, end.month, 1), months).date())
+    return {(start, day) for day in following}
 
 
 def _share(values: Iterable[bool]) -> float | None:
@@ -245,6 +274,7 @@ def _score(system: str, kind: str, answers: list[_Answer]) -> TemporalScore:
         false_positives=_share(not a.right for a in answers if a.row.kind == NONE),
         p50_ms=times[len(times) // 2] if times else 0.0,
         p95_ms=times[min(len(times) - 1, int(0.95 * len(times)))] if times else 0.0,
+        as_written=_share(a.as_written for a in answers if a.row.kind != NONE),
     )
 
 
@@ -253,11 +283,21 @@ def as_table(report: TemporalReport) -> Table:
     from rich.table import Table
 
     table = Table(title="Dates in queries")
-    for column in ("system", "kind", "rows", "exact range", "past reading", "false positives", "p50 ms", "p95 ms"):
+    for column in (
+        "system",
+        "kind",
+        "rows",
+        "exact range",
+        "as written",
+        "past reading",
+        "false positives",
+        "p50 ms",
+        "p95 ms",
+    ):
         named = column in ("system", "kind")
         table.add_column(column, justify="left" if named else "right", no_wrap=named)
     for s in report.scores:
-        shares = ["" if v is None else f"{v:.1%}" for v in (s.exact, s.past, s.false_positives)]
+        shares = ["" if v is None else f"{v:.1%}" for v in (s.exact, s.as_written, s.past, s.false_positives)]
         table.add_row(s.system, s.kind, str(s.rows), *shares, f"{s.p50_ms:.3f}", f"{s.p95_ms:.3f}")
     return table
 

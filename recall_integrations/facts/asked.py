@@ -24,7 +24,6 @@ class StateAsked:
         value: one that is named, as of "when did I move to Lisbon?", "do I still live in Berlin?"; else empty.
         before: with `THEN`: the value whose end is meant, as of "before I moved to Lisbon" (that came after it); else
             empty: the latest change.
-        during: with `THEN`: a value, perhaps of another slot, in whose time is meant, as of "when I lived in Rome".
         confidence: that this is asked, in [0, 1].
     """
 
@@ -33,5 +32,4 @@ class StateAsked:
     mode: str = NOW
     value: str = ""
     before: str = ""
-    during: str = ""
     confidence: float = 0.9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -16,10 +16,8 @@ from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED
 
 Key = tuple[str, str]  # (subject, slot)
+RULE = "rule"
 FIRST_MAX = 20  # memories that are put first, at most
-# What the confidence is multiplied with where a later memory of the slot could not be read: of the dev half of
-# `recall bench facts`, with half of the statements unread, the first hit was right in .87 of these questions.
-DOUBTED = 0.9
 
 
 class Facts(Protocol):
@@ -52,8 +50,6 @@ class Decided:
         beneath: memories of the slot that come after all of these: what they say did not hold then.
         stretches: all that is known of it.
         confidence: that `first` is what is asked for, in [0, 1].
-        until: time up to which a later value counts, microseconds: `at`, or the end of the time that is asked for.
-        unread: of `first` those that were told later than what is held, of the same slot, in words that no rule reads.
     """
 
     key: Key
@@ -63,34 +59,6 @@ class Decided:
     beneath: frozenset[int] = frozenset()
     stretches: tuple[Stretch, ...] = ()
     confidence: float = 0.9
-    until: int = 0
-    unread: tuple[int, ...] = ()
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Sought:
-    """What is asked of a slot that nothing is known of.
-
-    Args:
-        asked: the question.
-        subjects: keys of whom it is asked of, the likeliest first.
-        until: time up to which what was told counts, microseconds.
-    """
-
-    asked: StateAsked
-    subjects: tuple[str, ...]
-    until: int
-
-
-def sought(
-    asked: StateAsked,
-    subjects: Iterable[str],
-    now: datetime,
-    window: tuple[datetime | None, datetime | None] | None = None,
-) -> Sought:
-    """What to look for in memories that no rule could read, where `decide` knows nothing. Arguments as there."""
-    at, span = to_micros(now), _micros(window)
-    return Sought(asked=asked, subjects=tuple(dict.fromkeys(subjects)), until=at if span is None else min(at, span[1]))
 
 
 def decide(
@@ -113,12 +81,14 @@ def decide(
     if key is None:
         return None
     stretches = facts.timeline(key)
-    if not stretches:
-        return None
+    if not stretches or (
+        asked.mode == NOW and len(stretches) == 1 and not stretches[0].ended and stretches[0].by == RULE
+    ):
+        return None  # nothing ended, and what says it says it in words: the search finds it
     at = to_micros(now)
     span = _micros(window)
-    if asked.mode == THEN and (asked.before or asked.during):
-        span = _of_value(asked, key, facts, at)
+    if asked.mode == THEN and asked.before:
+        span = _of_value(asked, key, facts)
         if span is None:
             return None
     chosen = _CHOICES[asked.mode](asked, stretches, at, span)
@@ -134,63 +104,6 @@ def decide(
         beneath=frozenset() if asked.mode == HISTORY else rest,
         stretches=stretches,
         confidence=asked.confidence * max(stretch.confidence for stretch, _ in chosen),
-        until=at if span is None else min(at, span[1]),
-    )
-
-
-def at_stake(held: Decided, besides: Container[int] = ()) -> Stretch | None:
-    """What a later memory that no rule could read may have ended; `None` = nothing is put first that it could be.
-
-    Args:
-        held: what decides.
-        besides: memories that are not meant.
-    """
-    if held.mode == PREVIOUS:  # what holds is the one before, if something else does
-        return next(iter(_held(held.stretches, held.at)), None)
-    if held.mode not in (NOW, THEN):
-        return None
-    return next((s for n in held.first if n not in besides for s in held.stretches if n in s.nums), None)
-
-
-def doubted(held: Decided, at_stake: Stretch, unread: Sequence[int]) -> Decided:
-    """What decides where later memories of the slot could not be read: an old value is not what holds for certain.
-
-    Args:
-        held: what decides without them.
-        at_stake: the value that they may have ended.
-        unread: memories, the latest first.
-    """
-    put = _newest(at_stake) if held.mode == PREVIOUS else tuple(unread)
-    first = tuple(dict.fromkeys((*put, *held.first)))[:FIRST_MAX]
-    return Decided(
-        key=held.key,
-        mode=held.mode,
-        at=held.at,
-        first=first,
-        beneath=held.beneath.difference(first),
-        stretches=held.stretches,
-        confidence=DOUBTED * held.confidence,
-        until=held.until,
-        unread=() if held.mode == PREVIOUS else tuple(unread),
-    )
-
-
-def guessed(sought: Sought, key: Key, unread: int) -> Decided:
-    """What decides where nothing is known of a slot: the latest memory that may tell it.
-
-    Args:
-        sought: what is asked for.
-        key: subject and slot.
-        unread: the memory.
-    """
-    return Decided(
-        key=key,
-        mode=sought.asked.mode,
-        at=sought.until,
-        first=(unread,),
-        confidence=DOUBTED * sought.asked.confidence,
-        until=sought.until,
-        unread=(unread,),
     )
 
 
@@ -211,15 +124,12 @@ def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None
     return None
 
 
-def _of_value(asked: StateAsked, key: Key, facts: Facts, at: int) -> Window:
-    """The time before or during which a value held, of this slot or of another one of the subject; `None` = unknown."""
-    value = asked.before or asked.during
+def _of_value(asked: StateAsked, key: Key, facts: Facts) -> Window:
+    """The time before a value held, of this slot or of another one of the subject; `None` = unknown."""
     for slot in (key[1], *facts.slots_of(key[0])):
-        named = [s for s in _true(facts.timeline((key[0], slot))) if same(s.value, value)]
-        if named and asked.before:
-            return PAST, named[0].start
+        named = [s for s in _true(facts.timeline((key[0], slot))) if same(s.value, asked.before)]
         if named:
-            return named[-1].start, at + 1 if named[-1].stop is None else named[-1].stop
+            return PAST, named[0].start
     return None
 
 
@@ -320,17 +230,6 @@ _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chose
     HISTORY: _history,
     WHEN: _when,
 }
-
-
-_GUESSES = {PREVIOUS: "may tell what was before", THEN: "the latest by then that may tell it"}
-
-
-def words_of_unread(held: Decided, id_of: Callable[[int], str]) -> str:
-    """What a reason says of a memory that may tell a newer value than the one that is held."""
-    stake = at_stake(held, held.unread)
-    if stake is None:
-        return _GUESSES.get(held.mode, "the latest that may tell it")
-    return f"told after {id_of(stake.nums[-1])}, may have changed what that says"
 
 
 def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int) -> str:

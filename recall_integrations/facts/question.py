@@ -1,368 +1,334 @@
-"""Whether a query asks how things are, were, or how they changed, and of what.
+"""Whether a query asks for a slot, and how: read surely, or not at all.
 
-It reads the shapes of English questions about states and nothing else: a query is read as one only if all of its words
-have a place in the shape. "Where do I live?" asks for a state, "where do I live that has snow?" does not.
+    query ─ without the time that it names ─▶ words ─ all of them fit one shape? ─▶ StateAsked
 
-    what my phone number is          noun      the slot by its noun: `asked_of`
-    where do I live                  verb      the slot by its verb: `asking_words`
-    do I still live in Berlin        yes or no
-    when did I move to Lisbon        change
-    … in March, back then, before    time      `asking_time`
-
-A plain past without a time is read so: "where did I work?" asks for what was before (`PREVIOUS`). "What was my
-number?" asks for the one that holds, as people speak of what they have forgotten, if the slot is one that is looked up
-(numbers, addresses, names, codes, and whatever the schema does not have); of another ("what was my job?") it asks for
-the one before. Both are less sure than with a word that says it.
+"what is my phone number?", "where does Priya live now?", "my previous address", "when did I move to Lisbon?": the query
+names the slot's noun with its owner, or the slot's verb with its subject, and every word of it has a part in that.
 """
 
 from __future__ import annotations
 
-from recall_integrations.facts import asking_words as words_of
+from collections.abc import Iterator, Sequence
+
 from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked
-from recall_integrations.facts.asked_of import LIKELY, SURE, WEAK, noun_of, subjects_at
-from recall_integrations.facts.asking_anchored import asked_of_anchor
-from recall_integrations.facts.asking_change import Changing
-from recall_integrations.facts.asking_gate import ASKED_KNOW, sentence_of
-from recall_integrations.facts.asking_loosely import loosely_asked
-from recall_integrations.facts.asking_time import read_time
-from recall_integrations.facts.asking_verbs import verbs_of
-from recall_integrations.facts.asking_words import forms_of
-from recall_integrations.facts.cues.asking import asked_by_cues
-from recall_integrations.facts.open_names import singular
+from recall_integrations.facts.grammar import (
+    CODES,
+    END,
+    NAME,
+    PRONOUN,
+    Grammar,
+    Leads,
+    Tree,
+    grammar_of,
+    listed,
+    tokens_of,
+)
+from recall_integrations.facts.kinds import fits
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.patterns import regex
+from recall_integrations.facts.subjects_of import SHARED
+from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, is_noun, open_name, without
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
-SHAPE_MAX = 12  # words of a question without its opening and its time; no shape has more
+CHARS_MAX = 200  # of a query; a longer one says more than it asks
+WAS, ALL = "was", "all"  # what a question's verb says, beside `NOW`
+_NOWHERE = ("date", "number", "person", "work", "language")
 
 
-def state_asked(text: str, slots: Slots = DEFAULT, *, windowed: bool = False) -> StateAsked | None:
-    """What a query asks of a slot; `None` = it asks for no state.
+def state_asked(
+    query: str, slots: Slots = DEFAULT, *, windowed: bool = False, named: tuple[int, int] = (0, 0)
+) -> StateAsked | None:
+    """What a query asks of a slot; `None` = it asks for none, or nobody can be sure.
 
     Args:
-        text: the query.
+        query: as it was written.
         slots: the schema.
-        windowed: whether the query names a time, which somebody else has read ("in March", "last year").
+        windowed: whether it asks for another time than now.
+        named: where a time stands in it.
     """
-    found = _shaped(text, slots, windowed=windowed)
-    if found is None and (("'s " in text) or ("’s " in text) or _MINE.search(text) is not None):
-        found = loosely_asked(text, slots, windowed=windowed)
-    if found is None:
-        found = asked_of_anchor(text, slots, windowed=windowed)
-    return asked_by_cues(text, slots, windowed=windowed) if found is None else found
-
-
-_MINE = regex(r"\b(?:my|our|of|for|had|have|has)\b", 2)
-
-
-def _shaped(text: str, slots: Slots, *, windowed: bool) -> StateAsked | None:
-    """What a query of a known shape asks."""
-    sentence = sentence_of(text, slots)
-    if sentence is None:
+    if len(query) > CHARS_MAX:
         return None
-    words, low, hints = read_time(sentence.words, sentence.low, windowed)
-    if not 1 < len(low) <= SHAPE_MAX or not all(low) or _broken(low):
-        return None
-    return _Question(words, low, hints, slots, windowed=windowed, asked=sentence.asked).read()
+    words = query.lower().replace("’", "'").replace("¿", "").split()
+    for code in CODES:
+        if code != CODES[0] and grammar_of(slots, code).asking.isdisjoint(words):
+            continue
+        asking = _Asking(query, slots, grammar_of(slots, code), windowed, named)
+        found = asking.read()
+        if found is not None:
+            return found
+    return None
 
 
-def _broken(low: list[str]) -> bool:
-    """Whether a word ends with a mark inside the sentence: as one text, for word by word takes three times as long."""
-    said = " ".join([*low, ""])
-    return ", " in said or "; " in said or ": " in said
+class _Asking(Words):
+    """Reads one query in one language."""
 
-
-class _Question(Changing):
-    """A question of any shape."""
+    def __init__(self, query: str, slots: Slots, grammar: Grammar, windowed: bool, named: tuple[int, int]) -> None:
+        tokens = tokens_of(query, grammar)
+        start, end = named
+        rest = [token for token in tokens if end <= token.start or token.end <= start] if end > start else tokens
+        cut = next((i for i, token in enumerate(rest) if token.start >= end), len(rest)) if end > start else 0
+        while cut and rest[cut - 1].word in grammar.prepositions | {"as", "of", "since"} and len(rest) < len(tokens):
+            rest, cut = [*rest[: cut - 1], *rest[cut:]], cut - 1
+        super().__init__(query, rest, slots, grammar)
+        self.windowed = windowed
+        self.tail = ""  # what the end of the query says: `PREVIOUS`, `THEN`
+        self.before = ""
 
     def read(self) -> StateAsked | None:
-        low = self.low
-        first = low[0]
-        if first in ("in", "at", "for", "to", "on", "with") and low[1] in ("which", "what", "whom"):
-            self.words, self.low = [*self.words[1:], self.words[0]], [*low[1:], low[0]]
-            return self._wh(low[1])
-        if first in ("since", "for", "from") and low[1:2] in (["when"], ["how"], ["which"]):
-            return self.since(2 if low[1] == "when" else 3)
-        if first == "how":
-            return self._how()
-        if first == "when":
-            return self.when()
-        if first in ("what", "which", "who", "whom", "where"):
-            return self._wh(first)
-        if first in words_of.BE or first in words_of.DO or first in words_of.HAVE:
-            return self.yes_no()
-        if first in ("list", "show", "all", "history", "the") and (found := self._listed()):
-            return found
-        return self._bare()
-
-    def _wh(self, first: str) -> StateAsked | None:
-        low = self.low
-        if low[1] in words_of.BE:
-            found = self._be_noun(first)
+        """What it asks; all of its words have to fit."""
+        if len(self.tokens) < 2 or any(sign in token.ends for token in self.tokens[:-1] for sign in ".;"):
+            return None
+        i, end = self._begun(0, len(self.tokens)), self._ended(len(self.tokens))
+        if end - i < 2:
+            return None
+        for shape in (self._since, self._history, self._verb, self._noun, self._whether):
+            found = shape(i, end)
             if found is not None:
                 return found
-        if first in ("what", "who", "where", "which") and low[-1] in words_of.BE:  # "what my number is"
-            noun = self.noun(1, len(low) - 1)
-            if noun is not None and self.fits(first, noun):
-                return self.of_noun(noun, words_of.BE[low[-1]])
-        if low[1:4] == ["used", "to", "be"] or low[-2:] == ["to", "be"]:
-            return self._used_to_be()
-        if low[1] in words_of.HAVE or low[1:3] == ["is", "been"]:
-            found = self._have_been()
-            if found is not None:
-                return found
-        if first == "what" and low[1] in ("time", "day", "date") and low[2] in words_of.BE:  # "what time is my flight"
-            noun = self.noun(3)
-            if noun is None or not self.fits("when", noun):
-                noun = self.planned(3) if words_of.BE[low[2]] == "now" else None
-            if noun is not None:
-                return self.of_noun(noun, words_of.BE[low[2]])
-        found = self._name_of_me() or (self._who_does() if first == "who" and len(low) > 2 else None)
-        if found is not None:
-            return found
-        table = {"where": words_of.WHERE, "who": words_of.WHO, "whom": words_of.WHO}.get(first, words_of.WHAT)
-        found = self._verb(1, table)
-        return found if found is not None or first in ("who", "whom", "where") else self._which_noun()
-
-    def _used_to_be(self) -> StateAsked | None:
-        """ "What used to be my number", "what did my number use to be"."""
-        low = self.low
-        if low[1:4] == ["used", "to", "be"]:
-            noun = self.noun(4)
-        elif low[-3] in ("use", "used"):
-            noun = self.noun(2 if low[1] == "did" else 1, len(low) - 3)
-        else:
-            return None
-        return None if noun is None else self.of_noun(noun, "used")
-
-    def _name_of_me(self) -> StateAsked | None:
-        """ "What should you call me", "who am I"."""
-        low = self.low
-        if low in (["who", "am", "i"], ["who", "i", "am"]):
-            return self.answer(("name",), ME, "now", LIKELY)
-        called = low == ["what", "should", "i", "be", "called"]
-        if low[0] == "what" and low[1] in ("should", "do", "does", "can") and low[-2:] == ["call", "me"]:
-            called = low[2] in ("i", "you", "people", "others", "we", "everyone", "friends")
-        return self.answer(("nickname", "name"), ME, "now", SURE) if called else None
-
-    def _be_noun(self, first: str) -> StateAsked | None:
-        """ "What is my number", "who is Priya's boss", "what is the history of my address"."""
-        low = self.low
-        found = self._listed(2)
-        if found is not None:
-            return found
-        noun = self.noun(2)
-        if noun is not None and self.fits(first, noun):
-            return self.of_noun(noun, words_of.BE[low[1]])
-        if first == "what" and low[-1] in ("called", "named"):  # "what is my dog called"
-            noun = self.noun(2, len(low) - 1)
-            if noun is not None and noun.slots[0].startswith(OPEN):
-                return self.of_noun(noun, words_of.BE[low[1]])
-            for subject, end, sure in subjects_at(self.words, low, 2):
-                if end == len(low) - 1:
-                    return self._called(subject, sure, words_of.BE[low[1]])
         return None
 
-    def _called(self, subject: str, sure: float, tense: str) -> StateAsked | None:
-        slot = self.slots.of_noun.get(subject.removeprefix("my "), "")
-        if slot and subject.startswith("my "):
-            return self.answer((slot,), ME, tense, sure)
-        return self.answer(("name", "nickname"), subject, tense, sure)
+    def _begun(self, i: int, end: int) -> int:
+        """Where the question begins, behind "tell me"."""
+        while True:
+            for phrase in self.of.ask["polite"]:
+                words = phrase.split()
+                if self.words(i, i + len(words)) == words and i + len(words) < end:
+                    i += len(words)
+                    break
+            else:
+                return i
 
-    def _have_been(self) -> StateAsked | None:
-        """ "What have my addresses been", "what has been my number"."""
-        if self.low[2:3] == ["been"]:
-            noun = self.noun(3)
-            return None if noun is None else self.of_noun(noun, HISTORY)
-        if self.low[-1] != "been":
-            return None
-        noun = self.noun(2, len(self.low) - 1)
-        return None if noun is None else self.of_noun(noun, HISTORY)
-
-    def _who_does(self) -> StateAsked | None:
-        low = self.low
-        verb = {"manages": "boss", "supervises": "boss", "employs": "employer", "owns": "owner", "leads": "owner"}
-        if low[1] in words_of.LEADS and low[2] == "the" and low[-1] in words_of.LED and 4 <= len(low) <= 7:
-            tense = "past" if low[1].endswith("ed") or low[1] == "led" else "now"
-            return self.answer(("owner",), " ".join(self.words[3:]), tense, LIKELY)  # "who manages the data team"
-        verb |= {"managed": "boss", "owned": "owner", "led": "owner", "runs": "owner"}
-        slot = verb.get(low[1])
-        if slot is None:
-            return None
-        for subject, end, sure in subjects_at(self.words, low, 2):
-            if end == len(low) and (low[2] in ("me", "us") or subject):
-                return self.answer((slot,), subject, "past" if low[1][-1] == "d" else "now", min(sure, LIKELY))
-        return None
-
-    def _verb(self, at: int, table: dict[str, tuple[str, ...]], prefix: str = "", noun: str = "") -> StateAsked | None:
-        """ "do I live", "is Priya living", "have I lived", "Priya works": what stands behind the word that asks."""
-        for subject, tense, rest, sure in self.clauses(at):
-            if not rest:
+    def _ended(self, end: int) -> int:
+        """Where the question ends, before "now", "before", "back then", "before I moved to Lisbon"."""
+        ask = self.of.ask
+        for i in range(2, end - 2):
+            if self.word(i) == ask["before"]:
+                she = [("", self.of.phrases.get(NAME, {}), i + 2)] if self.word(i + 1) in self.of.third else []
+                for _, tree, begin in (*she, *self.subjects(i + 1, end)):
+                    for leads, behind in self.walk(tree, begin, end):
+                        value = self._valued(leads.slot, behind, end) if leads.op == "begins" else ""
+                        if value:
+                            self.tail, self.before = THEN, value
+                            return i
+        while end > 2:
+            if self.word(end - 1) in self.of.now:
+                end -= 1
                 continue
-            phrase = forms_of(rest)
-            if phrase == "do" and tense == "now" and table is words_of.WHAT and rest[0] != "doing":
-                if "then" in self.hints.kinds or self.windowed:
-                    continue  # "what does she do on Sundays"
-                return self.answer(("job",), subject, tense, WEAK)
-            names = (None if prefix else verbs_of(self.slots).own.get(phrase)) or table.get(f"{prefix}{phrase}")
-            if names is None and not prefix and table is not words_of.WHERE and phrase != "do":
-                names = verbs_of(self.slots).bare.get(phrase)
-            if names is None and table is words_of.WHERE:
-                names = verbs_of(self.slots).placed.get(phrase)
-            if names is not None:
-                return self._born(phrase, names, subject, tense, sure)
-            if rest[0] == "from" and phrase == "from":
-                continue
-            if table is words_of.WHERE and phrase == "move from":
-                return self.answer(("home",), subject, "used", WEAK)
-        return None
+            for mode, phrases in ((PREVIOUS, ask["previous"]), (THEN, ask["then"])):
+                for phrase in phrases:
+                    words = phrase.split()
+                    if not self.tail and self.words(end - len(words), end) == words:
+                        self.tail, end = mode, end - len(words)
+                        break
+            return end
+        return end
 
-    def _born(self, phrase: str, names: tuple[str, ...], subject: str, tense: str, sure: float) -> StateAsked | None:
-        """What is said in the past and holds: "where did I grow up", "where did Priya move to"."""
-        if phrase in (
-            "be born",
-            "grow up",
-            "be raised",
-            "move",
-            "move to",
-            "relocate",
-            "relocate to",
-            "settle",
-            "come from",
-        ):
-            return self.answer(names, subject, "now", min(sure, SURE if phrase != "move" else WEAK))
-        return self.answer(names, subject, tense, min(sure, SURE))
+    def _valued(self, slot: str, i: int, end: int) -> str:
+        """The value from a place to the end, if it fits; empty = it does not."""
+        known = self.slots.get(slot)
+        value = self.value(i, end) if i < end else None
+        whole = value is not None and value.after == end
+        if known is None or value is None or not whole:
+            return ""
+        return value.text if fits(known.kind, value.words, self.of, articled=value.articled) else ""
 
-    def _which_noun(self) -> StateAsked | None:
-        """ "Which languages do I speak", "what city is Priya from", "which phone numbers have I had"."""
-        low = self.low
-        start = 1
-        if low[1] in ("kind", "type", "sort", "brand", "make", "model") and low[2:3] == ["of"]:
-            start = 3
-        elif low[1:3] == ["of", "my"]:
+    # -- by the verb of a slot
+
+    def _verbs(self, i: int, end: int, tree: Tree | None = None) -> Iterator[tuple[str, Leads, int]]:
+        """Of whom, what and up to where the phrases of questions at a place ask; the longest first."""
+        yield from self._asked_by(self.of.questions if tree is None else tree, "", i, end)
+
+    def _asked_by(self, tree: Tree, subject: str, i: int, end: int) -> Iterator[tuple[str, Leads, int]]:
+        if i < end:
+            word = self.word(i)
+            if word in tree:
+                yield from self._asked_by(tree[word], subject, i + 1, end)
+            elif word in self.of.adverbs:
+                yield from self._asked_by(tree, subject, i + 1, end)
+            if word in self.of.pronouns and PRONOUN in tree and not self.of.pronouns[word]:
+                yield from self._asked_by(tree[PRONOUN], subject, i + 1, end)
+            if NAME in tree:
+                for who, stop in self._who(i, end):
+                    yield from self._asked_by(tree[NAME], who, stop, end)
+        for leads in tree.get(END, ()):
+            yield subject, leads, i
+
+    def _who(self, i: int, end: int) -> Iterator[tuple[str, int]]:
+        """Who is named at a place; of "my sister", she."""
+        if self.word(i) in self.of.my:
+            for stop in range(min(end, i + 3), i + 1, -1):
+                yield " ".join(["my", *self.words(i + 1, stop)]), stop
+        elif self.word(i) not in self.of.not_names:
+            for stop in range(min(end, i + 3), i, -1):
+                if self.word(stop - 1) not in self.of.adverbs:
+                    yield " ".join(self.raw(i, stop)), stop
+
+    def _verb(self, i: int, end: int) -> StateAsked | None:
+        """ "where do I live", "which city does Priya live in", "who do I report to"."""
+        if self.of.code != "en":
+            found = [(who, leads) for who, leads, behind in self._verbs(i, end) if behind == end]
+            return self._answer_of(found)
+        wh = self.of.ask["wh"].get(self.word(i))
+        if wh is None:
             return None
-        for end in range(start + 1, min(start + 4, len(low) - 1)):
-            aux = low[end] in words_of.DO or low[end] in words_of.BE or low[end] in words_of.HAVE
-            if not aux and low[end] != "i" and end != start + 1:
+        for noun_end in range(i + 1, min(end, i + 1 + NOUN_WORDS_MAX)):
+            slots = () if noun_end == i + 1 else self._slots_called(self.words(i + 1, noun_end))
+            if noun_end > i + 1 and not slots:
                 continue
-            noun = low[start:end]
-            name = self.slots.of_noun.get(" ".join(noun)) or self.slots.of_noun.get(" ".join(singular(noun)))
-            plain = singular(noun)[-1]
-            for subject, tense, said, sure in self.clauses(end):
-                rest, phrase = said, forms_of(said)
-                leads = words_of.LEADS_TO.get((plain, phrase))
-                verb = phrase.split()[0] if phrase else ""
-                if said[-1:] in (["most"], ["best"]) and verb in words_of.LIKING:  # "what colour do I like most"
-                    leads, rest = self.slots.of_noun.get(f"favourite {plain}"), said[:-1]
-                name_here = leads or words_of.NOUNS.get(plain, {}).get(verb) or name
-                if name_here is None and subject == ME and tense == "now" and rest in (["use"], ["prefer"]):
-                    opened = noun_of(["my", *noun], ["my", *noun], self.slots)  # "which shampoo do I use"
-                    if opened is not None:
-                        return self.of_noun(opened, tense, WEAK)
-                if name_here is None or verb not in words_of.LIGHT or len(rest) > 3 or not _ends_well(rest):
-                    continue
-                of = words_of.LIGHT[verb]
-                if leads is None and of and name_here not in of:
-                    continue
-                many = tense == "perfect" and not self.slots.one(name_here)
-                return self.answer(
-                    (name_here,), subject, "now" if many else tense, min(sure, LIKELY if name_here == "job" else SURE)
-                )
+            found = [
+                (who, leads)
+                for who, leads, behind in self._verbs(noun_end, end)
+                if behind == end and (leads.slot in slots if slots else self._answers(wh, leads))
+            ]
+            if found:
+                return self._answer_of(found)
+            for phrases, mode in ((self.of.light, NOW), (self.of.had, ALL)):  # "which phone numbers have I had"
+                for who, behind in self._light(phrases, noun_end, end) if slots else ():
+                    if behind == end:
+                        return self._answer(slots, who, mode)
         return None
 
-    def _how(self) -> StateAsked | None:
-        low = self.low
-        if low[1] in ("did", "has", "have", "does", "do", "is", "can", "could"):
-            found = self.how_changed()
-            if found is not None:
-                return found
-            return self._reached() if low[1] in ("do", "can", "could") else None
-        if low[1:3] == ["long", "ago"] and len(low) > 4:
-            self.words, self.low = ["when", *self.words[3:]], ["when", *low[3:]]
-            return self.when()
-        if low[1] == "long" or low[1:3] == ["many", "years"]:
-            return self.since(2 if low[1] == "long" else 3)
-        if low[1:3] in (["many", "times"],) or low[1] == "often":
-            return self.how_changed(3 if low[1] == "many" else 2)
-        if low[1] == "many":
-            return self._which_many()
-        return self._how_much()
+    def _answers(self, wh: str, leads: Leads) -> bool:
+        """Whether a slot may answer a word that asks: "where" asks for no date, "what do I play" for no one slot."""
+        slot = self.slots.get(leads.slot)
+        kind = "" if slot is None else slot.kind
+        return not listed(kind) and (kind not in _NOWHERE if wh == "place" else not leads.bare)
 
-    def _how_much(self) -> StateAsked | None:
-        """ "How much is my rent", "how much do I weigh", "how old is Priya"."""
-        low = self.low
-        if low[1] in ("much", "high") and low[2:3] and low[2] in words_of.BE:
-            noun = self.noun(3)
-            if noun is not None and noun.slots[0] in ("rent", "salary", "price", "budget", "weight"):
-                return self.of_noun(noun, words_of.BE[low[2]])
-        if low[1] == "much":
-            at = 3 if low[2:3] == ["rent"] else 2
-            return self._verb(at, words_of.HOW, " ".join([*low[1:at], ""]))
-        if low[1] in ("old", "tall", "heavy"):
-            return self._verb(2, words_of.HOW, f"{low[1]} ")
-        return None
+    def _light(self, tree: Tree, i: int, end: int) -> Iterator[tuple[str, int]]:
+        for who, _, behind in self._verbs(i, end, tree):
+            yield who, behind
 
-    def _reached(self) -> StateAsked | None:
-        """ "How can I reach Priya": the subject is whom I reach."""
-        low = self.low
-        if low[2:3] not in (["i"], ["we"]):
+    def _answer_of(self, found: Sequence[tuple[str, Leads]]) -> StateAsked | None:
+        """What the phrases of a question ask for; of several slots the user's own come first."""
+        if not found:
             return None
-        for at in range(4, min(9, len(low))):
-            names = words_of.HOW.get(" ".join(low[3:at]))
-            for subject, end, sure in subjects_at(self.words, low, at) if names else ():
-                if names and end == len(low) and subject:
-                    return self.answer(names, subject, "now", sure)
+        subject, first = found[0]
+        names = tuple(dict.fromkeys(leads.slot for who, leads in found if (who, leads.op) == (subject, first.op)))
+        return self._answer(names, subject, first.op)
+
+    def _since(self, i: int, end: int) -> StateAsked | None:
+        """ "when did I move to Lisbon", "how long have I lived in Berlin"."""
+        for phrase in self.of.ask["since"]:
+            words = phrase.split()
+            if self.words(i, i + len(words)) != words:
+                continue
+            for who, leads, behind in self._verbs(i + len(words), end):
+                value = "" if behind == end else self._valued(leads.slot, behind, end)
+                if (value or behind == end) and not leads.bare:
+                    return StateAsked(slots=(leads.slot,), subject=who, mode=WHEN, value=value)
         return None
 
-    def _which_many(self) -> StateAsked | None:
-        found = self._which_noun_from(2)
-        return found if found is None or not self.slots.one(found.slots[0]) or found.mode != NOW else None
+    # -- by the noun of a slot
 
-    def _which_noun_from(self, start: int) -> StateAsked | None:
-        self.words, self.low = [self.words[0], *self.words[start:]], [self.low[0], *self.low[start:]]
-        return self._which_noun() if len(self.low) > 3 else None
+    def _slots_called(self, noun: Sequence[str]) -> tuple[str, ...]:
+        """The slot that a noun names; what the schema lacks, by its words."""
+        for name in _singulars(" ".join(noun)):
+            slot = self.of.nouns.get(name)
+            if slot is not None:
+                return (slot,) if name in self.of.askable else ()
+        if len(noun) > NOUN_WORDS_MAX or not all(is_noun(word, self.of) for word in noun):
+            return ()
+        return tuple(f"{OPEN}{open_name(name)}" for name in _singulars(" ".join(noun)))
 
-    def _listed(self, at: int = 0) -> StateAsked | None:
-        """ "List all my addresses", "the history of my number", "my job history"."""
-        low = self.low
-        start = at
-        while start < len(low) and low[start] in ("list", "show", "me", "the", "a", "all", "every", "full", "complete"):
-            start += 1
-        rest = low[start:]
-        if (
-            len(rest) > 2
-            and rest[0] in ("history", "timeline", "evolution", "changes", "list")
-            and rest[1] in ("of", "to", "in")
-        ):
-            more = start + (3 if rest[2] == "all" else 2)
-            noun = self.noun(more)
-            return None if noun is None else self.of_noun(noun, HISTORY)
-        if len(rest) > 2 and rest[-1] in ("history", "timeline"):
-            noun = self.noun(start, len(low) - 1)
-            if noun is not None and not noun.slots[0].startswith(OPEN):
-                return self.of_noun(noun, HISTORY)
-        if at == 0 and low[0] in ("list", "show", "all") and len(rest) > 2 and rest[1] in ("i", "we"):
-            found = self._which_noun_from(start)  # "all the cities I have lived in"
-            if found is not None:
-                return found
-        if at == 0 and start > 0 and low[0] in ("list", "show", "all") and rest:
-            noun = self.noun(start)
-            if noun is not None and (noun.told or not noun.slots[0].startswith(OPEN)):
-                many = not self.slots.one(noun.slots[0])
-                return self.of_noun(noun, "now" if many else HISTORY)
+    def _named(self, i: int, end: int) -> tuple[tuple[str, ...], str, bool] | None:
+        """Which slots a noun phrase names, of whom, and whether it says "old"."""
+        if end - i < 2:
+            return None
+        owned = self.owner(i, end)
+        low = self.words(i, end)
+        asks = low[0].removesuffix("'s") in self.of.not_names or "'s" not in self.of.possessive
+        if owned is None and low[0].endswith("'s") and not asks:
+            owned = self.raw(i, i + 1)[0][:-2], low[1:], 0.0  # "priya's email"
+        if owned is None:
+            known = self.of.nouns.get(" ".join(without(low, self.of)[0]))
+            owned = (SHARED, low, 0.0) if known is not None else None
+        if owned is None:
+            return None
+        noun, past = without(owned[1], self.of)
+        slots = self._slots_called(noun) if noun else ()
+        if owned[0] == SHARED and len(noun) < 2 and " ".join(noun) not in self.of.shared:
+            return None
+        return (slots, ME if owned[0] == SHARED else owned[0], bool(past)) if slots else None
+
+    def _noun(self, i: int, end: int) -> StateAsked | None:
+        """ "what is my phone number", "my phone number", "what my phone number is"."""
+        ask = self.of.ask
+        wh = ask["wh"].get(self.word(i))
+        begin = i if wh is None else i + 1
+        mode = NOW
+        if wh is not None:
+            told = next((p for p in ask["is"] if self.words(begin, begin + len(p.split())) == p.split()), None)
+            if told is not None:
+                mode, begin = ask["is"][told], begin + len(told.split())
+                begin += self.word(begin) in self.of.adverbs
+            elif self.word(end - 1) in ask["is"]:
+                mode, end = ask["is"][self.word(end - 1)], end - 1
+            else:
+                return None
+        found = self._named(begin, end)
+        if found is None:
+            return None
+        slots, subject, past = found
+        if not self._fits(wh, slots[0]):
+            return None
+        if past:
+            mode = PREVIOUS
+        return self._answer(slots, subject, mode)
+
+    def _fits(self, wh: str | None, name: str) -> bool:
+        """Whether a slot answers a word that asks: "where is my car" does not ask what it is."""
+        slot = self.slots.get(name)
+        kind = "" if slot is None else slot.kind
+        return not wh or kind in {"place": ("place", "address"), "date": ("date",)}.get(wh, ("person", "titled", ""))
+
+    def _history(self, i: int, end: int) -> StateAsked | None:
+        """ "how did my number change", "the history of my address"."""
+        for phrase in self.of.ask["history"]:
+            words = phrase.split()
+            if self.words(i, i + len(words)) != words:
+                continue
+            stop = end
+            for after in self.of.ask["changed"]:
+                last = after.split()
+                if self.words(end - len(last), end) == last:
+                    stop = end - len(last)
+                    break
+            if (words[0] == "how") != (stop < end):
+                continue
+            found = self._named(i + len(words), stop)
+            return None if found is None else self._answer(found[0], found[1], HISTORY)
         return None
 
-    def _bare(self) -> StateAsked | None:
-        """A noun without a verb: "my wifi password?", "(tell me) Priya's email"."""
-        noun = self.noun(0)
-        if noun is None or (noun.slots[0].startswith(OPEN) and self.asked < ASKED_KNOW):
-            return self._listed()
-        return self.of_noun(noun, "now", SURE if self.asked else LIKELY)
+    def _whether(self, i: int, end: int) -> StateAsked | None:
+        """ "is my gym Ironworks", "do I still live in Berlin"."""
+        for who, leads, behind in self._verbs(i, end):
+            value = self._valued(leads.slot, behind, end) if leads.op == NOW and not leads.bare else ""
+            if value:
+                return StateAsked(slots=(leads.slot,), subject=who, value=value)
+        if self.of.ask["is"].get(self.word(i)) != NOW:
+            return None
+        for stop in range(i + 3, end):
+            found = self._named(i + 1, stop)
+            value = self._valued(found[0][0], stop, end) if found is not None else ""
+            if found is not None and value:
+                return StateAsked(slots=found[0], subject=found[1], value=value)
+        return None
+
+    def _answer(self, slots: tuple[str, ...], subject: str, told: str) -> StateAsked | None:
+        """What is asked, by what the verb, the noun and the end of the query say; a bare "was" is of no sure time."""
+        if told in (ALL, HISTORY):
+            return StateAsked(slots=slots, subject=subject, mode=HISTORY)
+        mode = PREVIOUS if told == PREVIOUS else self.tail or (THEN if self.windowed else "")
+        if not mode and told == WAS:
+            return None
+        return StateAsked(slots=slots, subject=subject, mode=mode or NOW, before=self.before)
 
 
-def _ends_well(rest: list[str]) -> bool:
-    """Whether behind the verb only a preposition or such stands: "do I work for", "am I on"."""
-    ends = ("in", "at", "for", "with", "on", "from", "to", "by", "of", "as", "under", "had", "go", "go to", "been")
-    return all(word in ends or word in words_of.FORMS or word in ("working", "living", "born") for word in rest[1:])
+def _singulars(noun: str) -> list[str]:
+    """A noun, and what it may be the plural of."""
+    found = [noun]
+    for ending, single in (("ies", "y"), ("sses", "ss"), ("es", ""), ("s", "")):
+        if noun.endswith(ending) and len(noun) > len(ending) + 2 and not noun.endswith("ss"):
+            found.append(noun[: -len(ending)] + single)
+    return found

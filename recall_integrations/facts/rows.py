@@ -14,13 +14,14 @@ from sqlalchemy import Connection, Text, delete, select, type_coerce
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.errors import InvalidMemory
-from recall_integrations.facts import event_times, sentences
+from recall_integrations.facts import sentences
 from recall_integrations.facts.given import said_by_fields
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT, Slots
 from recall_integrations.facts.subjects_of import subject_key
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.logs import told
+from recall_integrations.query.temporal import event_times
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.text import language_of

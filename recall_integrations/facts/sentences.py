@@ -1,68 +1,31 @@
-"""What a text says of slots, by rule.
+"""What a text says of slots, where it says it surely: plain sentences of the commonest shapes.
 
-    text ─ gate ─ subjects ("I", "my", "Priya's", "my sister") ─ verb or noun ─ value ─ is it stated? ─▶ Said
+    text ─ gate ─ words ─ clauses ─▶ "my <noun> is <value>", "<who> <verb> <value>" ─ value fits its slot? ─▶ Said
 
-A subject is looked for first, then what can follow it (`rules`); whether its sentence asks, supposes or passes on what
-others think is asked of what was found only. Every step looks at a bounded stretch, so the time is linear in the text.
+A clause begins a sentence, or follows a sign or a word that joins. What asks, wishes, supposes or passes on what others
+say is not read, nor is a value that does not look like one of its slot. The words are those of `grammar`.
 """
 
 from __future__ import annotations
 
-import re
+import dataclasses
+from collections.abc import Iterator
 from datetime import datetime
 
-from recall_integrations.facts.rules import (
-    changes,
-    loose,
-    nouns,
-    possessives,
-    predicates,
-    states,
-    things,
-    values,
-    words,
-)
-from recall_integrations.facts.rules.reading import RESOLVED, Reading, may_state
-from recall_integrations.facts.said import IS, ME, YOU, Said
-from recall_integrations.facts.slots import DEFAULT, Slots
-from recall_integrations.patterns import regex
+from recall_integrations.facts import dates
+from recall_integrations.facts.grammar import CODES, FAVOURITE, Grammar, Leads, grammar_of, has_digit, tokens_of
+from recall_integrations.facts.kinds import fits, is_name
+from recall_integrations.facts.said import IS, NOT, WAS, Said
+from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
+from recall_integrations.facts.subjects_of import SHARED
+from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, is_noun, open_name, without
+from recall_integrations.patterns import blanked, regex
+from recall_integrations.query.temporal.event_times import lowered
 
-VERSION = 9  # stands with the facts in a store: those of another one are made anew
-# A subject, behind a sign that is no part of a word. Each way begins with a set of letters, so that the others are
-# passed over at once, and ends with an empty group that says which it is.
-_SUBJECT = regex(
-    r"[\x00-&(-,:-?\[-^`{-\x7f\x80-\U0010ffff](?<![\w'’@/.-])(?:"
-    r"[MmOoYy](?:(?<=[Mm])y|(?<=[Oo])ur|(?<=[Yy])our)(?=\s)(?P<poss>)"
-    r"|[IiWwYySsHh](?:(?<=[Ii])|(?<=[Ww])e|(?<=[Yy])ou|(?<=[Ss])he|(?<=[Hh])e)(?:['’](?P<short>m|re|ve|s|d|ll))?(?=\s)(?P<pron>)"
-    r"|[Tt]he\s(?P<noun>[a-z]{2,15}(?:\s[a-z]{2,15})?)\s(?:of|for)(?=\s[A-Z])(?P<the>)"
-    r"|[AaSsCcOoWwNnIMm](?:(?<=[Aa])ctually|(?<=A)CTUALLY|(?<=[Ss])orry|(?<=[Cc])orrection|(?<=[Oo])ops|(?<=[Ww])ait|(?<=[Nn])o"
-    r"|(?<=I)\smeant|(?<=[Mm])ake\sthat|(?<=[Ss])cratch)(?=[\s,:.!-])(?P<again>)"
-    r"|[Cc]all\sme(?=\s)(?P<call>)"
-    r"|[A-Z][\w-]{1,24}(?:\s[A-Z][\w-]{1,24}){0,2}(?:['’]s(?=\s)(?P<own>)|(?=\s[a-z])(?P<name>))"
-    r")"
-)
-_BEFORE_THE_TEXT = "\n"
-_CUES = (predicates.CUES | changes.CUES) - frozenset(("to",))
-_LINE = regex(
-    r"(?m)^[ \t]{0,4}(?:[-*•][ \t]{1,3})?\**(?P<noun>[A-Za-z][A-Za-z -]{1,25}?)\**:\**[ \t]{1,3}"
-    r"(?P<value>[^\n]{1,100})$"
-)
-_NAME_OF = regex(r"[A-Z][\w'’-]{1,24}(?:\s[A-Z0-9][\w'’-]{0,24}){0,2}")
-_IS = regex(r"\s(?:is|was|has\schanged\sto|changed\sto|moved\sto|has\sbeen\smoved\sto)\s")
-_IS_MY = regex(r"\s(?:is|was)\s(?:now\s|still\s)?\Z")
-_BEFORE_MY = ("is", "was", "now", "still")  # how what it finds ends, but for a blank
-_LEFT_NAME = regex(
-    r"(?:^|[,;:(]\s?|\b(?:and|but|so|that)\s)(?P<name>[A-Z][\w'’-]{1,24}(?:\s[A-Z][\w'’-]{1,24}){0,2})\Z"
-)
-_ONLY_LINES = frozenset(
-    "phone phone_number email name address birthday age employer job diet blood_type allergy language nationality"
-    " height weight hometown home partner pronouns time_zone dentist doctor".split()
-)
-
-
-_LEADS = frozenset(
-    "earlier originally previously formerly initially where once nowadays today currently note update".split()
-)
+VERSION = 10  # stands with the facts in a store: those of another one are made anew
+_SENTENCE_END = regex(r"[.!?]+(?=[\s\"'”’)]|$)|[;\n]")
+_BLANK = blanked('.,;:!?()"“”[]*')
+_OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WAS, "past": WAS, "not": NOT}
 
 
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
@@ -73,172 +36,261 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
         at: when it was said, for "since spring".
         slots: the schema.
     """
-    reading = Reading(text, at, slots)
-    tenses = slots.verbs.tenses
-    marks = iter(nouns.marks(text))
-    mark = next(marks, None)
-    for match in _SUBJECT.finditer(_BEFORE_THE_TEXT + text):
-        start, kind = match.start(), match.lastgroup  # one sign was put before the text, which the match begins with
-        while mark is not None and mark <= start:
-            _marked(reading, mark)
-            mark = next(marks, None)
-        if start < reading.busy:
+    low = lowered(text).replace("’", "'")
+    words = _words_in(low)
+    for code in CODES:
+        grammar = grammar_of(slots, code)
+        if not grammar.may_say(words, low, text):
             continue
-        if kind == "name" or (
-            kind == "pron" and match["short"] is None
-        ):  # most of them are followed by no verb that says anything
-            place = match.end()
-            word = text[place : place + 24].split(None, 1)
-            cue = word[0].rstrip(".,!?;:").casefold() if word else ""
-            if cue not in tenses and cue not in _CUES:
+        found: list[Said] = []
+        for start, end in _sentences(text, grammar):
+            if grammar.may_say(_words_in(low[start:end]), low[start:end], text[start:end]):
+                found += _Reader(text, start, end, at, slots, grammar).read()
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _words_in(low: str) -> frozenset[str]:
+    return frozenset(low.translate(_BLANK).split())
+
+
+def _sentences(text: str, grammar: Grammar) -> Iterator[tuple[int, int]]:
+    """The places of sentences that ask nothing."""
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        end = match.end()
+        last = text[start : match.start()].rsplit(None, 1)[-1:]
+        if match[0] == "." and last and last[0].lower() in grammar.titles:
+            continue
+        if "?" not in match[0] and end > start:
+            yield start, end
+        start = end
+    if start < len(text):
+        yield start, len(text)
+
+
+class _Reader(Words):
+    """Reads one sentence of a text."""
+
+    def __init__(self, text: str, start: int, end: int, at: datetime, slots: Slots, grammar: Grammar) -> None:
+        super().__init__(text, tokens_of(text, grammar, start, end), slots, grammar)
+        self.at = at
+        self.found: list[Said] = []
+
+    def read(self) -> list[Said]:
+        """What the sentence says."""
+        i, tokens, last = 0, self.tokens, len(self.tokens)
+        while i < last:
+            if tokens[i].word in self.of.hedges:
+                break
+            if not tokens[i].opens and (i == 0 or tokens[i - 1].ends or self._led(i)):
+                i = max(i, self._clause(i, 0, last))
+            i += 1
+        return self.found
+
+    def _led(self, i: int) -> bool:
+        """Whether a clause may begin here, within a sentence: behind a word that joins, or a date."""
+        word = self.tokens[i - 1].word
+        dated = word in self.of.dates or has_digit(word)
+        return word in self.of.leads or (dated and i < 6 and self.tokens[0].word in ("in", "from", "since"))
+
+    def _clause(self, i: int, first: int, last: int) -> int:
+        """What begins at a word; the place up to which it was read."""
+        for subject, noun, copula, sure in self._owned(i, last):
+            done = self._of_noun(i, subject, noun, copula, first, last, sure)
+            if done:
+                return done
+        done = self._turned(i, last)
+        if done:
+            return done
+        for subject, tree, begin in self.subjects(i, last):
+            for leads, behind in self.walk(tree, begin, last):
+                done = self._verb(subject, leads, behind, i, first, last)
+                if done:
+                    return done
+        return 0
+
+    # -- "<who> <verb> <value>"
+
+    def _verb(self, subject: str, leads: Leads, i: int, begin: int, first: int, last: int) -> int:
+        slot = self.slots.get(leads.slot)
+        value, old = self._told(i, last, leads.op, leads.tail) if slot is not None else (None, "")
+        if slot is None or value is None or not self._fits(slot.kind, value):
+            return 0
+        if (
+            leads.op in ("begins", "from")
+            and self.tokens[begin].word in self.of.plural
+            and not self.slots.is_own(slot.name)
+        ):
+            return 0
+        past = leads.op in ("was", "past")
+        since, until = self._dates(value, last, begin, first, begins=leads.op in ("begins", "from"), past=past)
+        if (leads.op == "since" and since is None) or (leads.op == "past" and since is None and until is None):
+            return 0
+        said = Said(
+            slot=slot.name,
+            value=value.text,
+            subject=subject,
+            op=_OPS[leads.op],
+            instead_of=old,
+            since=since,
+            until=until,
+        )
+        return self._say(said, value, last)
+
+    # -- "my <noun> is <value>"
+
+    def _owned(self, i: int, last: int) -> Iterator[tuple[str, list[str], int, float]]:
+        """Whose noun begins at a place, its words, and where its copula does."""
+        of, tokens = self.of, self.tokens
+        for c in range(i + 1, min(last, i + NOUN_WORDS_MAX + 5)):
+            if tokens[c].word in of.copulas and c > i:
+                phrase = tokens[i:c]
+                if not any(token.ends for token in phrase[:-1]) and phrase[-1].ends in ("", ":"):
+                    owned = self.owner(i, c)
+                    if owned is not None:
+                        yield (*owned[:2], c, owned[2])
+                return
+            if tokens[c - 1].ends:
+                return
+
+    def _of_noun(self, i: int, subject: str, noun: list[str], c: int, first: int, last: int, sure: float) -> int:
+        noun, past = without(noun, self.of)
+        name = " ".join(noun)
+        slot = self.of.nouns.get(name)
+        if not noun or (subject == SHARED and len(noun) < 2 and name not in self.of.shared):
+            return 0
+        for op, begin in self._copula(c, last):
+            value, old = self._told(begin, last, op)
+            if value is None or not self._holds(slot, noun, value, shared=subject == SHARED):
                 continue
-        _read(reading, match, start)
-    while mark is not None:
-        _marked(reading, mark)
-        mark = next(marks, None)
-    if ":" in text:
-        _lines(reading)
-    things.read(reading)
-    loose.read(reading)
-    return tuple(sorted(reading.found, key=lambda said: said.span[0])) if reading.found else ()
+            capitals = [word for word in self.raw(i + 1, c) if word[1:].islower() and word[0].isupper()]
+            if slot is None and any(word.lower() in noun for word in capitals):
+                continue  # "my pup Toby is …"
+            kind = WAS if past and _OPS[op] == IS else _OPS[op]
+            if (slot is None and op == "called") or (subject == SHARED and kind == WAS):
+                continue
+            since, until = self._dates(value, last, i, first, begins=c + 1 < begin, past=kind == WAS)
+            corrects = i > first and self.tokens[i - 1].word in self.of.corrects and kind == IS
+            corrects = corrects and self.word(value.after) not in self.of.now
+            said = Said(
+                slot=slot or f"{OPEN}{open_name(name)}",
+                value=value.text,
+                subject=subject,
+                op=kind,
+                instead_of=old,
+                corrects=corrects,
+                since=since,
+                until=until,
+                confidence=sure,
+            )
+            done = self._say(said, value, last)
+            if done:
+                return done
+        return 0
 
+    def _turned(self, i: int, last: int) -> int:
+        """ "Sam is my manager", "blue is my favourite colour": the value first."""
+        for value, end in self.names(i, last):
+            if end + 1 >= last or self.tokens[end].word not in self.of.copulas or self.tokens[end - 1].ends:
+                continue
+            for op, begin in self._copula(end, last):
+                stop = next((j + 1 for j in range(begin, last) if self.tokens[j].ends), last)
+                while stop > begin and self.tokens[stop - 1].word in self.of.now:
+                    stop -= 1
+                owned = self.owner(begin, stop) if stop - begin > 1 and op in ("is", "was", "not") else None
+                noun, past = without(owned[1], self.of) if owned is not None else ([], "")
+                known = self.slots.get(self.of.nouns.get(" ".join(noun), ""))
+                if owned is None or owned[0] == SHARED or known is None or known.name == "name":
+                    continue
+                if fits(known.kind, value.split(), self.of) and (known.kind == "person" or "favo" in known.name):
+                    place = (self.tokens[i].start, self.tokens[end - 1].end)
+                    kind = WAS if past and op == "is" else _OPS[op]
+                    self.found.append(Said(slot=known.name, value=value, subject=owned[0], op=kind, span=place))
+                    return stop - 1
+        return 0
 
-def _marked(reading: Reading, start: int) -> None:
-    """What is said where a noun is possessed."""
-    if start >= reading.busy:
-        match = nouns.MARK.match(reading.text, start)
-        if match:
-            nouns.read(reading, match)
+    def _copula(self, c: int, last: int) -> list[tuple[str, int]]:
+        """How a copula at a place tells the value, and where that begins; the longest first."""
+        return [(op, begin) for op, begin in self.walk(self.of.copulas, c, last)]  # type: ignore[misc]
 
-
-def _read(reading: Reading, match: re.Match[str], start: int) -> bool:
-    kind, end = match.lastgroup, match.end() - 1
-    said = reading.text[start:end]
-    if kind == "poss":
-        subject = YOU if said in ("your", "Your") else ME
-        return _mine(reading, start) or possessives.read(reading, subject, start, end + 1)
-    if kind == "name":
-        return _named(reading, said, start, end)
-    if kind == "own":
-        return _owned(reading, said[:-2], start, end)
-    if kind == "pron":
-        short = match["short"] or ""
-        return _pronoun(reading, said[: -1 - len(short)] if short else said, start, end, short)
-    if kind == "the":
-        return _of(reading, match["noun"], start, end + 1)
-    if kind == "again":
-        first, last = reading.sentence(start)
-        return not reading.text[max(first, start - 1) : start].strip() and changes.corrected(reading, start, last)
-    value = values.value_at(reading.text, end + 1, reading.sentence(start)[1], "person")
-    return bool(value) and reading.say("nickname", value, ME, start)  # type: ignore[arg-type]
-
-
-def _pronoun(reading: Reading, pronoun: str, start: int, end: int, short: str) -> bool:
-    pronoun, sure = pronoun.casefold(), 1.0
-    if not may_state(reading.text, start):
-        return False
-    if pronoun in ("she", "he"):
-        known = reading.person
-        if known is None or not 0 <= reading.number(start) - known[1] <= 1 or not _fits(pronoun, known[0]):
+    def _holds(self, slot: str | None, noun: list[str], value: Value, *, shared: bool) -> bool:
+        """Whether a value fits the noun; of one that the schema lacks only what looks like a name or a code does."""
+        known = None if slot is None else self.slots.get(slot)
+        if known is not None:
+            return self._fits(known.kind, value)
+        if (
+            self.word(value.after) in self.of.prepositions
+            or len(noun) > NOUN_WORDS_MAX
+            or value.articled
+            or any(not is_noun(word, self.of) for word in noun)
+        ):
             return False
-        subject, sure = known[0], RESOLVED
-    else:
-        subject = YOU if pronoun == "you" else ME
-    return states.read(reading, subject, start, end, short, sure) or changes.read(reading, subject, start, end, short)
+        code = len(value.words) == 1 and has_digit(value.text)
+        if shared:
+            return code
+        if noun[0] in FAVOURITE:
+            return fits("any", value.words, self.of)
+        return code or is_name(value.words, self.of)
+
+    # -- values
+
+    def _fits(self, kind: str, value: Value) -> bool:
+        """Whether a value fits a kind, and is whole: "answers in bullet points" are no answers."""
+        cut = self.word(value.after) in self.of.prepositions and not self.dated(value.after, len(self.tokens))
+        if cut and kind in ("any", "activity", "subject", "code") and not self.tokens[value.after - 1].ends:
+            return False
+        return fits(kind, value.words, self.of, articled=value.articled)
+
+    def _told(self, i: int, last: int, op: str, tail: tuple[str, ...] = ()) -> tuple[Value | None, str]:
+        """The value at a place; of "from X to Y" the second, and the first."""
+        if op != "from":
+            return self.value(i, last, tail), ""
+        old = self.value(i, last, stop=self.of.to)
+        if old is None or self.word(old.after) != self.of.to:
+            return None, ""
+        return self.value(old.after + 1, last), old.text
+
+    def _dates(
+        self, value: Value, last: int, begin: int, first: int, *, begins: bool, past: bool
+    ) -> tuple[datetime | None, datetime | None]:
+        """Since when and until when it held, where English words behind the value or before the clause say it."""
+        if self.of.code != "en":
+            return None, None
+        end = self.tokens[last - 1].end
+        since, until = dates.told(self.text, value.end, end, self.at, event=begins, past=past)
+        if since is None and until is None and begin > first:
+            start = self.tokens[first].start
+            since, until = dates.before(self.text, start, self.tokens[begin].start, self.at)
+            if since is None and until is None and begins:
+                since = dates.leading(self.text, start, self.tokens[begin].start, self.at)
+        return since, until
+
+    def _say(self, said: Said, value: Value, last: int) -> int:
+        """Keep what is said, with what it takes the place of; the place up to which it was read."""
+        after, of = value.after, self.of
+        slot = self.slots.get(said.slot)
+        kind = "any" if slot is None else slot.kind
+        for phrases, how in ((of.instead, "instead"), (of.no, "corrects"), (of.but, "but")):
+            begin = next((after + len(p) for p in phrases if self.words(after, after + len(p)) == p), None)
+            other = None if begin is None or begin >= last else self.value(begin, last)
+            if other is None or not fits(kind, other.words, of, articled=other.articled):
+                continue
+            if how == "instead" and said.op == IS:
+                wrong = self.tokens[after].word == of.instead[-1][0]
+                said = _changed(said, instead_of=other.text, corrects=said.corrects or wrong)
+            elif how == "corrects" and said.op == IS and self.tokens[after - 1].ends:
+                said = _changed(said, value=other.text, instead_of=said.value, corrects=True)
+            elif how == "but" and said.op == NOT:
+                said = _changed(said, value=other.text, instead_of=said.value, corrects=True, op=IS)
+            else:
+                continue
+            value, after = other, other.after
+            break
+        self.found.append(_changed(said, span=(value.start, value.end)))
+        return after - 1
 
 
-def _fits(pronoun: str, subject: str) -> bool:
-    last = subject.rsplit(maxsplit=1)[-1].casefold()
-    return last not in (words.MALE if pronoun == "she" else words.FEMALE)
-
-
-def _name(name: str, start: int) -> tuple[str, int] | None:
-    """A name without a word that leads to it ("Earlier Tom's gym was …"), and where it begins; `None` = it is none."""
-    first, _, rest = name.partition(" ")
-    low = first.casefold()
-    if rest and low in _LEADS:
-        return rest, start + len(first) + 1
-    return None if low in words.NOT_NAMES else (name, start)
-
-
-def _owned(reading: Reading, name: str, start: int, end: int) -> bool:
-    found = _name(name, start)
-    if found is None:
-        return False
-    mark = nouns.MARK.match(reading.text, end - 2)
-    if mark and nouns.read(reading, mark):
-        return True
-    return possessives.read(reading, *found, end + 1)
-
-
-def _named(reading: Reading, name: str, start: int, end: int) -> bool:
-    found = _name(name, start)
-    if found is None:
-        return False
-    text = reading.text
-    name, start = found
-    if not text[max(0, start - 4) : start].casefold().endswith((" my ", "my ", "our ")):
-        before = reading.person
-        reading.person = (name, reading.number(start)) if before is None or before[0] == name else None
-    if not may_state(text, start):
-        return False
-    return states.read(reading, name, start, end, "", named=True) or changes.read(reading, name, start, end, "")
-
-
-def _mine(reading: Reading, start: int) -> bool:
-    """ "Sam is my manager": a name before, a relation behind."""
-    text = reading.text
-    if not text[max(0, start - 6) : max(0, start - 1)].endswith(_BEFORE_MY):
-        return False
-    before = _IS_MY.search(text, max(0, start - 14), start)
-    if not before:
-        return False
-    first, last = reading.sentence(start)
-    name = _LEFT_NAME.search(text[max(first, before.start() - 60) : before.start()])
-    noun = _noun(reading, start, last)
-    if not name or noun is None or name["name"].split()[0].casefold() in words.NOT_NAMES:
-        return False
-    begin = max(first, before.start() - 60) + name.start("name")
-    slot = reading.slots.of_noun[noun]
-    known = reading.slots.get(slot)
-    if known is None or not (known.kind == "person" or slot.startswith("favourite_")) or slot == "name":
-        return False
-    op = "was" if "was" in before[0] else IS
-    return reading.say(slot, (name["name"], begin, begin + len(name["name"])), ME, begin, op=op)
-
-
-_AFTER_MY = regex(
-    r"(?:[Mm]y|[Oo]ur)\s(?:(?:new|current|own)\s)?(?P<noun>[a-z-]{2,20}(?:\s[a-z-]{2,20}){0,2}?)(?=\s*(?:[.,;!?]|$|\n|now\b|and\b|at\b|since\b))"
-)
-
-
-def _noun(reading: Reading, start: int, end: int) -> str | None:
-    match = _AFTER_MY.match(reading.text, start, end)
-    return match["noun"] if match and match["noun"] in reading.slots.of_noun else None
-
-
-def _of(reading: Reading, noun: str, start: int, place: int) -> bool:
-    """ "The deadline of Project Kestrel is …"."""
-    text = reading.text
-    slot = reading.slots.of_noun.get(noun.casefold().removeprefix("new ").removeprefix("current "))
-    _, last = reading.sentence(start)
-    name = _NAME_OF.match(text, place, last) if slot else None
-    verb = _IS.match(text, name.end(), last) if name else None
-    known = reading.slots.get(slot) if slot else None
-    if slot is None or name is None or verb is None or known is None:
-        return False
-    value = values.value_at(text, verb.end(), last, known.kind)
-    op = "was" if verb[0].strip() == "was" else IS
-    return bool(value) and reading.say(slot, value, name[0], start, op=op)  # type: ignore[arg-type]
-
-
-def _lines(reading: Reading) -> None:
-    """ "Phone: 555-0101", a line by itself, of a profile or a note."""
-    for match in _LINE.finditer(reading.text):
-        slot = reading.slots.of_noun.get(match["noun"].casefold())
-        known = reading.slots.get(slot) if slot in _ONLY_LINES else None
-        if slot is None or known is None or match.start("value") < reading.busy:
-            continue
-        value = values.value_at(reading.text, match.start("value"), match.end(), known.kind)
-        if value and value[2] >= match.end() - 1:
-            reading.say(slot, value, ME, match.start("noun"), sure=0.85)
+def _changed(said: Said, **values: object) -> Said:
+    return dataclasses.replace(said, **values)  # type: ignore[arg-type]

@@ -7,8 +7,7 @@ from typing import Any
 
 from recall_integrations.config.own_slots import ANY, KINDS, NAME, PHRASE, PHRASES
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.facts.rules.verbs import VerbIndex
-from recall_integrations.facts.shipped import SHIPPED
+from recall_integrations.facts.grammar import Grammar, table
 from recall_integrations.records import record
 
 OPEN = "open:"  # before the name of a slot that the schema does not have: "my locker code is 4711"
@@ -61,16 +60,15 @@ def _phrases(given: object, what: str) -> tuple[str, ...]:
     return tuple(" ".join(phrase.casefold().split()) for phrase in given)
 
 
-def _shipped(name: str, row: dict[str, object]) -> Slot:
-    return Slot(name=name, **row)  # type: ignore[arg-type]
+def _shipped(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A slot as its row in the table has it; what is told of it under a narrower noun is its noun, too."""
+    groups = {group: tuple(row.get(group, ())) for group in PHRASES if group in row}
+    nouns = (*row["nouns"], *row.get("narrow", ()))
+    return {"one": row.get("one", True), "kind": row.get("kind", ANY), **groups, "nouns": nouns}
 
 
-SLOTS: tuple[Slot, ...] = tuple(_shipped(name, row) for name, row in SHIPPED.items())
-
-
-def _is_new(slot: Slot, group: str) -> bool:
-    """Whether phrases of a user's slot are others than those of the shipped one of its name."""
-    return bool(getattr(slot, group)) and SHIPPED.get(slot.name, {}).get(group, ()) != getattr(slot, group)
+SHIPPED: Mapping[str, Mapping[str, Any]] = {name: _shipped(row) for name, row in table("en")["slots"].items()}
+SLOTS: tuple[Slot, ...] = tuple(Slot(name=name, **row) for name, row in SHIPPED.items())
 
 
 class Slots:
@@ -90,12 +88,12 @@ class Slots:
         self._by_name = {slot.name: slot for slot in (*SLOTS, *added)}
         self.of_noun: dict[str, str] = {}
         first = {slot.name for slot in added}
-        self._ordered = sorted(self._by_name.values(), key=lambda slot: slot.name not in first)
-        self._own = {(slot.name, group) for slot in added for group in PHRASES if _is_new(slot, group)}
-        for slot in self._ordered:
+        self.ordered = sorted(self._by_name.values(), key=lambda slot: slot.name not in first)
+        self._own = first
+        self.grammars: dict[str, Grammar] = {}  # by language, made by `grammar.grammar_of`
+        for slot in self.ordered:
             for noun in slot.nouns:
                 self.of_noun.setdefault(noun, slot.name)
-        self._verbs: VerbIndex | None = None
 
     @classmethod
     def of(cls, settings: Mapping[str, Mapping[str, Any]]) -> Slots:
@@ -113,14 +111,9 @@ class Slots:
         """The slot of a name; `None` = the schema has none of it."""
         return self._by_name.get(name)
 
-    def is_own(self, name: str, group: str) -> bool:
-        """Whether phrases of a slot are the user's.
-
-        Args:
-            name: of the slot.
-            group: `verbs`, `starts` or `stops`.
-        """
-        return (name, group) in self._own
+    def is_own(self, name: str) -> bool:
+        """Whether a slot is the user's."""
+        return name in self._own
 
     def one(self, name: str) -> bool:
         """Whether one value of it holds at a time; of an open slot one does."""
@@ -131,15 +124,6 @@ class Slots:
         """How people call it."""
         slot = self._by_name.get(name)
         return name.removeprefix(OPEN).replace("_", " ") if slot is None else slot.nouns[0]
-
-    @property
-    def verbs(self) -> VerbIndex:
-        """What verbs lead to the values, made when it is first asked for."""
-        if self._verbs is None:
-            self._verbs = VerbIndex(
-                (slot.name, {"verbs": slot.verbs, "starts": slot.starts, "stops": slot.stops}) for slot in self._ordered
-            )
-        return self._verbs
 
 
 DEFAULT = Slots()

@@ -6,6 +6,7 @@ from recall_integrations.facts.said import ME, YOU
 from recall_integrations.types.roles import Role, role_of
 
 USER = ""  # the user, and whoever speaks without a name
+SHARED = "the"  # as a subject: of "the door code", which is the user's whoever speaks of it
 _MY = ("my ", "our ")
 _YOUR = "your "
 
@@ -31,6 +32,8 @@ def subject_key(subject: str, actor: str | None = None, role: Role | None = None
     """
     if subject == ME:
         return speaker_key(actor, role)
+    if subject == SHARED:
+        return USER
     if subject == YOU:
         return USER if role is Role.ASSISTANT else None
     key = name_key(subject)

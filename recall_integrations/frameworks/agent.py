@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
+from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
@@ -175,8 +176,12 @@ class AgentMemory:
         return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
 
     def shown(self, result: RecallResult) -> str:
-        """Hits in words."""
-        if not result.hits:
+        """Hits in words.
+
+        Raises:
+            NotSearched: nothing could be looked at, so nobody knows whether anything is remembered.
+        """
+        if not checked(result).hits:
             return "Nothing is remembered about that."
         lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]
         return "\n".join([*lines, *self.answered(result)])

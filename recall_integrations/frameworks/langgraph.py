@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.frameworks.catalogue import Catalogue, Entry, catalogue_of, later, version_of
 from recall_integrations.frameworks.comparing import check_operators, matches, meets, narrowing
@@ -358,12 +359,14 @@ class RecallStore(BaseStore):
             k *= 2
         while there and wanted:
             budget: dict[str, Any] = {} if k < MANY else {"time_budget_ms": MANY_MS}
-            found = self.optimizer.recall(
-                op.query or "",
-                k=k,
-                scope=self.scope,
-                filters=filters or None,
-                **budget,
+            found = checked(
+                self.optimizer.recall(
+                    op.query or "",
+                    k=k,
+                    scope=self.scope,
+                    filters=filters or None,
+                    **budget,
+                )
             )
             fit = [
                 (item, hit.score)

@@ -10,6 +10,7 @@ from llama_index.core.memory.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
 from recall_integrations.delivery.packing import estimate_tokens
+from recall_integrations.delivery.searched import not_searched, warn_once
 from recall_integrations.frameworks.given import dated, known_fields, optimizer_of, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import Filters, Scope, checked_scope
@@ -60,6 +61,9 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
             filters=Filters(threads=[session_id]) if self.this_session_only and session_id else None,
             tokens_max=self.tokens_max,
         )
+        if (error := not_searched(result)) is not None:  # the model shall not take it for "nothing is known"
+            warn_once(result)
+            return str(error).replace("\n", " ")
         zone = zone_of(self._optimizer)
         return "\n".join(dated(hit, zone) for hit in result.hits)
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from recall_integrations import __version__
+from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.frameworks import agent as words
 from recall_integrations.frameworks.agent import AgentMemory
@@ -208,7 +209,7 @@ def _told() -> Iterator[None]:
 
 
 def _explained(memory: AgentMemory, result: RecallResult) -> str:
-    parsed = result.query
+    parsed = checked(result).query
     lines = [f"Plan: {result.plan.name} ({result.plan.reason})"]
     if parsed.entity_refs:
         lines.append(f"About: {', '.join(ref.name for ref in parsed.entity_refs)}")

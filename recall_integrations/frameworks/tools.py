@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from pydantic import BaseModel
 
-from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.errors import InvalidArgument, NotSearched, RecallError
 from recall_integrations.frameworks import agent as words
 from recall_integrations.frameworks.agent import AgentMemory, ForgetThis, JudgeRecall, RecallMemory, RememberThis
 from recall_integrations.frameworks.given import WhichScope
@@ -121,4 +121,6 @@ def _tool(
 
 def _refused(error: RecallError) -> str:
     said = error.args[0] if error.args else error  # `str` of a KeyError is in quotes
+    if isinstance(error, NotSearched):
+        return f"{said} Try again in a moment; do not conclude that nothing is remembered."
     return f"That did not work. {said}"

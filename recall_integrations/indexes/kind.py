@@ -19,6 +19,10 @@ from recall_integrations.types.roles import ROLE_CODES, Role
 HALF = 20  # content words at which a text is half as short as one can be
 LONG_FROM, LONG_SPAN = 6, 12  # content words of a query beyond which it is long, and until it is wholly so
 RARE_FROM, RARE_SPAN = 0.38, 0.1  # share of the highest idf beyond which a query's words are rare, until wholly so
+NOTE_FROM, NOTE_SPAN = 0.35, 0.2  # `short` from which memories are notes, and until they wholly are
+SAID_FROM, SAID_SPAN = 0.35, 0.15  # share of a query that a text holds, below which nobody says what is asked for
+UNTOLD_FROM = 0.7  # the same in chats with an assistant, down to `SAID_FROM`
+STRONG_WORTH = 5.0  # what a cosine of a strong embedding is worth
 FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
 SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
@@ -30,8 +34,16 @@ GATES: Mapping[str, str] = {
     "crowd": "crowd · (1 − roles): chats of three people or more",
     "roles": "chats with an assistant",
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
+    "notes": f"apart · (1 − unread) · (short − {NOTE_FROM}) / {NOTE_SPAN}, the last in [0, 1]: short memories, each "
+    "for itself, in words that the bundled embedding knows",
+    "unsaid": f"notes · ({SAID_FROM} − the largest share of the query's Σ idf that a candidate holds) / {SAID_SPAN}, "
+    "in [0, 1]: none says what is asked for in the same words",
+    "untold": f"roles · ({UNTOLD_FROM} − that share) / {UNTOLD_FROM - SAID_FROM:.2f}, in [0, 1], times 1 − how long "
+    "the query is: no turn says it in the same words",
     "long": f"(content words of the query − {LONG_FROM}) / {LONG_SPAN}, in [0, 1], times 1 − plain",
     "documents": "plain · common: plain documents, asked in words that many of them hold",
+    "strong_documents": f"documents · (what a cosine is worth − 1) / {STRONG_WORTH - 1:g}, in [0, 1]: with a strong "
+    "embedding",
     "spelling": "unread · (1 − short) · (1 − how long the query is): only how its words are spelled is known",
 }
 
@@ -61,7 +73,15 @@ class Kind:
         """How far the memories are plain documents: no threads, nobody who speaks, not short."""
         return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
 
-    def gates(self, asked: int, rarity: float = 1.0, count: int = MANY, unread: float = 0.0) -> dict[str, float]:
+    def gates(
+        self,
+        asked: int,
+        rarity: float = 1.0,
+        count: int = MANY,
+        unread: float = 0.0,
+        said: float = 1.0,
+        worth: float = 1.0,
+    ) -> dict[str, float]:
         """Factors of `GATES` for a query.
 
         Args:
@@ -70,22 +90,34 @@ class Kind:
                 have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
                 does not (.35).
             count: memories of the scope. In a handful every word that is said twice would be common.
+            said: the largest share of the query's Σ idf that a candidate holds.
             unread: how far nothing knows what its words mean: 1 − the worth of word vectors in its language; less where
                 words are cut into characters.
+            worth: what a cosine of the store's embedding is worth in the language of the query.
         """
         people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
+        apart = max(1 - people - crowd - self.roles, 0.0)
         common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0) * min(
             max((count - FEW) / (MANY - FEW), 0.0), 1.0
         )
+        unread = min(max(unread, 0.0), 1.0)
+        documents = self.plain * common
+        notes = apart * (1 - unread) * min(max((self.short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
         return {
             "always": 1.0,
             "people": people,
             "crowd": crowd,
             "roles": self.roles,
-            "apart": max(1 - people - crowd - self.roles, 0.0),
+            "apart": apart,
+            "notes": notes,
+            "unsaid": notes * min(max((SAID_FROM - said) / SAID_SPAN, 0.0), 1.0),
+            "untold": self.roles
+            * (1 - how_long(asked))
+            * min(max((UNTOLD_FROM - said) / (UNTOLD_FROM - SAID_FROM), 0.0), 1.0),
             "long": how_long(asked) * (1 - self.plain),
-            "documents": self.plain * common,
-            "spelling": min(max(unread, 0.0), 1.0) * (1 - self.short) * (1 - how_long(asked)),
+            "documents": documents,
+            "strong_documents": documents * min(max((worth - 1) / (STRONG_WORTH - 1), 0.0), 1.0),
+            "spelling": unread * (1 - self.short) * (1 - how_long(asked)),
         }
 
 

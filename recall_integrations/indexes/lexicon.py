@@ -29,6 +29,7 @@ from recall_integrations.text import STOP_WORDS, content, stem, tokenize, withou
 from recall_integrations.text.analyser import words
 from recall_integrations.text.by_language import LOOK, SEP
 from recall_integrations.text.shortening import shortened
+from recall_integrations.text.signs import is_signed, unsigned, words_with_signs
 from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.roles import Role
 
@@ -118,6 +119,7 @@ class Lexicon:
         self._stem_ids: dict[str, int] = {}
         self._stem_texts: list[str] = []
         self._marked: dict[str, tuple[str, ...]] = {}  # stems with accents and the like, by what they are without
+        self._signed: dict[int, list[int]] = {}  # ids of words with signs, by the stem of the word without
         self._stems: Ids = np.empty(1_024, dtype=np.int32)
         self._dated: NDArray[np.bool_] = np.empty(1_024, dtype=np.bool_)
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
@@ -158,6 +160,10 @@ class Lexicon:
         plain = without_marks(term)
         found = self._marked.get(plain, ())
         return tuple(sorted({*found, plain} - {term})) if found or plain != term else ()
+
+    def signed(self, stem: int) -> Sequence[int]:
+        """Ids of words that are another thing than the word of this stem, by a sign: of "c" those of "c++" and "c#"."""
+        return self._signed.get(stem, ())
 
     def stem_text(self, number: int) -> str:
         """The stem of a number."""
@@ -258,6 +264,15 @@ class Lexicon:
                 self._ready = last
 
     def _embed(self, words: list[str]) -> Vectors:
+        """Their vectors; none of a word with a sign: the model reads "c++" and "c#" as one."""
+        made = self._read(words)
+        signed = [place for place, word in enumerate(words) if is_signed(word)]
+        if signed:
+            made = made.copy()
+            made[signed] = 0
+        return made
+
+    def _read(self, words: list[str]) -> Vectors:
         if len(words) > FEW:
             return self._embedding.embed_documents(words)
         # One at a time: a batch would start the tokenizer's worker threads for a word or two.
@@ -283,6 +298,7 @@ class Lexicon:
                 self._dated[at] = said in DATE_WORDS or _YEAR.fullmatch(said) is not None
                 self._keys.append(word)
                 self._words.append(said)
+                self._note_sign(said, at)
                 self._ids[word] = at  # last: who finds the word here may use everything above without the lock
 
     def _stem_number(self, root: str) -> int:
@@ -299,6 +315,14 @@ class Lexicon:
         plain = without_marks(root)
         if plain != root:
             self._marked[plain] = (*self._marked.get(plain, ()), root)
+
+    def _note_sign(self, word: str, at: int) -> None:
+        for plain in () if word.isalnum() else unsigned(word):
+            self._signed.setdefault(self._stem_number(stem(plain)), []).append(at)
+
+    def _note_signs(self, first: int) -> None:
+        for at, word in enumerate(self._words[first:], first):
+            self._note_sign(word, at)
 
     # -- what is kept on disk --------------------------------------------------------------------------------------
 
@@ -351,6 +375,7 @@ class Lexicon:
         self._rows, self._factors, self._ready = block.rows, block.factors, len(keys)
         self._keys.extend(keys)
         self._words.extend(key.partition(SEP)[0] for key in keys)
+        self._note_signs(0)
         self._ids.update(zip(keys, range(len(keys)), strict=True))  # last, as in `_add`
 
     def _append(self, block: WordBlock, keys: list[str], places: NDArray[np.int64], numbers: Ids) -> None:
@@ -368,6 +393,7 @@ class Lexicon:
             self._ready = last
         self._keys.extend(keys)
         self._words.extend(key.partition(SEP)[0] for key in keys)
+        self._note_signs(first)
         self._ids.update(zip(keys, range(first, last), strict=True))
 
 
@@ -434,7 +460,7 @@ def _asks_when(said: Sequence[str]) -> bool:
 
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
     """From a parsed query: stems are those lexical search looks for (no negated words, names behind aliases)."""
-    said = words(shortened(parsed.original).text)
+    said = words_with_signs(shortened(parsed.original).text)
     if parsed.language == "en":
         content = [(stem(word), word) for word in said if word not in STOP_WORDS]
     else:

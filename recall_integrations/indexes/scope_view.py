@@ -262,6 +262,7 @@ class Columns:
         self.vectors = vectors
         self.text = text
         self.few = False  # whether they are a few rows, which fit whatever the budget is
+        self.counted = 0  # `bytes` when they were kept last: with thousands of scopes, counting all again takes long
         self.told = ToldColumn()
 
     @property
@@ -602,10 +603,11 @@ class ScopeViews:
                 return gone
             self._kept[scope_id] = (columns, view)
             self._kept.move_to_end(scope_id)
-            total = sum(c.bytes for c, _ in self._kept.values())
+            columns.counted = columns.bytes
+            total = sum(c.counted for c, _ in self._kept.values())
             while total > self.budget_bytes and len(self._kept) > 1:
                 other, (held, _view) = self._kept.popitem(last=False)
-                total -= held.bytes
+                total -= held.counted
                 gone.append(other)
         return gone
 

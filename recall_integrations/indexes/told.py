@@ -1,4 +1,4 @@
-"""When what memories tell happened (`facts.event_times`), beside the columns of a scope: few memories tell a time.
+"""When what memories tell happened (`query.temporal.event_times`), beside the columns of a scope: few tell a time.
 
 Read when a query first asks for a time, and brought forward by what came since: other recalls, and opening, do without.
 """

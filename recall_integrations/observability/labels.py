@@ -17,7 +17,7 @@ PRIVACY_MODES = frozenset({"allow", "redact", "block"})
 STAGES = frozenset("parse plan ask embed arms rank rewrite rerank arrange deliver cache".split())
 ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
 # Of `degraded`, besides stages and arms.
-PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "store"})
+PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "recall", "store"})
 # What opens a breaker by itself.
 COMPONENTS = frozenset(
     {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "redis", "vectors", "replica"}
@@ -28,9 +28,9 @@ STEPS = frozenset({"reduced_top_k", "simplified_scoring", "minimal"})
 CODES = frozenset(
     """
     recall_error invalid_input invalid_query invalid_argument invalid_memory invalid_scope invalid_filter invalid_config
-    missing_extra missing_benchmark not_found store_error store_path store_locked store_version store_corrupt
-    store_closed embedding_mismatch embedding_error index_unavailable timeout degradation_failed privacy_violation
-    vectors_away vectors_refused llm_error rerank_error
+    missing_extra missing_benchmark not_found not_searched store_error store_path store_locked store_version
+    store_corrupt store_closed embedding_mismatch embedding_error index_unavailable timeout degradation_failed
+    privacy_violation vectors_away vectors_refused llm_error rerank_error
     """.split()
 )
 # What was asked for, and is no sign of trouble.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recall_integrations.query import features
 from recall_integrations.query.findings import Findings
-from recall_integrations.query.spans import starts_inside
+from recall_integrations.query.spans import place_of, starts_inside
 from recall_integrations.types.making import maker
 from recall_integrations.types.readings import (
     CORRECTED,
@@ -36,7 +36,9 @@ def marked(found: Findings) -> tuple[QueryToken, ...]:
         (SESSION, [] if found.session is None else [found.session.span]),
         (IDENTIFIER, [i.span for i in found.identifiers]),
     )
-    shown = found.tokens[:TOKENS_MARKED_MAX]
+    signs = found.words.signs
+    shown = sorted([*found.tokens, *signs], key=place_of) if signs else found.tokens
+    shown = shown[:TOKENS_MARKED_MAX]
     held = [(role, starts) for role, of_role in spans if of_role and (starts := starts_inside(shown, of_role))]
     words, rarities = found.words, found.rarities
     marked = []

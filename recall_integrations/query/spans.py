@@ -10,6 +10,11 @@ Span = tuple[int, int]
 Spans = Sequence[Span]
 
 
+def place_of(token: Token) -> Span:
+    """Where a word stands."""
+    return token.start, token.end
+
+
 def overlap(span: Span, other: Span) -> bool:
     """Whether two places share a character."""
     return span[0] < other[1] and other[0] < span[1]

@@ -9,7 +9,7 @@ from recall_integrations.query import features
 from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
 from recall_integrations.query.findings import Findings
-from recall_integrations.query.spans import Span, Spans, inside, overlap, starts_inside
+from recall_integrations.query.spans import Span, Spans, inside, overlap, place_of, starts_inside
 from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
 from recall_integrations.types import EntityRef
 
@@ -21,7 +21,11 @@ SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands 
 
 def content_words(found: Findings) -> list[Token]:
     """The words outside of what is excluded that say what is looked for."""
-    content = [t for t in found.kept if not found.words.is_stop(t.word)]
+    said = found.kept
+    if signs := found.words.signs:
+        negated = starts_inside(signs, found.negated)
+        said = sorted([*said, *(t for t in signs if t.start not in negated)], key=place_of)
+    content = [t for t in said if not found.words.is_stop(t.word)]
     if found.language != ENGLISH:
         asks: list[Span] = []
         asks = found.guard("parse.no_keywords", lambda: no_keywords(found.text, found.language), asks)

@@ -17,6 +17,7 @@ from functools import cached_property
 from recall_integrations.text import STOP_WORDS, Token, stem, stop_words
 from recall_integrations.text.by_language import LOOK, says_nothing, spoken
 from recall_integrations.text.detection import OTHER_SCRIPT, detect_language
+from recall_integrations.text.signs import signs
 from recall_integrations.text.spoken import NOTHING, STRAY, Spoken
 
 SHORT = 4  # words of a query below which its own language is hardly told
@@ -57,6 +58,7 @@ class QueryWords:
         self._told: str | None = None if language == LOOK else language  # by the query itself
         self.language = self._language(text) if language == LOOK else None if language == "en" else language
         self.tokens: list[Token] = spoken(text, self.language)
+        self.signs = signs(text)
         self._stops = stop_words(self.language)
         self._plain = self.language is None and not scope.languages  # English, asked of English
         self._english_too = self.language is not None and not any(c.isascii() for c in self._stops)

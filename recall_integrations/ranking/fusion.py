@@ -156,6 +156,7 @@ class FusionInput:
         vectors: of the query's readings.
         similarities: their best cosine with every row, where that is known.
         half_life_days: age at which recency has fallen to one half.
+        cosine_spread: how far apart the embedding's cosines are, 1 = as far as those of the bundled model.
         cosine_worth, word_worth: how much the embedding's cosines, and those of words, say; 0 = nothing.
     """
 
@@ -167,6 +168,7 @@ class FusionInput:
     now: datetime
     half_life_days: float
     cosine_worth: float = 1.0
+    cosine_spread: float = 1.0
     word_worth: float = 1.0
 
 

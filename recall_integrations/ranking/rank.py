@@ -34,6 +34,8 @@ from recall_integrations.ranking.features.compute import Features, compute
 from recall_integrations.ranking.features.exact import exact_shares
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.owners import OWNER, Asker, is_asker, owners
+from recall_integrations.ranking.features.polarity import Denial, agreement
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.features.title import titled
 from recall_integrations.ranking.fusion import (
@@ -59,6 +61,9 @@ EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
 # What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
 # Those that can be set are in `RankingConfig`.
 TYPE_LIFT, EDGE_LIFT, TITLE_LIFT = 0.5, 8.0, 3.0
+DENIAL = "denial"
+# Whose a text is, and what it denies. Together the first two outweigh that somebody else's text has more of the words.
+OWN_LIFT, OTHER_LIFT, DENIAL_LIFT = 5.0, 3.0, 4.0
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -76,6 +81,8 @@ class RankInput:
         hop: the second hop of the graph arm; `None` = there is none.
         evidence: what each arm stands for, whatever brought a candidate: its weight in the plan scales these.
         lifts: what the best match of an arm of the user's own adds.
+        asker: who asks, where the query speaks in the first person.
+        denial: what the query denies.
     """
 
     fusion: FusionInput
@@ -88,6 +95,8 @@ class RankInput:
     hop: SecondHop | None = None
     evidence: Mapping[str, Sequence[str]] = field(default_factory=dict)
     lifts: Mapping[str, float] = field(default_factory=dict)
+    asker: Asker | None = None
+    denial: Denial | None = None
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -149,6 +158,7 @@ def rank(
     # something.
     gates, long = features.gates, how_long(length_in_words(query.sequence))
     pointed = np.float32(1 - max(gates.get("long", 0.0), long * gates.get("documents", 0.0)))
+    ranking = _read(ranking, rows, text, given, config, pointed)
     ranking = _titled(ranking, rows, text, query, view, pointed)
     direct = ranking
     ranking, via = _bridged(ranking, rows, text, given, pointed)
@@ -192,6 +202,7 @@ def _features(
             half_life_days=given.fusion.half_life_days,
             detail=ranker.detail,
             cosine_worth=given.fusion.cosine_worth,
+            cosine_spread=given.fusion.cosine_spread,
             word_worth=given.fusion.word_worth,
             frequencies=text.frequencies,
         ),
@@ -237,7 +248,7 @@ def _calibrated(
         return np.asarray(1 / (1 + np.exp(2 - centred / spread)), dtype=np.float32), None
     unknown = unknown_share(given.parsed.terms, given.frequency, given.count)
     confidence = calibration.confidence(features, direct, unknown, k=given.k)
-    scores = calibration.probabilities(features, ranking, order, confidence, k=given.k)
+    scores = calibration.probabilities(features, ranking, order, unknown)
     return scores, confidence
 
 
@@ -355,10 +366,39 @@ def _lifted(
     changed = [value - before.get(name, 0) for name, value in added.items() if value is not before.get(name)]
     if changed:
         scores = scores + sum(changed)
-    if plan.exact_match and len(rows):
-        best = (-scores).argsort(kind="stable")[:EXACT_POOL]
-        shares = np.zeros(len(rows), dtype=np.float32)
-        shares[best] = exact_shares(given.texts(rows[best]), given.parsed.identifiers)
-        added["exact"] = np.float32(config.exact_lift) * shares
-        scores = scores + added["exact"]
     return Ranking(scores=np.asarray(scores, dtype=np.float32), added=added)
+
+
+def _read(
+    ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput, config: RankingConfig, pointed: np.float32
+) -> Ranking:
+    """With what only the texts of the best candidates tell: identifiers, whose they are, what they deny."""
+    readers: dict[str, Callable[[Sequence[str], Rows], Scores]] = {}
+    if given.fusion.plan.exact_match:
+        readers["exact"] = lambda texts, _: config.exact_lift * exact_shares(texts, given.parsed.identifiers)
+    if (asker := given.asker) is not None:
+        readers[OWNER] = lambda texts, best: pointed * _owned(texts, best, text, asker)
+    if (denial := given.denial) is not None:
+        readers[DENIAL] = lambda texts, _: pointed * DENIAL_LIFT * agreement(texts, denial)
+    if not readers or not len(rows):
+        return ranking
+    best = (-ranking.scores).argsort(kind="stable")[:EXACT_POOL]
+    texts, added, scores = given.texts(rows[best]), dict(ranking.added), ranking.scores
+    for name, read in readers.items():
+        added[name] = np.zeros(len(rows), dtype=np.float32)
+        added[name][best] = read(texts, rows[best])
+        scores = scores + added[name]
+    return Ranking(scores=scores, added=added)
+
+
+def _owned(texts: Sequence[str], rows: Rows, text: TextColumns, asker: Asker) -> Scores:
+    """What a text gains that is about who asks, and loses that is about somebody else."""
+    names = [text.actor_names[code] if code >= 0 else None for code in text.actors[rows].tolist()]
+    plain = [t.removeprefix(f"{name}: ") if name else t for t, name in zip(texts, names, strict=True)]
+    known: dict[tuple[str, ...], bool] = text.memo.setdefault("asker_speaks", {})
+    if asker.names not in known:
+        known[asker.names] = any(
+            is_asker(text.actor_names[c], asker) for codes in text.actor_words.values() for c in codes
+        )
+    found = owners(plain, names, asker, speaks=known[asker.names])
+    return np.where(found < 0, OTHER_LIFT, OWN_LIFT) * found

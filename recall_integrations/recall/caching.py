@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.delivery.withholding import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.times import from_micros, to_micros
@@ -26,7 +27,6 @@ from recall_integrations.recall.cache_key import Key, exactly, loosely, meaning
 from recall_integrations.recall.result_cache import Kept, ResultCache, copied
 from recall_integrations.recall.shared_answers import SharedAnswers
 from recall_integrations.recall.state import RecallState
-from recall_integrations.recall.strictness import ASKED_FOR
 from recall_integrations.records import record
 from recall_integrations.resilience.admission import FULL
 from recall_integrations.resilience.deadline import Deadline

@@ -83,6 +83,7 @@ def checked_request(
         filters=NO_FILTERS if filters is None else as_filters(filters),
         now=time_of(clock) if now is None else checked_time(now, "now", InvalidArgument),
         time_budget_ms=limits.time_budget_ms if time_budget_ms is None else checked_budget(time_budget_ms),
+        load_wait_ms=limits.load_wait_ms if time_budget_ms is None else 0.0,
         tokens_max=tokens,
         privacy=check_mode(mode),
         window=checked_window(window),

@@ -238,16 +238,15 @@ class _Draw:
             limit=self._limit,
             deadline=wanted.deadline,
         )
-        nums, values = graph.numbers(request, newest)
-        if len(nums):
-            among = self._asked.also("m.num = ANY(CAST({reached} AS bigint[]))", reached=nums.tolist())
-            kept = np.isin(nums, np.asarray(self._select(among, "", None), dtype=np.int64))
-            nums, values = nums[kept], values[kept]
-        if len(nums) > SCAN_MAX:  # the highest, of equal ones the newest
-            best = np.sort(np.lexsort((nums, values))[-SCAN_MAX:])
-            nums, values = nums[best], values[best]
-        top = max(float(values.max(initial=0)), 1e-9)
-        worth = dict(zip(nums[::-1].tolist(), (values[::-1] / top).tolist(), strict=True))
+        found = graph.numbers(request, newest)
+        if len(found.nums):
+            among = self._asked.also("m.num = ANY(CAST({reached} AS bigint[]))", reached=found.nums.tolist())
+            found = found.among(np.isin(found.nums, np.asarray(self._select(among, "", None), dtype=np.int64)))
+        if len(found.nums) > SCAN_MAX:  # what states an edge, then the highest, of equal ones the newest
+            found = found.among(np.sort(np.lexsort((found.nums, found.values, found.stated))[-SCAN_MAX:]))
+        top = max(float(found.values.max(initial=0)), found.whole, 1e-9)  # as the arm has it
+        worth = dict(zip(found.nums[::-1].tolist(), (found.values[::-1] / top).tolist(), strict=True))
+        self.add(found.nums[found.stated][-4 * self._limit :].tolist())
         self.add(self._best_of(worth, (1 - SIMILARITY_SHARE, SIMILARITY_SHARE)))
 
     def _best_of(self, worth: dict[int, float], weights: tuple[float, float] = (0.5, 0.5)) -> list[int]:

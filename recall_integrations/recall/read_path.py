@@ -35,6 +35,7 @@ from recall_integrations.recall.caching import Caching
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.drawing import Drawing
 from recall_integrations.recall.lately import Lately
+from recall_integrations.recall.looked_at import AWAY, unsearched
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.result_cache import ResultCache
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
@@ -71,6 +72,7 @@ from recall_integrations.sharing.shared import Shared, shared_by
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Degradation,
+    Filters,
     Note,
     ParsedQuery,
     RecallResult,
@@ -87,6 +89,7 @@ from recall_integrations.types.request import RecallRequest, Window
 SCOPE_SETTINGS = "settings.scope"
 CACHE = "cache"  # in `timings_ms` and events: an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
+BUSY_S = 0.01  # how soon a scope is asked for again where as many as may be are being read
 LATE_S = 1.0  # beyond the deadline, that the server of a store is waited for: a small scope may come late
 
 
@@ -244,7 +247,7 @@ class ReadPath:
             rank,
             Rewrite(rewriting, parse, again, precise),
             *([] if self.reranking is None else [Rerank(self.reranking, depth, delivery)]),
-            Arrange(ranking, delivery, config.rewriting.keep_first, store.slots if config.facts.read else None),
+            Arrange(ranking, delivery, config.rewriting.keep_first, lambda: store.cosine_spread),
             Deliver(delivery, ranking.abstain_below, ranking.score_min),
         ]
 
@@ -325,6 +328,30 @@ class ReadPath:
         with self.store.reading():
             return self._read(request.text, now, request.scope, request.window, request.zone)
 
+    def load(self, request: RecallRequest, scope: Scope, until: Deadline) -> bool:
+        """Wait until what a recall of the scope needs is in memory; whether it had to be read.
+
+        Raises:
+            StoreError: what reading it raised.
+        """
+        store, filters = self.store, request.filters
+        scope_id = store.known(scope)
+        if scope_id is None or (store.in_memory(scope_id) and self._filters_there(scope_id, filters)):
+            return False
+        with store.reading(until.remaining()):
+            while not self._parse.loader.loaded(scope_id, until) and not until.over:
+                until.wait(BUSY_S)
+            while not until.over and not self._filters_there(scope_id, filters):
+                if self._plan.filters_read(store.view(scope_id), request, until):
+                    break
+                until.wait(BUSY_S)
+        return True
+
+    def _filters_there(self, scope_id: int, filters: Filters) -> bool:
+        """Whether what filters look at is in memory; of a scope that is not read whole, the database is asked."""
+        store = self.store
+        return not filters or store.pushed(scope_id) is not None or store.filters_ready(store.view(scope_id), filters)
+
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """See `QueryOptimizer.plan`."""
         return self._plan.made(parsed)
@@ -390,6 +417,7 @@ class ReadPath:
             shown.query(request.text)
             less = (*_unseen(self.store.away), *_pressed(given, request, k, deadline))
             state, timings = self.runner.run(state.degraded_by(*less), deadline)
+            state = state.degraded_by(*unsearched(state))
             if state.query.original != request.text:  # there was time to read a part of it only
                 shown.query(state.query.original)
         if looked is not None:
@@ -447,7 +475,7 @@ def _name(llm: Callable[[str], str] | None) -> str:
 
 def _unseen(why: str) -> tuple[Degradation, ...]:
     """The answer is of what this process has in memory: what others wrote meanwhile is not in it."""
-    return (Degradation(stage="store", reason="record.away", detail=why),) if why else ()
+    return (Degradation(stage="store", reason=AWAY, detail=why),) if why else ()
 
 
 def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from datetime import datetime
 from typing import Any
 
@@ -107,8 +108,17 @@ class ReadPaths:
                 self.sources.looking.refused(e)
             raise
         if self._entries and arguments["time_budget_ms"] is None and not request.scopes:
-            return changed(request, time_budget_ms=self.of(request.scope).config.limits.time_budget_ms)
+            limits = self.of(request.scope).config.limits
+            return changed(request, time_budget_ms=limits.time_budget_ms, load_wait_ms=limits.load_wait_ms)
         return request
+
+    def load(self, request: RecallRequest, deadline: Deadline) -> float:
+        """Wait until what a recall needs is in memory, `load_wait_ms` beyond its time at most; how long, in seconds."""
+        if not request.load_wait_ms:
+            return 0.0
+        began, until = time.monotonic(), deadline.later(request.load_wait_ms / 1e3)
+        loaded = [self.of(scope).load(request, scope, until) for scope in request.scopes or (request.scope,)]
+        return time.monotonic() - began if any(loaded) else 0.0
 
     def recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
         """The answer to a checked request."""
@@ -118,12 +128,15 @@ class ReadPaths:
         looked = None if looking is None else looking.begun(request, _thresholds(path.config))
         served = BY_RULES
         try:
+            waited = passing(door, functools.partial(self.load, request, deadline))
+            if waited:
+                deadline = deadline.later(waited)
             if request.scopes:
                 result = passing(door, functools.partial(self._of_several, request, deadline, door, looked))
             else:
                 served = self._served(request)
                 result = passing(door, functools.partial(path.answer, request, deadline, door, looked, served))
-            result = self._identified(request, result, served)
+            result = _with_wait(self._identified(request, result, served), waited)
         except BaseException as e:
             if looked is not None:
                 looked.failed(e)
@@ -161,6 +174,15 @@ class ReadPaths:
             return result if served.version is None else changed(result, version=served.label)
 
         return of_several(request, deadline, answer, door, self.config.ranking.abstain_below)
+
+
+def _with_wait(result: RecallResult, seconds: float) -> RecallResult:
+    """The answer, which says how long it was waited for what it needed to be read into memory."""
+    if not seconds:
+        return result
+    took, ms = dict(result.timings_ms), round(seconds * 1e3, 3)
+    whole = round(took.pop("total", 0.0) + ms, 3)
+    return changed(result, timings_ms={"load": ms, **took, "total": whole})
 
 
 def _thresholds(config: RecallConfig) -> dict[str, float]:

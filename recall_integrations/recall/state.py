@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.facts.deciding import Decided, Sought
+from recall_integrations.facts.deciding import Decided
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.vector_column import Similarities
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
+from recall_integrations.ranking.arranging.newer import Overtaken
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.looking import Looked
 from recall_integrations.records import record
@@ -55,6 +56,7 @@ class RecallState:
         cache: whether the answer comes from the result cache; then no stage is run.
         loading: whether the scope's columns are still being read, so that there is no view.
         parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
+        unread: what a counterfactual forgets of the query, by names of rules.
         frequency: memories of the scope that hold a stem (`parse`).
         planned: what is done about it (`plan`); `plan` is the same.
         view: the scope's columns; `None` where nothing was ever remembered in it (`plan`).
@@ -63,7 +65,6 @@ class RecallState:
         wanted: rows of the types asked for, which come first where there are too few of them to look at no others.
         asked: the time or the session that decides; `None` = none does (`plan`).
         held: what of facts decides (`facts`); `None` = nothing does.
-        sought: what was asked for of facts, where nothing is known of it (`facts`).
         trust: factor of all probabilities, below 1 where nothing lies in what was asked for (`plan`).
         asking: a question to the LLM that is under way (`ask`); `None` = there is none.
         rewrite: what became of the rewrites (`rewrite`).
@@ -78,6 +79,7 @@ class RecallState:
         rerank: what the reranker did.
         denied: rows that are about a negated term (`arrange`).
         folded: row → rows that repeat it (`arrange`).
+        overtaken: older row → the newer one about the same thing that comes before it (`arrange`).
         hits: the answer (`deliver`).
         degraded: what did not work.
         notes: what explains the answer.
@@ -91,6 +93,7 @@ class RecallState:
     cache: CacheOutcome = field(default_factory=CacheOutcome)
     loading: bool = False
     parsed: ParsedQuery | None = None
+    unread: frozenset[str] = frozenset()
     frequency: Callable[[str], int] = _held_by_none
     planned: RetrievalPlan | None = None
     view: ScopeView | None = None
@@ -99,7 +102,6 @@ class RecallState:
     wanted: Mask | None = None
     asked: Asked | None = None
     held: Decided | None = None
-    sought: Sought | None = None
     trust: float = 1.0
     asking: Asking | None = None
     rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
@@ -114,6 +116,7 @@ class RecallState:
     rerank: RerankOutcome = field(default_factory=RerankOutcome)
     denied: frozenset[int] = frozenset()
     folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    overtaken: Mapping[int, Overtaken] = field(default_factory=dict)
     hits: tuple[Hit, ...] = ()
     degraded: tuple[Degradation, ...] = ()
     notes: tuple[Note, ...] = ()

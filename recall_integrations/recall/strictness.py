@@ -6,14 +6,15 @@ from collections.abc import Iterable
 
 from recall_integrations.config import ARMS
 from recall_integrations.delivery import showing
+from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.errors import DegradationFailed, IndexUnavailable, PrivacyViolation, RecallError, RecallTimeout
 from recall_integrations.types import Degradation, RecallResult
+from recall_integrations.types.result import NOT_SEARCHED
 
-ASKED_FOR = frozenset({"abstain", "budget.tokens", "query.long", "score_min"})  # the caller wanted it so
 LATE = frozenset(
     {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "skip.no_vector", "reduced_top_k"}
-    | {"simplified_scoring", "minimal"}
-)  # without a vector: why there is none is named beside it
+    | {"simplified_scoring", "minimal", NOT_SEARCHED}
+)  # without a vector, or where nothing was searched: why is named beside it
 INDEX = frozenset({"index.behind", "index_unavailable", "vectors.away", "vectors_away", "vectors_refused"})
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 _SUGGESTIONS = {

@@ -61,6 +61,10 @@ class Deadline:
             end = min(end, self._clock() + (ms if type(ms) is float and ms >= 0 else checked_ms(ms)) / 1000)
         return Deadline(end, self._clock, parent=self)
 
+    def later(self, seconds: float) -> Deadline:
+        """As this one, but ending so many seconds later; it is cancelled with it."""
+        return Deadline(self._end + seconds, self._clock, parent=self)
+
     def remaining(self) -> float:
         """Seconds left, never negative; `math.inf` without a limit; 0 once cancelled. Fits every `timeout=`."""
         if self.cancelled:

@@ -47,7 +47,8 @@ class RecallClient(OptimizedRecallRetriever):
         retries: how often a request is sent again where the server is away or has no place (429, 503): after what it
             says (`Retry-After`), or after a tenth of a second, doubled each time, as far as the time reaches.
         on_error: `raise` (the default), or `empty`: where the server is away or late, nothing is found, and
-            `result.degraded` has `server: unavailable` or `server: timeout`. Writes always raise.
+            `result.degraded` has `server: unavailable` or `server: timeout`; `result.searched` is false. Writes always
+            raise.
         transport, async_transport: of httpx, instead of sockets.
         fields: those of `OptimizedRecallRetriever`: `k`, `scope`, `filters`, … Without a scope, it is the token's.
 

@@ -16,6 +16,7 @@ BUSY_S = 1  # after that, who was sent away may ask again
 _STATUS: tuple[tuple[type[RecallError], int], ...] = (
     (errors.NotFound, 404),
     (errors.InvalidInput, 422),
+    (errors.NotSearched, 503),
     (errors.RecallTimeout, 504),
     (errors.MissingExtra, 501),
     (errors.ConfigError, 500),

@@ -45,6 +45,7 @@ from recall_integrations.types import (
 )
 from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.numbers import is_number, real, whole
+from recall_integrations.types.result import NOT_SEARCHED
 from recall_integrations.types.watching import Step
 
 if TYPE_CHECKING:
@@ -206,7 +207,10 @@ class RemoteOptimizer(QueryOptimizer):
             hits=(),
             query=ParsedQuery(original=query if given.get("privacy", "allow") == "allow" else "", now=given.get("now")),
             plan=RetrievalPlan(name="balanced", arms=(), reason="The server was not asked to the end."),
-            degraded=(Degradation(stage="server", reason=reason, detail=str(error)),),
+            degraded=(
+                Degradation(stage="server", reason=reason, detail=str(error)),
+                Degradation(stage="recall", reason=NOT_SEARCHED),
+            ),
             confidence=0.0,
         )
 
@@ -299,6 +303,10 @@ class RemoteOptimizer(QueryOptimizer):
     @rewrite_prompt.setter
     def rewrite_prompt(self, template: str) -> None:
         raise InvalidArgument(f"The prompt {_STAYS}")
+
+    def load(self, **_given: Any) -> float:
+        """The server loads by itself."""
+        return 0.0
 
     def warm(self, timeout: float | None = None) -> None:
         """The server has warmed up by itself."""

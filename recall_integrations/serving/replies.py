@@ -106,6 +106,9 @@ class RecallReply(Reply):
     plan: str
     reason: str
     confidence: float | None
+    searched: bool = Field(
+        True, description="False: nothing could be looked at, so no hits say nothing of what is remembered. Ask again."
+    )
     hits: list[HitReply]
     parsed: dict[str, Any]
     arms: list[dict[str, Any]]

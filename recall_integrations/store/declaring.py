@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 
 from sqlalchemy import insert, select
@@ -21,6 +22,11 @@ from recall_integrations.text import stems
 from recall_integrations.types import Scope
 
 BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
+ASKED = "What about {} today?"  # how a query may say a name
+NEVER_MEANT = (
+    "A query that says {!r} will not find the entity {!r}: it is a word of every sentence, or too many entities are "
+    "called so. Give the entity another name or alias, of two words, say."
+)
 
 
 class Declarations:
@@ -32,8 +38,17 @@ class Declarations:
         self._touching = Removing(parts)
 
     def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
-        """Write an entity and its aliases, link earlier memories to it, and return its id."""
-        return self._parts.retried(lambda: self._declare(name, aliases, scope), twice=True)
+        """Write an entity and its aliases, link earlier memories to it, and return its id.
+
+        Names by which no query can mean it are warned of.
+        """
+        entity_id = self._parts.retried(lambda: self._declare(name, aliases, scope), twice=True)
+        index = self._parts.catalog.of(self._parts.scopes[scope]).index
+        for said in dict.fromkeys((name, *aliases)):
+            if all(ref.entity_id != entity_id for ref in index.resolve(ASKED.format(said))):
+                # Not logged: logs quote nobody's memory, and who declares it has to know.
+                warnings.warn(NEVER_MEANT.format(said, name), UserWarning, stacklevel=3)
+        return entity_id
 
     def _declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
         parts = self._parts
@@ -65,7 +80,7 @@ class Declarations:
         for name in names:
             nums.update(self._saying(scope_id, name, count))
         gazetteer = EntityIndex()
-        gazetteer.add("it", names[0], tuple(names[1:]))
+        gazetteer.add("it", names[0], tuple(names[1:]), declared=True)
         n, m = schema.mentions, schema.memories
         some = False
         with self._parts.engine.begin() as connection:

@@ -131,10 +131,6 @@ class ScopeFacts:
         """Whether one of some memories tells anything: few do."""
         return not self._keys.keys().isdisjoint(nums)
 
-    def of_memory(self, num: int) -> tuple[Key, ...]:
-        """What a memory tells of."""
-        return self._keys.get(num, ())
-
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
         """What held when, by the memories that are there, under all names of the subject."""
         return self._line(self._lined(key) or ((key[0],), key[1])).stretches
@@ -182,14 +178,6 @@ class ScopeFacts:
         """Names of the slots that anything was told of, under any name of the subject."""
         names = self._names(subject)
         return list(dict.fromkeys(slot for who, slot in list(self._told) if who in names))
-
-    def of_slot(self, slot: str) -> list[Key]:
-        """Of whom anything of a slot was ever told."""
-        return [key for key in list(self._told) if key[1] == slot]
-
-    def keys(self) -> list[Key]:
-        """Everything that anything was told of."""
-        return list(self._told)
 
     def _names(self, subject: str) -> tuple[str, ...]:
         return self._lines.names.of(subject, self._index)

@@ -441,6 +441,8 @@ class MemoryStore:
     def add_entity(self, name: str, *, aliases: Iterable[str] = (), scope: Scope | None = None) -> str:
         """Declare an entity and other names for it; returns its id. Declaring it again adds aliases.
 
+        An ordinary word is a name once it is declared: "billing", "the chief". "Will" and "May" in lower case are names
+        only if they were declared in lower case. Of a name that no query can mean ("it", "us") a `UserWarning` tells.
         An alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories that
         say one of the names are found through the lexical index and linked (the best 1,000 per name).
         """
@@ -673,6 +675,10 @@ class MemoryStore:
             self._parts.up_to_date()
         return self._parts.scopes.get(scope)
 
+    def known(self, scope: Scope) -> int | None:
+        """The scope's number, by what this process has noticed of writes so far: `scope_id` looks for more."""
+        return self._parts.scopes.get(scope)
+
     def version(self, scope_id: int) -> int:
         """Bumped by every write to the scope."""
         return self._parts.version(scope_id)
@@ -881,6 +887,14 @@ class MemoryStore:
         from recall_integrations.embeddings.probe import ENGLISH
 
         return self.cosine_worth_in(ENGLISH, "")
+
+    @property
+    def cosine_spread(self) -> float:
+        """How far apart cosines of the store's embedding are, 1 = as far as those of the bundled model.
+
+        Measured together with `cosine_worth`.
+        """
+        return self._parts.worth.spread
 
     def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
         """The same for a query in another language, which is measured once a scope has ten memories written in it.

@@ -65,7 +65,7 @@ class ScopeEntities:
         """Add or extend an entity."""
         self.ent_of[entity_id] = ent  # first: who finds the name in the index looks here next
         self.id_of[ent] = entity_id
-        self.index.add(entity_id, name, tuple(aliases))
+        self.index.add(entity_id, name, tuple(aliases), declared=declared)
         self.by_norm[norm] = ent
         (self.undeclared.discard if declared else self.undeclared.add)(ent)
         self.next_ent = max(self.next_ent, ent + 1)

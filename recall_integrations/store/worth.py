@@ -25,6 +25,7 @@ from recall_integrations.text import language_of
 
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 IN = " in "  # and before a language that is not English
+SPREAD = "spread"  # stands where a language does: how far apart cosines are, measured with English
 READ_ONE_BY_ONE = 20  # scopes whose counts are read by their names
 MEMORIES_MIN = 10  # of a scope in a language, before eighty texts are embedded to measure it
 
@@ -52,6 +53,11 @@ class CosineWorth:
     def english(self) -> float | None:
         """As measured; `None` = not yet."""
         return self._known.get(probe.ENGLISH)
+
+    @property
+    def spread(self) -> float:
+        """How far apart cosines are, as a multiple of those of the bundled embedding; 1 = not measured."""
+        return 1.0 if self._bundled else self._known.get(SPREAD, 1.0)
 
     def known(self, scope_id: int) -> tuple[object, ...]:
         """All that `of` depends on in a scope besides the query, in an order of its own."""
@@ -96,7 +102,7 @@ class CosineWorth:
         noted = select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))
         for name, value in connection.execute(noted):
             language = name[len(key) :].removeprefix(IN) or probe.ENGLISH
-            if language in probe.LANGUAGES:
+            if language in probe.LANGUAGES or language == SPREAD:
                 self._known[language] = float(value)
         counts = select(m.c.key, m.c.value).where(m.c.key.startswith(WRITTEN, autoescape=True))
         if scopes is not None and len(scopes) <= READ_ONE_BY_ONE:
@@ -129,12 +135,16 @@ class CosineWorth:
         counts += [(language, count) for (_, language), count in list(self._noted.items())]
         wanted = [probe.ENGLISH, *sorted({language for language, count in counts if count >= MEMORIES_MIN})]
         with self._lock:
-            due = [language for language in wanted if language not in self._known and language not in self._tried]
+            known = self._known.keys() if SPREAD in self._known else self._known.keys() - {probe.ENGLISH}
+            due = [language for language in wanted if language not in known and language not in self._tried]
             self._tried.update(due)
         found: dict[str, float] = {}
         for place, language in enumerate(due):
             try:
-                found[language] = probe.worth(probe.mean_reciprocal_rank(self._embedding, language))
+                reached, spread = probe.measured(self._embedding, language)
+                found[language] = probe.worth(reached)
+                if language == probe.ENGLISH:
+                    found[SPREAD] = spread
             except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
                 # It may have been another scope's write, and the next one works.
                 self._tried.difference_update(due[place:])

@@ -29,7 +29,7 @@ _HALF_WIDTH = "\uff66-\uff9f"  # katakana
 _SYLLABIC = (  # letters and marks of Thai, Lao, Burmese and Khmer; their digits and signs stand apart
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ebd\u0ec0-\u0ece\u1000-\u103f\u1050-\u108f\u1780-\u17d3\u17dc\u17dd"
 )
-_DENSE = _CJK + _HALF_WIDTH + _SYLLABIC
+DENSE = _CJK + _HALF_WIDTH + _SYLLABIC
 # Marks that belong to the letter before them: accents, points of Hebrew and Arabic, vowels of India, joiners.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670"
@@ -38,16 +38,16 @@ _MARKS = (
     "\u0abc-\u0acd\u0b01-\u0b03\u0b3c-\u0b57\u0b82\u0bbe-\u0bcd\u0bd7\u0c00-\u0c04\u0c3e-\u0c56\u0c81-\u0c83"
     "\u0cbc-\u0cd6\u0d00-\u0d03\u0d3b-\u0d4d\u0d57\u0d82\u0d83\u0dca-\u0ddf\u0f18-\u0f39\u0f71-\u0fbc"
 )
-_LETTER = rf"(?![{_DENSE}])[^\W_]"
-_RUN = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}]|[\u200c\u200d]+(?={_LETTER}))*"
-_WORD = regex(rf"[{_DENSE}]+|{_RUN}(?:['’]{_RUN})?")
+_LETTER = rf"(?![{DENSE}])[^\W_]"
+RUN = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}]|[\u200c\u200d]+(?={_LETTER}))*"
+_WORD = regex(rf"[{DENSE}]+|{RUN}(?:['’]{RUN})?")
 _PLAIN_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)?")
-_NOT_PLAIN = regex(rf"[{_DENSE}{_MARKS}\u200c\u200d]")
+_NOT_PLAIN = regex(rf"[{DENSE}{_MARKS}\u200c\u200d]")
 _JOINERS = regex("[\u200c\u200d]+")
-_DENSE_FIRST = regex(rf"[{_DENSE}]")
+_DENSE_FIRST = regex(rf"[{DENSE}]")
 _HAN = regex("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 # A run in which every sign is one of a pair, with nothing without spaces beside it; shorter ones are not worth a look.
-_DENSE_RUN = regex(rf"(?<![{_DENSE}])[{_CJK}]{{3,}}(?![{_DENSE}])")
+_DENSE_RUN = regex(rf"(?<![{DENSE}])[{_CJK}]{{3,}}(?![{DENSE}])")
 _KANA_HANGUL = regex("[\u3040-\u30ff\uac00-\ud7af]")
 # What one of a pair is: a character, or a consonant with a vowel written before it and all that is written around it.
 _UNIT = regex(
@@ -247,12 +247,6 @@ def stem(word: str) -> str:
 def stemmed(words: Iterable[str]) -> list[str]:
     """The stem of each of many words, of which nothing is kept: what a word list needs, in a fifth of the time."""
     return _stemmer().stemWords([IRREGULAR.get(word, word) for word in words])  # type: ignore[no-any-return]
-
-
-def stems(text: str) -> list[str]:
-    """Stems of the content words of `text`, in order, repeats kept: what BM25 indexes and looks for."""
-    words = [IRREGULAR.get(t.word, t.word) for t in tokenize(text) if t.word not in STOP_WORDS]
-    return _stemmer().stemWords(words)  # type: ignore[no-any-return]
 
 
 def _stemmer() -> Stemmer.Stemmer:

@@ -26,9 +26,10 @@ from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token,
 from recall_integrations.text.arabic import readable
 from recall_integrations.text.content_words import content_words
 from recall_integrations.text.detection import detect_language
+from recall_integrations.text.signs import with_signs, words_with_signs
 from recall_integrations.text.stop_words import listed
 
-ANALYSER_VERSION = 6  # raise it with every change of what a text's words are: stores then cut theirs anew at open
+ANALYSER_VERSION = 7  # raise it with every change of what a text's words are: stores then cut theirs anew at open
 LOOK = "?"  # in place of a language: that of the text
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
 
@@ -130,7 +131,9 @@ def stems(text: str, language: str | None = LOOK) -> list[str]:
         language: a code; `None` = English; default: that of the text.
     """
     language = language_of(text) if language == LOOK else language
-    return analyser.stems(text) if language is None else _analysis(text, language).stems
+    if language is None:
+        return analyser.stemmed([word for word in words_with_signs(text) if word not in STOP_WORDS])
+    return _analysis(text, language).stems
 
 
 def content(text: str, language: str | None = LOOK) -> list[str]:
@@ -143,7 +146,7 @@ def content(text: str, language: str | None = LOOK) -> list[str]:
     """
     language = language_of(text) if language == LOOK else language
     if language is None:
-        return [t.word for t in tokenize(text) if t.word not in STOP_WORDS]
+        return [word for word in words_with_signs(text) if word not in STOP_WORDS]
     words, roots = _analysis(text, language)
     # English leaves words of two signs as they are: nearly all that there are in Chinese.
     pairs = {(w, root) for w, root in zip(words, roots, strict=True) if len(w) > _PAIR or w != root}
@@ -158,7 +161,7 @@ def placed(text: str, language: str | None = LOOK) -> list[Placed]:
         text, language: as for `stems`.
     """
     language = language_of(text) if language == LOOK else language
-    tokens = spoken(text, language)
+    tokens = with_signs(text, spoken(text, language))
     if language is None:
         words = list({token.word for token in tokens} - STOP_WORDS)
         told = dict(zip(words, zip(analyser.stemmed(words), words, strict=True), strict=True))
@@ -192,7 +195,7 @@ def without_marks(word: str) -> str:
 
 def _analysis(text: str, language: str) -> _Analysis:
     text = _dotless(text) if language == "tr" else text
-    found = analyser.words(text)
+    found = words_with_signs(text)
     # Each word once: a long text says most of them often.
     kept = {word: normal for word in set(found) if (normal := _kept(word, language))}
     words = [kept[word] for word in found if word in kept]

@@ -1,12 +1,13 @@
 """Fitting a `Calibration`, and judging one: what a ranker made of queries whose answers are known, to probabilities.
 
 Both models are maximum likelihood with a ridge on standardised inputs that are clipped to 99.6 % of what was seen.
+That of hits has no hidden layer unless the caller brings what fits one.
 Scores must come from a ranker that has not seen the query: of one that has, they look surer than they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,22 +16,15 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.logistic import fit_logistic
-from recall_integrations.ranking.calibration.model import (
-    HIT,
-    RESULT,
-    Calibration,
-    Doubles,
-    K,
-    Logistic,
-    hit_inputs,
-    result_inputs,
-)
+from recall_integrations.ranking.calibration.model import HIT, RESULT, Calibration, K, hit_inputs, result_inputs
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.layered import Doubles, Logistic
 from recall_integrations.ranking.rankers.feature_sum import Ranking
 
 Bools = NDArray[np.bool_]
-PLACES = 30  # candidates of a query that are fitted to: the best, and one in `EVERY` of the others
+Fitting = Callable[[Doubles, Bools, Doubles, tuple[str, ...]], Logistic]
+PLACES = 14  # candidates of a query that are fitted to: the best, and one in `EVERY` of the others
 EVERY = 10
 RIDGE = 3.0  # weights sum to the number of rows
 CLIP = (0.2, 99.8)  # percentiles
@@ -82,9 +76,20 @@ class JudgedOutcome:
 
 
 def fit_calibration(
-    outcomes: Sequence[Outcome], *, ranker: str, ranker_version: str, version: str, about: Mapping[str, Any]
+    outcomes: Sequence[Outcome],
+    *,
+    ranker: str,
+    ranker_version: str,
+    version: str,
+    about: Mapping[str, Any],
+    hits: Fitting | None = None,
 ) -> Calibration:
     """Fit both models. Outcomes without candidates teach nothing.
+
+    Args:
+        outcomes: what is fitted to.
+        ranker, ranker_version, version, about: of the calibration.
+        hits: fits the model of hits. Default: without a hidden layer.
 
     Raises:
         InvalidArgument: none has candidates.
@@ -96,21 +101,23 @@ def fit_calibration(
     orders = [o.order for o in some]
     found = [o.relevant[order] for o, order in zip(some, orders, strict=True)]
     x = np.stack([result_inputs(o.features, o.scores, o.unknown) for o in some])
-    result = _fitted(x, np.asarray([f[:K].any() for f in found]), weight, tuple(RESULT))
+    result = fitted(x, np.asarray([f[:K].any() for f in found]), weight, tuple(RESULT))
     logits = result.logits(x)
     rows, labels, weights = [], [], []
-    for own, order, hits, logit in zip(some, orders, found, logits.tolist(), strict=True):
-        kept = np.append(np.arange(min(PLACES, len(order))), np.arange(PLACES + EVERY // 2, len(order), EVERY))
-        rows.append(hit_inputs(own.features, own.scores, order, logit)[kept])
-        labels.append(hits[kept])
+    for own, order, right in zip(some, orders, found, strict=True):
+        inputs = hit_inputs(own.features, own.scores, order, own.unknown)
+        kept = np.append(np.arange(min(PLACES, len(inputs))), np.arange(PLACES + EVERY // 2, len(inputs), EVERY))
+        rows.append(inputs[kept])
+        labels.append(right[kept])
         weights.append(np.where(kept < PLACES, own.weight, own.weight * EVERY))
+    fit_hits = hits or fitted
     return Calibration(
         ranker=ranker,
         ranker_version=ranker_version,
         version=version,
         result=result,
         per_k=_per_k(logits, found, weight),
-        hit=_fitted(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights), tuple(HIT)),
+        hit=fit_hits(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights), tuple(HIT)),
         about=about,
     )
 
@@ -120,7 +127,7 @@ def judge(outcome: Outcome, calibration: Calibration, ks: Sequence[int] = (K,)) 
     ranking = Ranking(scores=outcome.scores, added={})
     said = {k: calibration.confidence(outcome.features, ranking, outcome.unknown, k=k) for k in {*ks, K}}
     order = outcome.order
-    scores = calibration.probabilities(outcome.features, ranking, order, said[K])
+    scores = calibration.probabilities(outcome.features, ranking, order, outcome.unknown)
     hits = outcome.relevant[order]
     return JudgedOutcome(
         confidence=said,
@@ -141,7 +148,8 @@ def ece(p: Doubles, y: Bools, weight: Doubles | None = None, *, mass: bool = Fal
     return float(sum(abs((w * (p - true))[bins == b].sum()) for b in range(BINS)) / max(w.sum(), 1e-12))
 
 
-def _fitted(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...]) -> Logistic:
+def fitted(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...]) -> Logistic:
+    """Fit a model without a hidden layer to rows of `names`."""
     low, high = np.percentile(x, CLIP, axis=0)
     x = np.clip(x, low, high)
     mean, deviation = x.mean(axis=0), x.std(axis=0)

@@ -8,6 +8,8 @@ What becomes of a message:
 - Text blocks are joined by line feeds. A tool call is said in words: `called search(query="tea", limit=3)`.
 - Of what is no text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A message
   of nothing else is an error: what is not text cannot be found. `remember_many` leaves such messages of a chat out.
+- When it was said is read from where frameworks put it: `timestamp`, `created_at`, `date` and the like
+  (`moments.WHEN`), of the message itself, of its metadata and of its additional arguments.
 - Frameworks' bookkeeping (usage, finish reason, additional arguments) is not kept.
 """
 
@@ -18,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from recall_integrations.errors import InvalidMemory
+from recall_integrations.types.moments import told_by
 from recall_integrations.types.roles import Role, role_of
 
 
@@ -34,6 +37,7 @@ LEFT_OUT = "left_out"
 _CONTENT = ("content", "blocks", "parts")
 _CALLS = frozenset("tool_call tool_use server_tool_use mcp_tool_use function_call tool_call_chunk".split())
 _RESULTS = frozenset("tool_result function_call_output".split())
+_ASIDE = ("metadata", "additional_kwargs", "response_metadata")  # what frameworks say beside a message
 _NESTED = ("content", "cited_content", "output")  # blocks in a block
 _DEPTH_MAX = 8
 
@@ -96,8 +100,14 @@ def spoken(
         "thread": thread,
         "position": position,
     }
+    aside: dict[str, Any] = {}
+    if fields.get("event_at") is None:
+        made["event_at"], aside = told_by(message, *(_get(message, key) for key in _ASIDE))
+        fields.pop("event_at", None)
     if left_out:
-        fields = {**fields, "metadata": {LEFT_OUT: left_out, **fields.get("metadata", {})}}
+        aside[LEFT_OUT] = left_out
+    if aside:
+        fields = {**fields, "metadata": {**aside, **fields.get("metadata", {})}}
     return {"text": text, **made, **fields}
 
 

@@ -20,6 +20,9 @@ Window = TemporalWindow | Literal[False] | None
 class RecallRequest:
     """The checked arguments of `QueryOptimizer.recall`, which says what they mean.
 
+    `load_wait_ms` is how long it may wait beyond its time for what it needs to be read into memory; 0 where the caller
+    says what time there is.
+
     A recall of several `scopes` is one of each, as a `part` of it: what holds for all hits is left to the whole.
     """
 
@@ -40,3 +43,4 @@ class RecallRequest:
     scopes: tuple[Scope, ...] = ()
     part: bool = False
     as_of: datetime | None = None
+    load_wait_ms: float = 0.0

@@ -22,7 +22,7 @@ class Contribution:
 
     Args:
         source: an arm (`semantic`, `lexical`, …), a ranking term (`recency`, `importance`, …), or what moved the hit
-            after ranking (`rerank`, `diversity`, `type_first`, `time_first`, `negation`, `duplicate`).
+            after ranking (`rerank`, `diversity`, `type_first`, `time_first`, `negation`).
         rank: 1-based place in that arm's list; `None` for terms that do not rank.
         score: the source's own score (cosine, BM25, …), on its own scale.
         added: what it added to the sum that orders the hits, or took from it, in the ranker's units.
@@ -268,6 +268,9 @@ def _again(hit: Hit, changes: dict[str, Any], marks: Marks | None) -> Hit:
     return made
 
 
+NOT_SEARCHED = "not_searched"  # of `Degradation`: the hits are empty because nothing could be looked at
+
+
 @record(frozen=True, slots=True, kw_only=True)
 class Degradation:
     """A step that was skipped, cut short or failed.
@@ -467,6 +470,12 @@ class RecallResult:
     parts: tuple[RecallResult, ...] = ()
     id: str = field(default="", compare=False)
     version: str = "rules"
+
+    @property
+    def searched(self) -> bool:
+        """Whether there are hits, or the memories were looked at and none answers. `False` = nothing can be said of
+        what is remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
+        return bool(self.hits) or all(problem.reason != NOT_SEARCHED for problem in self.degraded)
 
     @property
     def degradation_steps(self) -> tuple[str, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from llama_index.core.schema import Document as LlamaDocument
 from llama_index.core.schema import TextNode
 from llama_index.vector_stores.chroma import ChromaVectorStore
 
-from recall_integrations import Filters, MemoryStore, OptimizedRecallRetriever, Scope, errors
+from recall_integrations import Filters, Hit, MemoryStore, OptimizedRecallRetriever, Scope, errors
 from recall_integrations.observability import progress
 
 TEXTS = (
@@ -251,10 +252,23 @@ def test_each_is_followed(top: Any, name: str, make: Callable[[], Any]) -> None:
     assert retriever.optimizer.store.get("m1") is None
 
 
+def _apart(hits: Sequence[Hit]) -> list[set[tuple[str | None, str]]]:
+    """The hits in order, those together whose scores are no farther apart than .001."""
+    groups: list[set[tuple[str | None, str]]] = []
+    last = math.inf
+    for hit in hits:
+        if last - hit.score > 0.001:
+            groups.append(set())
+        groups[-1].add((hit.memory.id, hit.reason))
+        last = hit.score
+    return groups
+
+
 def test_it_ranks_as_a_store_of_its_own_does(top: Any) -> None:
     """The same documents with the same embedding give the same answers, wherever the vectors are.
 
-    Theirs are not rounded, so the last of forty candidates may be another one, which moves scores a little.
+    Theirs are not rounded, so the last of forty candidates may be another one, which moves scores a little, and two
+    that say the same may change places.
     """
     subjects = ("database", "deploy", "lunch", "budget", "certificate", "library", "football", "tea")
     given = [
@@ -267,7 +281,7 @@ def test_it_ranks_as_a_store_of_its_own_does(top: Any) -> None:
     own = OptimizedRecallRetriever.from_documents(given, embedding=Distinct(), k=10, time_budget_ms=60_000)
     for query in ("what about the database and the deploy?", "lunch in week 17", "who talked of certificates", "tea"):
         ours, same = over.recall(query), own.recall(query)
-        assert [(h.memory.id, h.reason) for h in ours.hits] == [(h.memory.id, h.reason) for h in same.hits]
+        assert _apart(ours.hits) == _apart(same.hits)
         assert [h.score for h in ours.hits] == pytest.approx([h.score for h in same.hits], abs=0.02)
     own.close()
 

@@ -28,6 +28,8 @@ LIFTS = {
     "edge": stage.EDGE_LIFT,
     "title": stage.TITLE_LIFT,
     "type_filter": stage.TYPE_LIFT,
+    "owner": stage.OWN_LIFT,
+    "denial": stage.DENIAL_LIFT,
     **{source: getattr(RankingConfig(), setting) for setting, source in SETTINGS.items()},
 }
 NUMBER = re.compile(r"-?\d*\.\d+")
@@ -122,6 +124,7 @@ def test_every_lift_setting_and_strategy_is_listed(page: str) -> None:
     lifts = page.split("## What the plan lifts", 1)[1].split("\n## ", 1)[0]
     for source, lift in LIFTS.items():
         assert re.search(rf"^\| `{source}` \| {lift:g} ", lifts, re.MULTILINE), source
+    assert re.search(rf"^\| `owner` .*, −{stage.OTHER_LIFT:g} where", lifts, re.MULTILINE)
     for setting, source in SETTINGS.items():
         assert f"| `ranking.{setting}` | `{source}` |\n" in lifts
     listed = page.split("## Which strategy", 1)[1].split("\n## ", 1)[0]

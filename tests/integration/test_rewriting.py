@@ -28,7 +28,7 @@ SAID = (
     "Notes are kept in SQLite for now",
     "The garden needs water on Fridays",
     "Tom wrote in March 2020 that he would come again",
-    "The backend was slow after the storage was moved",
+    "The backend was slow on Monday",
 )
 QUERY = "that thing I mentioned about our storage"
 ALWAYS = RecallConfig(rewriting=RewritingConfig(unsure_below=1.0))

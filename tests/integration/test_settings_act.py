@@ -199,6 +199,7 @@ UNSEEN = {
     "vectors.timeout_ms": "how long a server is waited for; here is none (tests/unit/indexes/test_vector_server.py)",
     "vectors.batch_max": "what a server is given at once; here is none (tests/integration/test_chroma_limits.py)",
     "vectors.results_max": "what it is asked for at once; here is none (tests/integration/test_chroma_limits.py)",
+    "limits.load_wait_ms": "how long a cold scope is waited for (tests/unit/recall/test_looked_at.py)",
     "limits.workers": "how many threads there are; answers are the same",
 }
 
@@ -236,7 +237,7 @@ def filled(config: RecallConfig) -> MemoryStore:
     store.remember_many(
         Memory(
             SAID[i % len(SAID)],
-            id=f"m{i:02}",
+            id=f"m{n:02}",
             type=TYPES[i % 3],
             actor=PEOPLE[i % len(PEOPLE)],
             thread=f"chat-{i // 8}",
@@ -246,7 +247,7 @@ def filled(config: RecallConfig) -> MemoryStore:
             relations=(Relation(PEOPLE[i % 5], "manages", PEOPLE[(i + 1) % 5]),) if i % 4 == 0 else (),
             event_at=NOW - timedelta(hours=9 * i),
         )
-        for i in range(60)
+        for n, i in enumerate([*range(60), 16])  # one is said twice at once
     )
     return store
 

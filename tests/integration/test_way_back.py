@@ -62,7 +62,7 @@ def holds(path: Path, names: list[str], gone: list[str]) -> None:
             nums, cosines = store.semantic.nearest(home, EMBEDDING.embed_query(f"the {name} hovers"), 1)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name] and cosines[0] > 0.99
         for name in names[::10]:
-            found = optimizer.recall(name, scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)
+            found = optimizer.recall(f"the {name} hovers", scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)
             assert found.hits[0].memory.id == name and not found.degraded
         for name in gone[::10]:
             found = optimizer.recall(name, scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -15,12 +14,11 @@ from hypothesis import strategies as st
 
 from benchmarks.facts.generator.histories import rooms
 from recall_integrations.delivery.about import Subjects
+from recall_integrations.delivery.subjects import Turn, said_so, subject_of
 from recall_integrations.facts import sentences
-from recall_integrations.facts.rules import near, nouns
-from recall_integrations.facts.rules.reading import Reading, may_state
+from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
-from recall_integrations.facts.subjects import Turn, said_so, subject_of
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.columns import TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, asks_when
@@ -60,143 +58,21 @@ def texts(draw: st.DrawFn) -> str:
 
 
 TEXTS = st.one_of(texts(), texts(), st.text(alphabet="aAI .!?;\n\"')”…,mDr", max_size=60))
-_BOUNDARY = re.compile(r"[.!?…]+[\"'”’)*]{0,3}(?=\s|$)|\n+|;\s|(?<=[a-z])[!?]+(?=[A-Z])")
-_SHORT = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|St|Prof|No|Apt|vs|etc|approx|e\.g|i\.e|[A-Z]|ft|Ave|Rd|Jr|Sr))\Z")
-
-
-def cut(text: str) -> list[tuple[int, int]]:
-    """The sentences of a text as they are defined, sign by sign."""
-    found, start = [], 0
-    for match in _BOUNDARY.finditer(text):
-        if match[0] != "." or not _SHORT.search(text, max(start, match.start() - 8), match.start()):
-            found.append((start, match.start()))
-            start = match.end()
-    return [*found, (start, len(text))]
 
 
 def ungated(text: str) -> tuple[Said, ...]:
-    with ungating():
-        return sentences.said_in(text, AT)
-
-
-@contextmanager
-def ungating() -> Iterator[None]:
-    """Within it every rule is tried at every place."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (sentences, nouns):
-            patch.setattr(module, "may_state", lambda _text, _start: True)
-        for gate in ("may_follow", "may_precede", "may_own", "may_be_new"):
-            patch.setattr(nouns, gate, lambda _text, _place: True)
-        patch.setattr(sentences, "_BEFORE_MY", "")
-        patch.setattr(sentences, "_SUBJECT", AnySign())
-        patch.setattr(nouns, "marks", lambda text: [match.start() for match in nouns.MARK.finditer(text)])
-        yield
-
-
-class AnySign:
-    """Finds a subject behind whatever sign may stand before it, looking at every place of a text."""
-
-    def __init__(self) -> None:
-        behind = sentences._SUBJECT.pattern.partition("(?<!")[2]
-        self.pattern = re.compile(f"[\\s\\S](?<!{behind}")
-
-    def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        return self.pattern.finditer(text)
-
-
-def check(text: str) -> None:
-    assert sentences.said_in(text, AT) == ungated(text)
-    one = Reading(text, AT, DEFAULT)
-    assert [one.sentence(start) for start, _ in cut(text)] == cut(text)
+        patch.setattr(Grammar, "may_say", lambda *_given: True)
+        return sentences.said_in(text, AT)
 
 
 @settings(deadline=None, max_examples=200)
 @given(TEXTS)
 @example(TOLD)
 @example("e.g. I live in Berlin. See No. 5, Dr. Sam's. What?And I moved to Oslo! He lives in Rome (vs. Bonn).")
+@example("My name's Priya")
 def test_no_statement_is_overlooked(text: str) -> None:
-    check(text)
-
-
-@settings(deadline=None, max_examples=200)
-@given(TEXTS, st.sampled_from(["I", "we", "Priya", "my"]), st.integers(0, 3))
-def test_where_nothing_may_be_stated_nothing_is(before: str, subject: str, more: int) -> None:
-    text = f"{before} {subject} live in Berlin{' now' * more}."
-    start = len(before) + 1
-    if not may_state(text, start):
-        assert Reading(text, AT, DEFAULT).stated(start, len(text) - 1) == 0
-
-
-KINDS = {
-    "any": "jazz",
-    "person": "Priya",
-    "place": "Lisbon",
-    "organisation": "Acme",
-    "address": "12 Mill Lane",
-    "phone": "555-0101",
-    "email": "a@b.org",
-    "number": "70 kg",
-    "date": "3 May",
-    "code": "XK42",
-    "work": "a nurse",
-    "team": "the data team",
-    "thing": "a Tesla",
-    "name": "Zed",
-    "titled": "Dr Stone",
-    "vehicle": "a Tesla",
-    "activity": "pottery",
-    "named": "Acme",
-    "subject": "biology",
-    "medicine": "20 mg of aspirin",
-    "blood": "AB+",
-    "language": "French",
-    "diet": "vegan",
-    "instrument": "the piano",
-    "sport": "tennis",
-    "marital": "married",
-    "religion": "Buddhist",
-    "nationality": "French",
-}
-NAMED = (
-    "Zed as my editor",
-    "pho best of all dishes",
-    "my car in bay 12",
-    "up at 7",
-    "lunch at Bento",
-    "a new badge, number 42",
-)
-CHANGES = (
-    "changed my number to 555-0101",
-    "switched from Vim to Zed",
-    "have two kids",
-    "adopted a dog named Rex",
-    "have asthma",
-    "have a nut allergy",
-    "was diagnosed with diabetes",
-    "stopped eating meat",
-    "don't eat fish",
-    "went vegan",
-    "turned 40",
-    "got married",
-    "use Zed as my text editor",
-    "left Acme for Initech",
-    "quit my job",
-    "have Crohn’s",
-)
-
-
-def of_the_schema() -> Iterator[str]:
-    """A sentence for each way in which a verb leads to a slot, and for those with rules of their own."""
-    verbs = DEFAULT.verbs
-    for form, by_word in (("am", verbs.being), ("'m", verbs.being), *verbs.after.items()):
-        for rest, slot, _ in {entry for entries in by_word.values() for entry in entries}:
-            known = DEFAULT.get(slot)
-            words_of = " ".join((form, *rest, KINDS[known.kind if known else "any"]))
-            yield f"I {words_of}." if len(form) % 3 else f"Anna {words_of} now."
-        yield from (f"I {form} {said}." for said in NAMED)
-    yield from (
-        f"{who} {said}." for said in (*CHANGES, *(f"am {value}" for value in KINDS.values())) for who in ("I", "Tom")
-    )
+    assert sentences.said_in(text, AT) == ungated(text)
 
 
 def told_in_histories() -> Iterator[str]:
@@ -205,64 +81,19 @@ def told_in_histories() -> Iterator[str]:
         yield from (memory.text for room in rooms(150, split=split) for memory in room.memories)
 
 
-@pytest.mark.parametrize("texts_of", [of_the_schema, told_in_histories])
-def test_what_is_told_is_not_passed_over(texts_of: Callable[[], Iterator[str]]) -> None:
-    said = [*dict.fromkeys(texts_of())]
-    with ungating():
-        whole = [sentences.said_in(text, AT) for text in said]
-    assert [sentences.said_in(text, AT) for text in said] == whole
-    assert sum(map(bool, whole)) > 200
-
-
-def test_what_a_pattern_takes_for_a_letter_is_folded_to_it() -> None:
-    signs = "".join(map(chr, range(0x110000 - 0x800 - 0xF0000)))
-    for letter in "aeikstzo":
-        assert {near.folded(sign) for sign in re.findall(letter, signs, re.IGNORECASE)} == {letter}
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "My gym",
-        "my",
-        "'s gym",
-        "It's Priya's gym",
-        "the army tour of Bonn",
-        "“my new one” and (her dog) _its end",
-        "’s a’s b",
-    ],
-)
-def test_every_possessive_is_found(text: str) -> None:
-    inside = [match.start() for match in nouns.MARK.finditer(text)]
-    whole = [at for at in inside if not at or (text[at - 1].isalnum() == (text[at] in "'’"))]
-    assert set(whole) <= set(nouns.marks(text))
-
-
-@pytest.mark.parametrize("before", ["Do ", "How ", "did what ", "I wonder where "])
-def test_what_asks_is_passed_over(before: str) -> None:
-    assert not may_state(f"{before}I live", len(before))
-
-
-@pytest.mark.parametrize(
-    "before", ["", "and ", "In May ", "Of all editors ", "ok. ", "Hey!And ", "\n", f"{'x' * 200} "]
-)
-def test_what_may_state_is_read(before: str) -> None:
-    assert may_state(f"{before}I live", len(before))
-
-
 def of_the_tests() -> Iterator[str]:
-    """The sentences in the tests of the rules."""
+    """The sentences in the tests of the reader."""
     quoted = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
     for file in sorted((ROOT / "tests" / "unit" / "facts").glob("test_*.py")):
         yield from (text for text in quoted.findall(file.read_text(encoding="utf-8")) if " " in text)
 
 
-def test_labelled_sentences_are_read_as_without_gates() -> None:
-    found = list(dict.fromkeys(of_the_tests()))
-    assert len(found) > 300
-    for text in found:
-        check(text)
-    assert sum(bool(sentences.said_in(text, AT)) for text in found) > 100
+@pytest.mark.parametrize(("texts_of", "least"), [(told_in_histories, 100), (of_the_tests, 80)])
+def test_what_is_told_is_not_passed_over(texts_of: Callable[[], Iterator[str]], least: int) -> None:
+    said = [*dict.fromkeys(texts_of())]
+    whole = [ungated(text) for text in said]
+    assert [sentences.said_in(text, AT) for text in said] == whole
+    assert sum(map(bool, whole)) > least
 
 
 DATES = (

@@ -226,6 +226,7 @@ letters = st.sampled_from(
 @given(text=st.lists(letters, min_size=1, max_size=12).map("".join), way=st.sampled_from(sorted(WAYS)))
 @example(text="US", way="lower")
 @example(text="tea ?", way="asked")
+@example(text="-May ,May ?", way="spaced")
 def test_two_ways_of_writing_that_share_an_answer_have_the_same(text: str, way: str) -> None:
     other = WAYS[way](text)
     if not text.strip() or not other.strip():

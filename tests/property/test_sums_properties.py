@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import BreakerConfig, PlannerConfig, RankingConfig, RerankConfig, RewritingConfig
+from recall_integrations.ranking.arranging import newer
 from recall_integrations.ranking.arranging.moves import HAIR, MOVERS, longest_falling, placed
+from recall_integrations.ranking.layered import Logistic
 from tests.quick import examples
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
@@ -95,6 +97,12 @@ def optimizers() -> Iterator[dict[str, QueryOptimizer]]:
             Memory(f"The marathon training plan says {length}", id=f"n{i}", event_at=when),
         ]
     with ExitStack() as stack:
+        # Of two that are alike the newer one first, always: what the weights of the package move is another matter.
+        weights = np.asarray([2.0 * (name == "newer·1") for name in newer.INPUTS])
+        bound = np.full(len(weights), np.inf)
+        pairs = Logistic(names=newer.INPUTS, weights=weights, low=-bound, high=bound, bias=-1.0)
+        model = newer.PairModel(pairs=pairs, words=np.zeros((0, 512)), version="by hand")
+        stack.enter_context(pytest.MonkeyPatch.context()).setattr(newer, "shipped", lambda: model)
         store = stack.enter_context(MemoryStore.open())
         store.remember_many(memories)
         made = {}

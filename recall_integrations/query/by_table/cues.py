@@ -35,12 +35,16 @@ _KINDS: dict[str, _Kind] = {
     "number": _Kind(0.4, keywords=True),
     "something": _Kind(0.2),
 }
-TYPES = (*_KINDS, "relations", "intents")
+OCCURRENCES = ("first", "last", "past")
+TYPES = (*_KINDS, *OCCURRENCES, "relations", "intents")
 
 
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
-    of = (wording(language, "types", TYPES), tuple(_KINDS)), (wording(language, "questions", QUESTIONS), QUESTIONS)
+    of = (
+        (wording(language, "types", TYPES), (*_KINDS, *OCCURRENCES)),
+        (wording(language, "questions", QUESTIONS), QUESTIONS),
+    )
     nested = (
         (_nested(language, "relations", _RELATIONS), _RELATIONS),
         (_nested(language, "intents", _INTENTS), _INTENTS),
@@ -60,6 +64,15 @@ def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType,
     types = tuple(dict.fromkeys(t for kind in found for t in kind.types))
     filters = tuple(dict.fromkeys(t for kind in found if kind.filters for t in kind.types))
     return (found[0].strength if found else 0.0), types, filters
+
+
+def occurrences(text: str, which: str, language: str | None) -> list[Match]:
+    """Spans of the words that ask for the first or the last time, one of `OCCURRENCES`."""
+    words = wording(language, "types", TYPES)
+    if words is None:
+        return []
+    read = said(text)
+    return [read.span(*match) for match in words.found(which, read.text)]
 
 
 def relations(text: str, language: str | None) -> tuple[str, ...]:

@@ -49,21 +49,26 @@ class _Cue(NamedTuple):
 
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
-    words = wording(language, "negation", KNOWN)
+    words = words_of(language)
     if words is not None:
         words.prepare(_AROUND, lambda: _TERM_SLOT)
         words.prepare(name for name in KNOWN if name not in (*_VALUES, *_AROUND))
 
 
+def words_of(language: str | None) -> Wording | None:
+    """The phrases of a language; nothing where it has no tables."""
+    return wording(language, "negation", KNOWN)
+
+
 def excluded(text: str, language: str | None) -> list[Excluded]:
     """The terms that `text` excludes, in order; nothing where the language has no tables."""
-    words = wording(language, "negation", KNOWN)
+    words = words_of(language)
     return [] if words is None else _Reader(words, said(text)).read()
 
 
 def ends_in_cue(text: str, language: str | None) -> bool:
     """Whether a text ends in words that leave out what follows: a date, which is a term only where it is a noun."""
-    words = wording(language, "negation", KNOWN)
+    words = words_of(language)
     if words is None:
         return False
     read = said(text)

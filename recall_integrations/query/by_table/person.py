@@ -10,7 +10,7 @@ KNOWN = (
     *("i", "we", "not_me"),
     *("user_saying", "user_doing", "user_clause"),
     *("assistant_saying", "assistant_clause", "assistant_words"),
-    "not_asked",
+    *("not_asked", "user"),
 )
 SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, as in `asked_role`
 SENTENCES_MAX = 2
@@ -28,14 +28,19 @@ _CUES: tuple[tuple[str, Role, int, float], ...] = (
 
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
-    words = wording(language, "person", KNOWN)
+    words = words_of(language)
     if words is not None:
         words.prepare(KNOWN)
 
 
+def words_of(language: str | None) -> Wording | None:
+    """The phrases of a language; nothing where it has no tables."""
+    return wording(language, "person", KNOWN)
+
+
 def first_person(text: str, language: str | None) -> Match | None:
     """Span of the first word by which a query speaks of its user; nothing where the language has no tables."""
-    words = wording(language, "person", KNOWN)
+    words = words_of(language)
     if words is None:
         return None
     read = said(text)
@@ -47,7 +52,7 @@ def first_person(text: str, language: str | None) -> Match | None:
 
 def asked_role(text: str, language: str | None) -> tuple[Role | None, float]:
     """Whose words are asked for, and how plainly; nobody's where the language has no tables."""
-    words = wording(language, "person", KNOWN)
+    words = words_of(language)
     if words is None:
         return None, 0.0
     read = said(text)

@@ -9,6 +9,7 @@ what matched                                          confidence   stage
 name of several words                                 .97          exact
 name of one word                                      .96          exact
 name of ordinary words only ("backend team")          .91 – .95    exact
+declared name that is an ordinary word ("billing")    .90          exact
 declared alias                                        as a name − .04  alias
 the only name with this first, last or telling word   .86 – .88    alias
 words in another order, without or with a space       .93, .90     fuzzy

@@ -68,10 +68,11 @@ class EntityIndex:
     def __len__(self) -> int:
         return len(self.state.entities)
 
-    def add(self, entity_id: str, name: str, aliases: Iterable[str] = ()) -> None:
+    def add(self, entity_id: str, name: str, aliases: Iterable[str] = (), *, declared: bool = False) -> None:
         """Add an entity, or names to a known one; adding the same again changes nothing.
 
-        A known entity keeps its canonical name: another `name` becomes an alias.
+        A known entity keeps its canonical name: another `name` becomes an alias. A name that is `declared` is found
+        though it is an ordinary word, and written like one.
         """
         state = self.state
         entity = state.entities.get(entity_id)
@@ -81,7 +82,7 @@ class EntityIndex:
             words = key_of(surface)
             if any(phrase.words == words for phrase in entity.phrases):
                 continue
-            phrase = Phrase(entity, words, surface, is_name=not entity.phrases)
+            phrase = Phrase(entity, words, surface, is_name=not entity.phrases, declared=declared)
             entity.phrases = (*entity.phrases, phrase)
             state.add(phrase)
             self.revision += 1  # last: who sees it finds the name

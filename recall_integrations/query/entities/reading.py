@@ -4,7 +4,9 @@ Whether an ordinary word ("will", "mark", "hope", "API") is meant as a name can 
 
 - upper case inside a sentence is evidence, except where everything is in upper or title case;
 - upper case at the start of a sentence is none, except with a possessive ("Will's birthday");
-- lower case never is: "will it rain" and "may I" name nobody, and "ask mark" is not understood either;
+- lower case is none, unless the word was declared as a name: "billing" and "the chief" are, if somebody said so. "Will"
+  and "May", which are verbs and months as well, are names in lower case only if they were declared in it, and "it" and
+  "us" never are: "will it rain" and "may I" name nobody;
 - acronyms ("API", "PR") are always written in upper case, so that it tells little;
 - months and week days after "in", "last", a number, … are dates.
 """
@@ -17,7 +19,7 @@ from functools import cached_property
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.state import Phrase
 from recall_integrations.query.entities.units import follows_han, is_cjk, splits_a_word, units, without_possessive
-from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, is_ordinary, word_set
+from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary, word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
 
 _SENTENCE_END = regex(r"[.!?…:;\n\r。！？]|^\W*$")
@@ -27,6 +29,7 @@ _TITLES = word_set("mr mrs ms miss dr prof sir madam lord lady president captain
 GAP_CHARS_MAX = 3
 
 
+DECLARED = 0.9  # of an ordinary word in lower case that somebody declared as a name
 OWNERS = frozenset(("my", "our"))  # with them, one ordinary word is a name that somebody declared on purpose
 
 
@@ -140,6 +143,18 @@ class Reading:
 
     def phrase_as_name(self, i: int, j: int, phrase: Phrase) -> float:
         """How likely units `i` to before `j`, which read like `phrase`, are meant as this name; 0 = not at all."""
+        likely = self._as_written(i, j, phrase)
+        return max(likely, DECLARED) if phrase.declared and self._is_plainly(i, j, phrase) else likely
+
+    def _is_plainly(self, i: int, j: int, phrase: Phrase) -> bool:
+        """Whether an ordinary word that was declared as a name is one as any other word of the text."""
+        if not all(map(is_ordinary, phrase.words)) or STOP_WORDS.issuperset(phrase.words):
+            return False
+        if not phrase.surface.islower():  # "The Office" is not the office
+            return j - i == 1 and phrase.words[0] not in GIVEN_WORDS | CALENDAR_WORDS
+        return self.joined(i, j)
+
+    def _as_written(self, i: int, j: int, phrase: Phrase) -> float:
         if j - i == 1:
             likely = self.word_as_name(i)
             if len(self.words[i]) == 2 and likely >= 0.9 and not is_cjk(self.words[i]):

@@ -32,11 +32,15 @@ class Entity:
 
 
 class Phrase:
-    """One name of an entity: `words` in normal form, `surface` as given, `is_name` unless it is an alias."""
+    """One name of an entity: `words` in normal form, `surface` as given, `is_name` unless it is an alias, `declared`
+    where somebody said on purpose that this is a name."""
 
-    __slots__ = ("entity", "is_name", "surface", "words")
+    __slots__ = ("declared", "entity", "is_name", "surface", "words")
 
-    def __init__(self, entity: Entity, words: tuple[str, ...], surface: str, is_name: bool) -> None:
+    def __init__(
+        self, entity: Entity, words: tuple[str, ...], surface: str, is_name: bool, declared: bool = False
+    ) -> None:
+        self.declared = declared
         self.entity = entity
         self.words = words
         self.surface = surface

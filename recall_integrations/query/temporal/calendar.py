@@ -90,13 +90,11 @@ class Period:
         unit: its size: `day`, `week`, `month`, `quarter`, `half`, `year`, `decade`, `weekend`, `span`, `time`.
         fixed: the interval, where the phrase says which.
         cycle: the recurring interval, where it does not ("May", "Tuesday").
-        whole: false for "early …", "late …": as the right end of a range such a part is included.
     """
 
     unit: str
     fixed: Interval | None = None
     cycle: Cycle | None = None
-    whole: bool = True
 
     def past(self, moment: datetime) -> Interval | None:
         """The interval itself, or the newest one that has begun."""
@@ -106,11 +104,11 @@ class Period:
         """The interval itself, or the first one yet to begin."""
         return self.fixed or (self.cycle.next(moment) if self.cycle else None)
 
-    def map(self, change: Callable[[Interval], Interval | None], unit: str, *, whole: bool = True) -> Period | None:
+    def map(self, change: Callable[[Interval], Interval | None], unit: str) -> Period | None:
         """The same with every interval changed; a recurring one stays recurring."""
         if self.fixed:
             changed = change(self.fixed)
-            return Period(unit, changed, whole=whole) if changed else None
+            return Period(unit, changed) if changed else None
         if self.cycle is None:
             return None
         at = self.cycle.at
@@ -119,7 +117,7 @@ class Period:
             found = at(i)
             return change(found) if found else None
 
-        return Period(unit, cycle=replace(self.cycle, at=mapped), whole=whole)
+        return Period(unit, cycle=replace(self.cycle, at=mapped))
 
 
 @record(frozen=True, slots=True)
@@ -185,6 +183,11 @@ def day(year: int, month: int, number: int) -> Interval:
 def one_day(start: datetime) -> Interval:
     """The day that begins at `start`."""
     return Interval(start, start + DAY)
+
+
+def run_of_days(first: datetime, last: datetime) -> Interval:
+    """The days from the first to the last, both whole."""
+    return Interval(first, last + DAY)
 
 
 def week_of(moment: datetime, week_start: int) -> Interval:

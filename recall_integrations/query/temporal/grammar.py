@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +27,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import Interval, Period, midnight
 from recall_integrations.query.temporal.gate import PIECE, Gate, needs
 from recall_integrations.query.temporal.lexicon import CLASSES
+from recall_integrations.query.temporal.tense import FUTURE, OPEN, PRESENT, asked_tense
 from recall_integrations.query.temporal.tokens import DateToken, tokenize
 from recall_integrations.records import record
 
@@ -54,6 +56,7 @@ SHAPES = {
     "U": "U",
     "R": "R",
     "DASH": "-~",
+    "TO": "-~",
     "SLASH": "/",
     "SEP": "-/.,",
     "COMMA": ",",
@@ -70,18 +73,17 @@ SHAPES = {
 }
 Built = tuple[str, Any] | None
 _GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
-_PLANS = regex(r"\b(?:will|shall|gonna|going to)\b|'ll\b|’ll\b", re.IGNORECASE)
 _MEASURES = regex(
     r"\b(?:temp(?:erature)?s?|degrees?|fahrenheit|celsius|humid(?:ity)?|weather|forecast|heat|hot|cold|warm|bpm|rate|"
     r"pulse|scor(?:e[ds]?|ing)|grades?|marks?|percent(?:age|ile)?s?|mph|iq|blood|fever|latency|speed)\b",
     re.IGNORECASE,
 )
 # Pieces of words one of which each match has, in a text in ASCII.
-_IN_PLANS = ("ll", "gonna", "going to")
 _IN_MEASURES = tuple(
     "temp degree fahrenheit celsius humid weather forecast heat hot cold warm bpm rate pulse scor grade mark percent "
     "mph iq blood fever latency speed".split()
 )
+_NEAR = ("day", "time", "week", "weekend")
 _FIRST_WORD_SYMBOL = 0x4E00
 
 
@@ -117,8 +119,8 @@ class Context:
         today: midnight before it, naive.
         week_start: 0 = Monday … 6 = Sunday.
         names: lower-cased names that the store knows.
-        plans: the text speaks of the future ("will", "going to").
         measures: the text speaks of temperatures, scores and the like, where "the nineties" are no years.
+        span: place of what is being read in the text; its nearest verb says its tense.
     """
 
     text: str
@@ -127,8 +129,8 @@ class Context:
     today: datetime
     week_start: int
     names: Collection[str]
-    plans: bool = False
     measures: bool = False
+    span: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
@@ -142,13 +144,34 @@ class Context:
             today=midnight(local),
             week_start=week_start,
             names=names if hasattr(names, "isdisjoint") else frozenset(names),
-            plans=(not plain or any(map(lowered.__contains__, _IN_PLANS))) and _PLANS.search(text) is not None,
             measures=(not plain or any(map(lowered.__contains__, _IN_MEASURES))) and _MEASURES.search(text) is not None,
         )
 
+    @property
+    def plans(self) -> bool:
+        """Whether the text asks about plans ("what will I do", "what is due"): what comes back is the coming one."""
+        return self.tense == FUTURE
+
+    @property
+    def tense(self) -> int:
+        """The tense in which the text asks, see `asked_tense`."""
+        return asked_tense(self.text, *(self.span or ()))
+
+    def at(self, start: int, end: int) -> Context:
+        """The same for a place in the text."""
+        return replace(self, span=(start, end))
+
     def place(self, period: Period) -> Interval | None:
-        """A period as an interval: the past reading where the phrase leaves both open."""
+        """A period as an interval. Where it comes back, the last one; if the text plans something, the one not over.
+
+        In the present tense ("who has the car on Friday") that holds for days and weeks: nobody asks so for a past
+        one.
+        """
         found = period.past(self.today)
+        tense = self.tense if period.cycle else OPEN
+        if tense == FUTURE or (tense == PRESENT and period.unit in _NEAR):
+            over = found is None or found.end is None or found.end <= self.today
+            return period.future(self.today) if over else found
         if period.cycle and period.unit == "day" and period.cycle.is_weekly and found and found.start == self.today:
             return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
         return found
@@ -161,6 +184,11 @@ class RuleMatch:
 
     def __init__(self, match: re.Match[str], tokens: list[DateToken], ctx: Context) -> None:
         self._match, self._tokens, self.ctx = match, tokens, ctx
+
+    @property
+    def here(self) -> Context:
+        """The context with the place of the match, whose nearest verb counts."""
+        return self.ctx.at(self.tokens[0].start, self.tokens[-1].end)
 
     def token(self, name: str) -> DateToken | None:
         """The first token of a named part; `None` if the part is not there."""

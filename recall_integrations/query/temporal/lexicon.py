@@ -40,12 +40,13 @@ DECADE = {
 PLAIN_DECADE = {word: DECADE[word] for word in ("sixties", "seventies", "eighties", "nineties")}
 
 _UNITS = "day week month quarter year decade century weekend fortnight"
-UNIT = {word: word for word in _UNITS.split()} | {"workweek": "workweek", "wk": "week", "yr": "year"}
+UNIT = {word: word for word in _UNITS.split()} | {"workweek": "workweek", "wk": "week", "yr": "year", "qtr": "quarter"}
 UNITS = {word + "s": word for word in _UNITS.split()} | {
     "centuries": "century",
     "workweeks": "workweek",
     "wks": "week",
     "yrs": "year",
+    "qtrs": "quarter",
     "mths": "month",
     "mos": "month",
 }
@@ -118,8 +119,10 @@ PRONOUN = _same(
     "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"
 )
 POSSESSIVE = _same("my your his her its our their")
+CLOSE = {"eod": "day", "eow": "week", "eom": "month", "eoq": "quarter", "eoy": "year"}  # end of day …
+DAYPARTS = _same("mornings afternoons evenings nights")
 AGO = _same("ago back earlier beforehand")
-RANGE_TO = _same("to till until til through thru")
+RANGE_TO = _same("to till until til untill through thru")
 TITLE = _same(
     "author writer copy plot ending novel book film movie chapter chapters character characters read reading "
     "protagonist adaptation edition review hero copies quote quotes scene album"
@@ -157,6 +160,8 @@ CLASSES: dict[str, dict[str, Any]] = {
     "PRON": PRONOUN,
     "POSS": POSSESSIVE,
     "AGO": AGO,
+    "CLOSEOF": CLOSE,
+    "PODS": DAYPARTS,
     "TO": RANGE_TO,
     "TITLEWORD": TITLE,
 }
@@ -170,12 +175,26 @@ CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday su
 # of time; anything else is sent home at once.
 _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
-    "recently lately sign thousands"
+    "recently lately sign thousands next upcoming coming"
 )
 TIME_TRIGGERS = frozenset(
     word
     for words in (
-        *(MONTH, WEEKDAY, WEEKDAYS, UNIT, UNITS, SMALL_UNIT, SEASON, SEASONS, PART_OF_DAY, DECADE, FINISH),
+        *(
+            MONTH,
+            WEEKDAY,
+            WEEKDAYS,
+            UNIT,
+            UNITS,
+            SMALL_UNIT,
+            SEASON,
+            SEASONS,
+            PART_OF_DAY,
+            DAYPARTS,
+            DECADE,
+            FINISH,
+            CLOSE,
+        ),
         _TIME_WORDS.split(),
     )
     for word in words

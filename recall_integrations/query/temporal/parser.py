@@ -22,6 +22,7 @@ from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, 
 from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
 from recall_integrations.query.temporal.rules_times import LATE, TIMES
 from recall_integrations.query.temporal.rules_traps import TRAPS
+from recall_integrations.query.temporal.tense import PAST
 from recall_integrations.query.temporal.timestamps import find_timestamp
 from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.query.temporal.translation import Fragment, reader
@@ -46,6 +47,12 @@ _FINISHED = regex(
     re.IGNORECASE,
 )
 _RECENTLY = regex(r"\b(?:recently|lately|the\s+other\s+day|in\s+recent\s+(?:days|weeks|months))\b", re.IGNORECASE)
+
+_NEXT = regex(
+    r"^\W*(?:(?:when|what\s+(?:time|day|date)|which\s+day|how\s+(?:soon|long))\b.{1,60}\b(?:next|upcoming)"
+    r"|(?:(?:any|all|list|show|what|which|the|my|our|me|are|is|there)\s+){0,4}upcoming)\s+\w",
+    re.IGNORECASE,
+)
 
 
 def all_rules() -> tuple[Rule, ...]:
@@ -98,8 +105,9 @@ def parse_window(
     """The span of time that `text` speaks of, or `None`.
 
     Where a phrase fits the past and the future ("in March", "on Friday") the past is meant: this reads questions to
-    a memory. The right end of a range is its first moment ("from March to June" ends where June begins); "before"
-    and "since" leave one side open; "after" a day begins with that day, "after" anything longer when it is over.
+    a memory. In a question about plans ("what will I do on Friday", "what is due in March") the coming one is. A range
+    holds both ends whole ("from March to June" ends when June is over), and so do "until" and "by"; "before" and
+    "since" leave one side open; "after" a day begins with that day, "after" anything longer when it is over.
     Of several phrases the first one counts, unless a later one is surer.
 
     Args:
@@ -203,7 +211,9 @@ def _choose(ctx: Context, tokens: list[DateToken]) -> TemporalWindow | None:
 
 def _resolve(ctx: Context, token: DateToken) -> TemporalWindow | None:
     try:
-        found = ctx.place(token.value) if isinstance(token.value, Period) else token.value
+        found = token.value.fixed if isinstance(token.value, Period) else token.value
+        if found is None:
+            found = ctx.at(token.start, token.end).place(token.value)
         if found is None:
             return None
         start, end = (_instant(ctx, wall) for wall in (found.start, found.end))
@@ -233,7 +243,9 @@ def _window(
 
 
 def _implicit(ctx: Context) -> TemporalWindow | None:
-    """ "Did I finish …" and "recently" mean the last weeks: a hint for the ranking, not a filter."""
+    """ "Did I finish …", "recently": the last weeks; "when is my next …": what comes. A hint for the ranking."""
+    if _NEXT.search(ctx.text) and ctx.tense != PAST:
+        return _window(_instant(ctx, ctx.today), None, (0, 0), IMPLICIT_CONFIDENCE)
     if not _FINISHED.search(ctx.text) and not _RECENTLY.search(ctx.text):
         return None
     start = _instant(ctx, ctx.today - timedelta(days=IMPLICIT_DAYS)) if ctx.today.year > 2 else None

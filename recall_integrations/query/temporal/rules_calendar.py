@@ -12,6 +12,7 @@ from recall_integrations.query.temporal.calendar import (
     day,
     days_in,
     monthly,
+    run_of_days,
     weekly,
     yearly,
 )
@@ -90,7 +91,7 @@ def _dashed_days(hit: RuleMatch) -> Built:
     month = hit.lex("m", "MONTH") or hit.lex("m2", "MONTH")
 
     def build(year: int) -> Interval:
-        return Interval(datetime(year, month, int(first)), datetime(year, month, int(last)))
+        return run_of_days(datetime(year, month, int(first)), datetime(year, month, int(last)))
 
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y")))
@@ -106,7 +107,7 @@ def _day_to_day(hit: RuleMatch) -> Built:
     over = (month2, number2) < (month, number)
 
     def build(year: int) -> Interval:
-        return Interval(datetime(year, month, number), datetime(year + over, month2, number2))
+        return run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
 
     return "S", Period("span", cycle=yearly(build))
 
@@ -114,7 +115,7 @@ def _day_to_day(hit: RuleMatch) -> Built:
 def _days_in_year(hit: RuleMatch) -> Built:
     year, month = hit.value("y"), hit.lex("m", "MONTH")
     first, last = datetime(year, month, hit.value("a")), datetime(year, month, hit.value("b"))
-    return ("S", Period("span", Interval(first, last))) if first < last else None
+    return ("S", Period("span", run_of_days(first, last))) if first < last else None
 
 
 def _month_in(year: int, month: int) -> Interval:
@@ -214,7 +215,7 @@ def _numeric_range(hit: RuleMatch) -> Built:
     over = (month2, number2) < (month, number)
 
     def build(year: int) -> Interval:
-        return Interval(datetime(year, month, number), datetime(year + over, month2, number2))
+        return run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
 
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y") - over))
@@ -279,6 +280,13 @@ def _year(hit: RuleMatch) -> Built:
     return "Y", year_period(hit.value("y") or hit.value("y2"))
 
 
+def _likely_year(hit: RuleMatch) -> Built:
+    """A number at the end of a text that is a year people speak of, and may be a PIN."""
+    year, before = hit.value("y"), hit.beside(-1)
+    likely = before is not None and before.word.isalpha() and 1900 <= year <= hit.ctx.today.year + 5
+    return ("Y", year_period(year)) if likely else None
+
+
 def _short_year(hit: RuleMatch) -> Built:
     token = hit.token("n")
     if token is None:
@@ -336,6 +344,8 @@ def clear_weekday(hit: RuleMatch) -> Built:
 def cued_weekday(hit: RuleMatch) -> Built:
     """A weekday, also abbreviated, behind a preposition."""
     after = hit.beside(0)
+    if len(hit.word("w")) == 3 and after is not None and hit.content(0) and hit.ctx.text[after.start].isupper():
+        return None  # "by Sun Yuwei"
     if (
         hit.word("w") in ("sun", "sat", "wed")
         and not hit.capital("w")
@@ -368,19 +378,19 @@ DATES = (
     Rule("day_month_year",
          "the? d:DAY (day of|of|SEP of?)? m:MONTH DOT? (DASH|SLASH|COMMA|DOT)? (of|in)? (the? year)? y:YR", _full_date,
          0.98, "on 13 July 2024"),
-    Rule("month_ordinal_short_year", "m:MONTH the? d:ORD COMMA? n:SMALL(?!(UNIT|T|COLON|DASH|of))", _short_year_date,
+    Rule("month_ordinal_short_year", "m:MONTH the? d:ORD COMMA? n:SMALL(?!(UNIT|T|DASH|of))", _short_year_date,
          0.8, "October third 11"),
-    Rule("month_day_short_year", "m:MONTH d:DAYNUM COMMA n:SMALL(?!(UNIT|T|COLON|DASH|of|X))", _short_year_date, 0.8,
+    Rule("month_day_short_year", "m:MONTH d:DAYNUM COMMA n:SMALL(?!(UNIT|T|DASH|of|X))", _short_year_date, 0.8,
          "on March 5, 98"),
-    Rule("day_month_short_year", "d:DAY (DASH|SLASH|of)? m:MONTH (DASH|SLASH|COMMA)? n:SMALL(?!(UNIT|T|COLON|of))",
+    Rule("day_month_short_year", "d:DAY (DASH|SLASH|of)? m:MONTH (DASH|SLASH|COMMA)? n:SMALL(?!(UNIT|T|of))",
          _short_year_date, 0.8, "on 14-Nov-23"),
     Rule("month_year", "m:MONTH DOT? SEP? (of|in)? (the? year)? y:YR", _month_year, 0.95, "in March 2024"),
     Rule("year_month", "y:YEAR SEP? m:MONTH(?!SEP? (DAY|YEAR))", _year_month, 0.9, "in 2024 June"),
     Rule("month_of_short_year", "m:MONTH of n:SMALL", _month_year, 0.85, "born in August of 91"),
     Rule("days_of_month_year",
-         "m:MONTH DOT? the? a:DAY (DASH|to|through|until|till|and) the? b:DAY COMMA? (of|in)? y:YR", _days_in_year,
+         "m:MONTH DOT? the? a:DAY (and|TO) the? b:DAY COMMA? (of|in)? y:YR", _days_in_year,
          0.95, "June 26 to 28, 2020"),
-    Rule("month_day", "m:MONTH p:SEP? the? d:DAY(?!(COLON|UNIT|SMALLUNIT|COUNTED|CLOSE? YEAR))", _month_day, 0.95,
+    Rule("month_day", "m:MONTH p:SEP? the? d:DAY(?!(UNIT|SMALLUNIT|COUNTED|CLOSE? YEAR))", _month_day, 0.95,
          "on May 3rd"),
     Rule("day_month", "the? d:DAY (day of|of|SEP of?)? m:MONTH", _month_day, 0.95, "on the 3rd of May"),
     Rule("quarter_year", "q:QX (COMMA|of|in|DASH)? y:YR", _quarter_year, 0.95, "in Q3 of 2024"),
@@ -390,11 +400,13 @@ DATES = (
          "the third quarter of 2024"),
     Rule("year_nth_quarter", "y:YR (COMMA|DASH)? the? o:ORD k:(quarter|half)", _quarter_year, 0.93,
          "2024, the third quarter"),
-    Rule("quarter_before_quarter", "q:QX(?=(DASH|SLASH|to|till|until|through|and|or) (Q|QX))", _quarter, 0.9,
+    Rule("quarter_before_quarter", "q:QX(?=(SLASH|TO|and|or) (Q|QX))", _quarter, 0.9,
          "Q1 to Q3 2018"),
-    Rule("quarter_after_quarter", "(?<=Q(DASH|SLASH|to|till|until|through|and|or)) q:QX", _quarter, 0.85,
+    Rule("quarter_after_quarter", "(?<=Q(SLASH|TO|and|or)) q:QX", _quarter, 0.85,
          "between Q1 and Q2"),
-    Rule("quarter", "(?<=(in|of|during|since|for|last|this|next|from|to|by|before|after)) q:QX", _quarter, 0.8,
+    Rule("quarter",
+         "(?<=(in|of|during|since|for|last|this|next|from|to|by|before|after|until|till|early|late|mid)) q:QX",
+         _quarter, 0.8,
          "the plan for Q3"),
     Rule("century", "the? o:ORD century", _century, 0.9, "in the 20th century"),
     Rule("decade_words", "the (roaring|swinging)? d:DECADE", _decade, 0.8, "in the eighties"),
@@ -402,61 +414,61 @@ DATES = (
     Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
     Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,
          "who sang it in nineties"),
-    Rule("decade_after_decade", "(?<=S(and|or|to|DASH|through|till|until)) d:DECADE", _decade, 0.8,
+    Rule("decade_after_decade", "(?<=S(and|or|TO)) d:DECADE", _decade, 0.8,
          "in the eighties and nineties"),
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
     Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
     Rule("weekday_date", "REL? w:WD DOT? COMMA? (OPEN|DASH)? the? d:D CLOSE?", _weekday_date, 0.97, "on Thu June 4"),
     Rule("weekday_numeric", "r:REL? w:WD COMMA? md:(MD|MDX)", _numeric, 0.9, "on Monday 8/3"),
-    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|COLON|SLASH))", _weekday_number, 0.85,
+    Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|SLASH))", _weekday_number, 0.85,
          "on Tue 13th"),
     Rule("numeric_range",
-         "from:(from|between)? a:MD (DASH|to|until|till|through|and) b:MD (COMMA? (of|in)? y:YR)?",
+         "from:(from|between)? a:MD (and|TO) b:MD (COMMA? (of|in)? y:YR)?",
          _numeric_range, 0.85, "from 4/22 to 4/23"),
-    Rule("numeric_dashed_range", "from:(from|between) a:MDX (to|until|till|through|and) b:MDX", _dashed_range, 0.75,
+    Rule("numeric_dashed_range", "from:(from|between) a:MDX (TO|and) b:MDX", _dashed_range, 0.75,
          "from 4-22 to 4-25"),
     Rule("numeric_dashed", "(?<=on) md:MDX", _numeric_parts, 0.6, "the meeting on 5.12"),
     Rule("relative_numeric", "r:REL md:MD", _numeric, 0.85, "next 6/21"),
     Rule("numeric", f"(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))", _numeric, 0.75, "on 5/12"),
-    Rule("numeric_range_end", "(?<=D(to|and|DASH|until|till|through)) md:MD", _numeric, 0.75, "from 1 May to 5/7"),
+    Rule("numeric_range_end", "(?<=D(and|TO)) md:MD", _numeric, 0.75, "from 1 May to 5/7"),
     Rule("numeric_alone", "^ md:MD $", _numeric, 0.6, "5/12"),
-    Rule("numeric_before_dash", "md:MD(?=(DASH|to|until|till|through) D)", _numeric, 0.75, "6/2-6/9/2021"),
-    Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD", _nth_of_month, 0.6,
+    Rule("numeric_before_dash", "md:MD(?=TO D)", _numeric, 0.75, "6/2-6/9/2021"),
+    Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD(?!(and|or|TO) the? (ORD|D))",
+         _nth_of_month, 0.6,
          "on the 4th with Jim"),
     Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
     Rule("year_named", "the? (calendar|fiscal|school|academic)? (year of?|years) y:YEAR", _year, 0.95,
          "the calendar year 2011"),
     Rule("short_year_named", "the? (calendar|fiscal|school|academic) year (n:SMALL|y:YR)", _short_year, 0.85,
          "fiscal year 08"),
-    Rule("year_run", "y:YEAR(?=(DASH|to|till|through|until) YEAR(?!DASH))", _year, 0.85, "from 2015-2019"),
+    Rule("year_run", "y:YEAR(?=TO YEAR(?!DASH))", _year, 0.85, "from 2015-2019"),
     Rule("year_before_week", "y:YEAR(?=(COMMA|DASH)? week number? SMALL)", _year, 0.85, "2018 week 35"),
-    Rule("year_until_now", "y:YEAR(?=(DASH|to|till|until|through) (present|now|today|date))", _year, 0.85,
+    Rule("year_until_now", "y:YEAR(?=TO (present|now|today|date))", _year, 0.85,
          "at Acme 2019 - present"),
-    Rule("year_run_end", "(?<=Y(DASH|to|and|or|till|through|until)) y:YEAR", _year, 0.85,
-         "2015 to 2019"),
-    Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!(DASH NUM|COLON))", _year, 0.9, "since 2024", weak=True),
+    Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!DASH NUM)", _year, 0.9, "since 2024", weak=True),
     Rule("year_up_to", "(?<=(up|prior|back|equal|equals) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),
     Rule("year_or_later",
          "y:YEAR(?=(or|and) (later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|"
          "below))", _year, 0.85, "2019 and later"),
-    Rule("year_pair_list", "(?<=Y(and|or|DASH|to|till|through|until)) y:YEAR", _year, 0.85,
+    Rule("year_pair_list", "(?<=Y(and|or|TO)) y:YEAR", _year, 0.85,
          "between 2015 and 2019"),
     Rule("year_in_list", "(?<=Y COMMA) y:YEAR(?!(X|COUNTED))", _year, 0.85, "in 2017, 2018 and 2019"),
     Rule("year_list_end", "((?<=Y(and|or)) y:YEAR|(?<=Y COMMA(and|or)) y2:YEAR)", _year, 0.85,
          "in 2017, 2018 and 2019"),
     Rule("year_hyphen", "(?<=(early|late|mid)DASH) y:YEAR", _year, 0.9, "mid-2022"),
     Rule("year_as_adjective", "the y:YEAR(?=X)", _year, 0.7, "at the 2019 offsite", weak=True),
+    Rule("year_at_the_end", "(?<=X) y:YEAR(?=BREAK? $)", _likely_year, 0.5, "revenue 2019", weak=True),
     Rule("year_alone", "^ y:YEAR BREAK? $", _year, 0.6, "2019?", weak=True),
-    Rule("month_before_month", "m:MONTH(?=(DASH|SLASH|to|till|until|through|and|or) (MONTH|N|D))", _first_of_months,
+    Rule("month_before_month", "m:MONTH(?=(SLASH|TO|and|or) (MONTH|N|D))", _first_of_months,
          0.85, "June to April"),
     Rule("month_hyphen", "(?<=(early|late|mid)DASH) m:MONTH", _bare_month, 0.85, "mid-March"),
     Rule("month_behind_preposition", f"(?<={_CUES}) m:MONTH", _bare_month, 0.85, "what happened in May", weak=True),
     Rule("month_behind_soft_preposition", f"(?<={_SOFT_CUES}) m:MONTH", _bare_month, 0.7, "the plans for June",
          weak=True),
-    Rule("month_after_month", "(?<=N(DASH|to|till|until|through|and|or|COMMA)) m:MONTH", _bare_month, 0.85,
+    Rule("month_after_month", "(?<=N(TO|and|or|COMMA)) m:MONTH", _bare_month, 0.85,
          "from April to July"),
-    Rule("month_after_months", "(?<=N(DASH|to|till|until|through|and|or|COMMA)) m:MONTH", _bare_month, 0.85,
+    Rule("month_after_months", "(?<=N(TO|and|or|COMMA)) m:MONTH", _bare_month, 0.85,
          "in March, April and May"),
     Rule("month_behind_article", "(?<=(in|during|since|until|of|by) the) m:MONTH", _bare_month, 0.7, "in the April",
          weak=True),

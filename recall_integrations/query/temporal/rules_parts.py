@@ -15,6 +15,7 @@ from recall_integrations.query.temporal.calendar import (
     first_week,
     monthly,
     one_day,
+    run_of_days,
     shift,
     unit_of,
     unit_shifted,
@@ -38,17 +39,16 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
 
     A year has thirds (January–April, May–August, September–December), one that is only named beside another ("late
     last year", "later this year") has halves, and its middle from April to September; a month turns at the 16th and has
-    its middle from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds. `point` is what
-    "the beginning / middle / end of" means as one end of a range.
+    its middle from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds, of
+    whole months where it can. `point` is what "the beginning / middle / end of" means as one end of a range.
     """
     start, end = whole.start, whole.end
     if start is None or end is None:
         return None
     days = (end - start).days
     point = {_EARLY: start, _MID: start + timedelta(days=days // 2), _LATE: end}[which]
-    if unit == "year":
-        edges = (start, add_months(start, 4), add_months(start, 8), end)
-    elif unit == "relative year":
+    months = 12 * (end.year - start.year) + end.month - start.month if start.day == end.day == 1 else 0
+    if unit == "relative year":
         if which == _MID:
             return Interval(add_months(start, 3), add_months(start, 9), point)
         edges = (start, add_months(start, 6), add_months(start, 6), end)
@@ -62,6 +62,8 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
         edges = (start, start + 3 * DAY, start + 3 * DAY, end)
     elif unit == "decade":  # 0–3, 4–6, 7–9
         edges = (start, add_months(start, 48), add_months(start, 84), end)
+    elif months and months % 3 == 0:
+        edges = (start, add_months(start, months // 3), add_months(start, months // 3 * 2), end)
     elif days < 3:
         return Interval(start, end, point)
     else:
@@ -99,7 +101,7 @@ def _part(hit: RuleMatch) -> Built:
             return Interval(max(found.start, ctx.today), found.end)
         return found
 
-    built = period.map(change, "span", whole=False)
+    built = period.map(change, "span")
     return ("S", built) if built else None
 
 
@@ -127,7 +129,7 @@ def _nth_unit(hit: RuleMatch) -> Built:
     """ "the first week of July", "the third quarter of last year", "the last weekend of May"."""
     unit = hit.lex("u", "UNIT")
     number = -1 if hit.says("last", "final") else hit.value("o")
-    period: Period = hit.value("p")
+    period: Period = hit.value("p") or hit.value("p2") or year_period(hit.value("y"))
     week_start = hit.ctx.week_start
     if not _fits(unit, period.unit):
         return None
@@ -173,7 +175,7 @@ def _fits(unit: str, whole: str) -> bool:
 def _edge_length(hit: RuleMatch) -> Built:
     """ "the first twelve days of last month", "the last five months of 2022"."""
     length: Duration = hit.value("u")
-    period: Period = hit.value("p")
+    period: Period = hit.value("p") or hit.value("p2") or year_period(hit.value("y"))
     last = hit.says("last", "final")
 
     def change(whole: Interval) -> Interval | None:
@@ -239,7 +241,7 @@ def _days_in_month(hit: RuleMatch) -> Built:
     def change(month: Interval) -> Interval | None:
         if month.start is None or first >= last or period.unit != "month":
             return None
-        return Interval(month.start.replace(day=first), month.start.replace(day=last))
+        return run_of_days(month.start.replace(day=first), month.start.replace(day=last))
 
     built = period.map(change, "span")
     return ("S", built) if built else None
@@ -249,7 +251,7 @@ def _numbered_week(hit: RuleMatch) -> Built:
     """ "week 30 of last year": weeks of a year are counted as in ISO 8601."""
     token, written = hit.token("n"), hit.value("y")
     period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
-    whole = hit.ctx.place(period)
+    whole = hit.here.place(period)
     if whole is None or token is None:
         return None
     if token.spelled and not (written or hit.token("p")):
@@ -339,13 +341,13 @@ def _in_year(hit: RuleMatch) -> Built:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
     if year is None or period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
-    whole = hit.ctx.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
+    whole = hit.here.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
     if whole is None or whole.start is None or whole.end is None:
         return None
     found = period.cycle.next(whole.start)
     if found is None or found.start is None or found.start >= whole.end:
         return None
-    return symbol, Period(period.unit, found, whole=period.whole)
+    return symbol, Period(period.unit, found)
 
 
 def _bare_quarter(hit: RuleMatch) -> Built:
@@ -357,7 +359,7 @@ def _bare_quarter(hit: RuleMatch) -> Built:
 def _rest(hit: RuleMatch) -> Built:
     """ "the rest of the week": from today on."""
     if hit.token("p"):
-        whole = hit.ctx.place(hit.value("p"))
+        whole = hit.here.place(hit.value("p"))
     else:
         whole = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start)
     if whole is None or whole.start is None or whole.end is None or whole.end <= hit.ctx.today:
@@ -366,7 +368,7 @@ def _rest(hit: RuleMatch) -> Built:
 
 
 def _label_in_year(hit: RuleMatch) -> Built:
-    whole = hit.ctx.place(hit.value("p"))
+    whole = hit.here.place(hit.value("p"))
     found = year_part(whole.start.year, *hit.value("q")) if whole and whole.start else None
     return ("Q", Period("quarter", found)) if found else None
 
@@ -406,7 +408,7 @@ def bare_unit(hit: RuleMatch) -> Built:
     """ "the week", "for the month": the present one."""
     ctx, unit = hit.ctx, hit.lex("u", "UNIT") or hit.lex("u2", "UNIT")
     back = 0
-    if unit == "weekend" and ctx.today.weekday() < 3 and not ctx.plans:
+    if unit == "weekend" and ctx.today.weekday() < 3 and not hit.here.plans:
         back = -1  # early in the week "the weekend" is the one just past
     return _SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, back, ctx.week_start))
 
@@ -433,10 +435,10 @@ PARTS = (
     Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)",
          _nth_day_of, 0.93, "the 12th day of last month"),
     Rule("days_in_month",
-         "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (to|till|until|through|and|DASH) the? b:DAY)",
+         "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)",
          _days_in_month, 0.93, "last month from 4 to 23"),
     Rule("days_before_month",
-         "(from|between)? the? a:DAY (to|till|until|through|and|DASH) the? b:DAY (of|in)? the? p:N", _days_in_month,
+         "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N", _days_in_month,
          0.93, "the 4th until the 22nd this month"),
     Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
          _days_in_month, 0.9, "from 5-17 in next month"),
@@ -444,10 +446,10 @@ PARTS = (
     Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
          "the rest of this week"),
     Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
-    Rule("nth_unit_of", "the? (o:BIGORD|last|final) u:UNIT1 (of|in) the? p:P", _nth_unit, 0.95,
+    Rule("nth_unit_of", "the? (o:BIGORD|last|final) u:UNIT1 ((of|in) the? p:P|COMMA? (p2:Y|y:YR))", _nth_unit, 0.95,
          "the first week of July"),
-    Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U (of|in) the? p:P", _edge_length, 0.93,
-         "the last five months of 2022"),
+    Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U ((of|in) the? p:P|COMMA? (p2:Y|y:YR))", _edge_length,
+         0.93, "the last five months of 2022"),
     Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)", _bare_quarter, 0.7, "in the second quarter"),
     Rule("year_numbered_week", "p:Y (COMMA|DASH)? week number? n:SMALL", _numbered_week, 0.9, "2018 week 35"),
     Rule("numbered_week", "the? week number? n:SMALL ((of|in|COMMA)? p:Y|COMMA? y:YEAR)?", _numbered_week, 0.85,
@@ -466,7 +468,8 @@ PARTS = (
     Rule("holiday_weekend", "the? p:H weekend", _weekend_of, 0.93, "on Memorial Day weekend"),
     Rule("weekday_pair_of_week", "on? a:WD COMMA? (and|or) b:WD (of|in|COMMA)? the? p:W", _weekdays_in, 0.95,
          "Thursday or Friday next week"),
-    Rule("weekday_of_week", "on? w:WD (of|in|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95, "Thursday of last week"),
+    Rule("weekday_of_week", "on? w:WD (of|in|from|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95,
+         "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),
     Rule("part",
          "the? (very)? (k:(early|earlier|late|later) DASH? (in|on)?|k2:(mid|middle|end) DASH? of?|"

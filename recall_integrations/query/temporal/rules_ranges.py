@@ -1,7 +1,8 @@
 """Rules that join periods: offsets from a date, ranges, lists and open bounds.
 
-The right end of a range is its first moment, as the specifications of Recognizers-Text have it: "from March to June"
-ends where June begins, "between May 3rd and May 10" where May 10 begins. A list ("March and April") holds both whole.
+A range holds both its ends whole, as people mean it: "from March to June" ends when June is over, "until Friday" when
+Friday is. (The specifications of Recognizers-Text end a range where its right end begins.) What is a moment ends there:
+a time of day, "now", "the end of June". "Before" leaves out what it names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from recall_integrations.query.temporal.calendar import (
     add_months,
     duration,
     one_day,
+    run_of_days,
     shift,
+    unit_shifted,
     week_of,
 )
 from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
@@ -37,8 +40,8 @@ def _from_date(hit: RuleMatch) -> Built:
     length: Duration = hit.value("u")
     period: Period = hit.value("p")
     before = hit.says("before", "prior", "preceding")
-    ahead = hit.ctx.plans or (not before and hit.says("from"))
-    anchor = _anchor(hit.ctx, period, ahead=ahead)
+    ahead = hit.here.plans or (not before and hit.says("from"))
+    anchor = _anchor(hit.here, period, ahead=ahead)
     if anchor is None or anchor.start is None or anchor.end is None:
         return None
     base = anchor.start if before or period.unit in ("day", "time") else anchor.end - DAY
@@ -60,7 +63,7 @@ def _weekday_from_date(hit: RuleMatch) -> Built:
 def _bounded_offset(hit: RuleMatch) -> Built:
     """ "less than 3 days after X", "more than two weeks before X"."""
     length: Duration = hit.value("u")
-    anchor = _anchor(hit.ctx, hit.value("p"), ahead=hit.ctx.plans)
+    anchor = _anchor(hit.here, hit.value("p"), ahead=hit.here.plans)
     if anchor is None or anchor.start is None:
         return None
     before = hit.says("before", "prior")
@@ -73,7 +76,7 @@ def _bounded_offset(hit: RuleMatch) -> Built:
 def _neighbour(hit: RuleMatch) -> Built:
     """ "the week before 9 June 2023": the seven days up to it. Beside a calendar unit it is the calendar unit."""
     length = duration(1, hit.word("k"))
-    anchor = hit.ctx.place(hit.value("p"))
+    anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None:
         return None
     if hit.says("before", "preceding", "prior"):
@@ -82,7 +85,7 @@ def _neighbour(hit: RuleMatch) -> Built:
 
 
 def _neighbour_weekend(hit: RuleMatch) -> Built:
-    anchor = hit.ctx.place(hit.value("p"))
+    anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None:
         return None
     weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("w", "WD"), 1)
@@ -94,14 +97,26 @@ def _neighbour_weekend(hit: RuleMatch) -> Built:
     return fixed(start, start + days * DAY, "day" if days == 1 else "weekend")
 
 
-def _day_beside_today(hit: RuleMatch) -> Built:
-    return "D", Period("day", one_day(hit.ctx.today + (DAY if hit.says("after") else -DAY)))
+def _beside_now(hit: RuleMatch) -> Built:
+    """ "The day before", "the year after", and nothing that says before or after what."""
+    unit, sign = hit.lex("u", "UNIT"), 1 if hit.says("after") else -1
+    found = unit_shifted(hit.ctx.today, unit, sign, hit.ctx.week_start)
+    assert found.start is not None and found.end is not None
+    return fixed(found.start, found.end, unit)
+
+
+def _ended(hit: RuleMatch) -> Built:
+    """ "The year ended June 30": the one up to that day."""
+    anchor = hit.here.place(hit.value("p"))
+    if anchor is None or anchor.end is None:
+        return None
+    return fixed(shift(anchor.end, duration(1, hit.lex("u", "UNIT")), -1), anchor.end)
 
 
 def _starting(hit: RuleMatch) -> Built:
     """ "for two weeks from May 20th"."""
     length: Duration = hit.value("u")
-    anchor = hit.ctx.place(hit.value("p"))
+    anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None:
         return None
     return fixed(anchor.start, shift(anchor.start, length))
@@ -110,7 +125,7 @@ def _starting(hit: RuleMatch) -> Built:
 def _length_beside(hit: RuleMatch) -> Built:
     """ "the three days before Christmas": all of them."""
     length: Duration = hit.value("u")
-    anchor = hit.ctx.place(hit.value("p"))
+    anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None or length.seconds or length.unit == "workday":
         return None
     if (hit.value("o") or 1) > 1:
@@ -143,20 +158,22 @@ OFFSETS = (
     Rule("neighbour",
          "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following|prior to) the? p:P",
          _neighbour, 0.93, "the week before 9 June 2023"),
-    Rule("day_beside_today", "the day (before|after)(?=(BREAK|DOT|COMMA|$))", _day_beside_today, 0.6,
+    Rule("beside_now", "the u:(day|week|month|year) (before|after)(?=(BREAK|DOT|COMMA|$))", _beside_now, 0.6,
          "who called the day before"),
+    Rule("unit_ended", "the? u:(month|quarter|year) (ended|ending) on? p:D", _ended, 0.93,
+         "the year ended 30 June 2024"),
 )  # fmt: skip
 
 # ----------------------------------------------------------------------------------------------------------- ranges
 
 
 def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | None:
-    """Where a range stops: the start of its right end; "today" stops now, "the end of June" when June ends."""
+    """Where a range stops: when its right end is over; "today" stops now, unless the text plans something."""
     if found.point is not None:
         return found.point
-    if found.start == ctx.today and token.value.unit == "day":
-        return ctx.local if ctx.local > ctx.today else ctx.today
-    return found.start if token.value.whole or token.value.unit == "time" else found.end
+    if found.start == ctx.today and token.value.unit == "day" and not ctx.plans and ctx.local > ctx.today:
+        return ctx.local
+    return found.end
 
 
 def _left_edge(found: Interval) -> datetime | None:
@@ -164,34 +181,36 @@ def _left_edge(found: Interval) -> datetime | None:
 
 
 def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Interval] | None:
-    """Two periods in order, a recurring one as near to the other as it can be; two of them start in the past."""
+    """Two periods in order, a recurring one as near to the other as it can be; the first of two as `ctx.place` says."""
     if left.fixed and right.fixed:
         return left.fixed, right.fixed
     if right.fixed and left.cycle and right.fixed.start:
         first = left.cycle.last(right.fixed.start, strict=True)
         return (first, right.fixed) if first else None
-    first = ctx.place(left)
-    if first is None or first.start is None or right.cycle is None:
+    if right.cycle is None:
         return None
-    second = right.cycle.next(first.start, strict=True)
-    return (first, second) if second else None
+    for first in (left.past(ctx.today), left.future(ctx.today)) if ctx.plans else (ctx.place(left),):
+        second = right.cycle.next(first.start, strict=True) if first and first.start else None
+        if first and second and not (ctx.plans and second.end and second.end <= ctx.today):
+            return first, second
+    return None
 
 
 def _range(hit: RuleMatch) -> Built:
     left, right = hit.token("a"), hit.token("b")
     if left is None or right is None:
         return None
-    pair = place_pair(hit.ctx, left.value, right.value)
+    pair = place_pair(hit.here, left.value, right.value)
     if pair is None:
         return None
-    start, end = _left_edge(pair[0]), _right_edge(hit.ctx, right, pair[1])
+    start, end = _left_edge(pair[0]), _right_edge(hit.here, right, pair[1])
     if start and end and start > end:
         start, end = end, start
     return ("R", Interval(start, end)) if start and end and start < end else None
 
 
 def _range_to_now(hit: RuleMatch) -> Built:
-    found = hit.ctx.place(hit.value("a"))
+    found = hit.here.place(hit.value("a"))
     start = _left_edge(found) if found else None
     if start is None or start > hit.ctx.local:
         return None
@@ -203,8 +222,8 @@ def _range_from_now(hit: RuleMatch) -> Built:
     if token is None:
         return None
     period: Period = token.value
-    found = period.future(hit.ctx.today) or hit.ctx.place(period)
-    end = _right_edge(hit.ctx, token, found) if found else None
+    found = period.future(hit.ctx.today) or hit.here.place(period)
+    end = _right_edge(hit.here, token, found) if found else None
     return ("R", Interval(hit.ctx.today, end)) if end and end > hit.ctx.today else None
 
 
@@ -220,14 +239,12 @@ def _days_of_month(hit: RuleMatch) -> Built:
         if found.start is None:
             return None
         other = found.start.replace(day=number)
-        if bare_first and other > found.start and not hit.says("and"):
+        if bare_first and other > found.start and not hit.says("and", "or"):
             month_before = add_months(found.start.replace(day=1), -1)
             other = month_before.replace(day=number)  # "from the 28th to the 2nd of April"
         first, last = (other, found.start) if bare_first else (found.start, other)
-        last += DAY if listed else 0 * DAY  # "the 15th and 16th of May" are both days
-        return Interval(first, last) if first < last else None
+        return run_of_days(first, last) if first < last else None
 
-    listed = hit.says("and") and not hit.says("between")
     if period.unit != "day" or (period.cycle and (period.cycle.is_weekly or period.cycle.reach == 200)):
         return None
     built = period.map(change, "span")
@@ -239,7 +256,7 @@ def _list(hit: RuleMatch) -> Built:
     left, right = hit.token("a"), hit.token("b")
     if left is None or right is None or left.value.unit != right.value.unit:
         return None
-    pair = place_pair(hit.ctx, left.value, right.value)
+    pair = place_pair(hit.here, left.value, right.value)
     if pair is None:
         return None
     first, second = pair
@@ -253,25 +270,25 @@ def _list(hit: RuleMatch) -> Built:
 
 _NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"
 RANGES = (
-    Rule("days_of_month", "from? d:D (to|through|until|till|DASH) the? n:DAY(?!(UNIT|COLON))", _days_of_month, 0.93,
+    Rule("days_of_month", "from? d:D TO the? n:DAY(?!UNIT)", _days_of_month, 0.93,
          "October 8th through 15th"),
-    Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|COLON|MONTH))", _days_of_month, 0.93,
+    Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|MONTH))", _days_of_month, 0.93,
          "between May 3 and 10"),
     Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
     Rule("days_of_month_reversed",
-         "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (to|through|until|till|DASH|and)) the? d:D",
+         "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (and|or|TO)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
-    Rule("range_to_now", f"(from|between|since) the? a:P (and|to|till|until|through|thru|up to|DASH) {_NOW}",
+    Rule("range_to_now", f"(from|between|since) the? a:P (and|up? TO) {_NOW}",
          _range_to_now, 0.95, "from April to date"),
-    Rule("range_to_now_bare", f"(in|on)? the? a:P (to|till|until|through|thru|up to|DASH) {_NOW}", _range_to_now, 0.9,
+    Rule("range_to_now_bare", f"(in|on)? the? a:P up? TO {_NOW}", _range_to_now, 0.9,
          "May 2019 to present"),
-    Rule("range_from_now", "(from|between)? (now|today) (and|to|till|until|through|thru) the? b:P", _range_from_now,
+    Rule("range_from_now", "(from|between)? (now|today) (and|TO) the? b:P", _range_from_now,
          0.9, "between now and October 20th"),
-    Rule("between", "between the? a:P (and|to|till|until|through|thru|DASH) the? b:P", _range, 0.97,
+    Rule("between", "between the? a:P (and|TO) the? b:P", _range, 0.97,
          "between May 3rd and May 10"),
-    Rule("from_to", "from (on|in|the)? a:P (and|to|till|until|through|thru|up to|DASH) (on|in|the)? b:P", _range, 0.97,
+    Rule("from_to", "from (on|in|the)? a:P (and|up? TO) (on|in|the)? b:P", _range, 0.97,
          "from March to June"),
-    Rule("to", "(in|on)? a:P (to|till|until|through|thru|DASH) (the|in|on)? b:P", _range, 0.93, "2015 to 2019"),
+    Rule("to", "(in|on)? a:P TO (the|in|on)? b:P", _range, 0.93, "2015 to 2019"),
     Rule("list", "a:P (COMMA P){0,3} (COMMA|SLASH|and|or|COMMA and|COMMA or) (in|on|the)? b:P", _list, 0.9,
          "in March and April"),
 )  # fmt: skip
@@ -280,7 +297,7 @@ RANGES = (
 
 
 def _place(hit: RuleMatch) -> Interval | None:
-    return hit.ctx.place(hit.value("p"))
+    return hit.here.place(hit.value("p"))
 
 
 def _after(hit: RuleMatch) -> Built:
@@ -313,7 +330,8 @@ def _same(hit: RuleMatch) -> Built:
 
 def _through(hit: RuleMatch) -> Built:
     found = _place(hit)
-    return ("R", Interval(None, found.end)) if found and found.end else None
+    end = (found.point or found.end) if found else None
+    return ("R", Interval(None, end)) if end else None
 
 
 def _to_date(hit: RuleMatch) -> Built:
@@ -361,7 +379,9 @@ BOUNDS = (
     Rule("after", "(right|just|shortly|soon|any time|anytime|sometime)? (after|following) (the|about|around)? p:P",
          _after, 0.96, "after 2023"),
     Rule("before",
-         "(right|just|shortly|any time|anytime|sometime)? (before|(prior|previous) to|ahead of|by|until|"
-         "till|up (to|until|till)|in advance of|through) (the|about|around)? p:P", _before, 0.95,
-         "before last Christmas"),
+         "(right|just|shortly|any time|anytime|sometime)? (before|(prior|previous) to|ahead of|in advance of) "
+         "(the|about|around)? p:P", _before, 0.95, "before last Christmas"),
+    Rule("until",
+         "(by|until|till|til|through|thru|up (to|until|till)) (and including)? (the|about|around)? p:P", _through, 0.95,
+         "until Friday"),
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
@@ -18,12 +19,13 @@ from recall_integrations.query.temporal.calendar import (
     week_of,
 )
 from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
-from recall_integrations.query.temporal.lexicon import MONTH
+from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
 from recall_integrations.query.temporal.rules_calendar import (
     month_cycle,
     season_cycle,
     weekday_cycle,
 )
+from recall_integrations.query.temporal.tense import PAST
 
 _UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "year": "Y"}
 CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
@@ -55,6 +57,22 @@ def _duration(hit: RuleMatch) -> Built:
     return "U", duration(count, unit)
 
 
+def _decimal(hit: RuleMatch) -> Built:
+    """ "1.5 years", "2.5 hours"; the tokenizer reads such a number as a day of a month, too."""
+    written = hit.token("n")
+    assert written is not None
+    text = hit.ctx.text[written.start : written.end]
+    return _and_half(hit, int(text[0])) if text[1:] == ".5" else None
+
+
+def _and_half(hit: RuleMatch, count: int) -> Built:
+    word = hit.word("u") or hit.word("u2")
+    unit = UNIT.get(word) or UNITS.get(word) or SMALL_UNIT[word]
+    one = duration(1, unit)
+    half = Duration(months=one.months // 2, days=15 if one.months == 1 else one.days // 2, seconds=one.seconds // 2)
+    return "U", replace(duration(count, unit) + half, unit="month" if one.months else "day", count=count)
+
+
 def _half_unit(hit: RuleMatch) -> Built:
     whole = duration(1, hit.lex("u", "UNIT"))
     return "U", Duration(months=whole.months // 2, days=15 if whole.months == 1 else 0, unit="month")
@@ -64,19 +82,21 @@ def _half_hour(hit: RuleMatch) -> Built:
     return "U", Duration(seconds=1800, unit="minute", count=30)
 
 
+def _this_time(hit: RuleMatch) -> Built:
+    """ "This time last year": the day as far away."""
+    sign = -1 if hit.lex("r", "LAST") else 1
+    return "D", Period("day", one_day(shift(hit.ctx.today, duration(1, hit.lex("u", "UNIT")), sign)))
+
+
 def _small_unit(hit: RuleMatch) -> Built:
     """ "in the past hour", "within the hour": the one that ends now."""
-    if hit.says("within") and hit.ctx.plans:
+    if hit.says("within") and hit.here.plans:
         return None
     return _rolling(hit.ctx, duration(1, hit.lex("u", "SMALLUNIT")), -1)
 
 
 def _and_a_half(hit: RuleMatch) -> Built:
-    built = ("U", duration(hit.value("n2"), hit.lex("u2", "UNIT"))) if hit.token("n2") else _duration(hit)
-    if built is None:
-        return None
-    length: Duration = built[1]
-    return "U", Duration(months=length.months + (6 if length.unit == "year" else 60), unit="month")
+    return _and_half(hit, hit.value("n") or hit.value("n2") or 1)
 
 
 def _sum(hit: RuleMatch) -> Built:
@@ -127,6 +147,8 @@ def _offset(hit: RuleMatch) -> Built:
     """ "two weeks ago", "in three days": the day that lies so far from today."""
     ctx, length = hit.ctx, hit.value("u")
     sign = -1 if hit.token("ago") else 1
+    if hit.tokens[0].word == "in" and hit.here.tense == PAST:
+        return None  # "what did I learn in two weeks" says how long it took
     if length.unit in CALENDAR_ONLY:
         found = unit_shifted(ctx.today, length.unit, sign * length.count, ctx.week_start)
         return _UNIT_SYMBOL.get(length.unit, "S"), Period(length.unit, found)
@@ -165,8 +187,10 @@ DURATIONS = (
     Rule("relative_count", "n:NUM r:REL u:UNITS", _counted_plural, 0.9, "in the 4 next days"),
     Rule("half_unit", "half (a|an|the)? u:(year|month|decade|century)", _half_unit, 0.9, "half a year ago"),
     Rule("duration_and_a_half",
-         f"({_SOME} u:(year|years|decade|decades) and a half|n2:NUM and a half u2:(years|decades))", _and_a_half, 0.9,
+         "((an|a|n:NUM) u:UNIT and a half(?=AGO)|n2:NUM and a half u2:(UNIT|SMALLUNIT))", _and_a_half, 0.9,
          "a year and a half ago"),
+    Rule("decimal_duration", "n:MDX u:(UNITS|SMALLUNIT)", _decimal, 0.9, "1.5 years ago"),
+    Rule("this_time", "(this|the? same) (time|day) r:(LAST|NEXT) u:UNIT1", _this_time, 0.93, "this time last year"),
     Rule("half_hour", "half (a|an) hour", _half_hour, 0.9, "half an hour ago"),
     Rule("small_unit", "(in|over|during|within|for) the (last|past|previous) u:(hour|minute)", _small_unit, 0.9,
          "in the past hour"),
@@ -224,6 +248,12 @@ def _nights(hit: RuleMatch) -> Built:
     return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
 
 
+def _close_of(hit: RuleMatch) -> Built:
+    """ "EOD", "by EOM": the last day of the unit that runs."""
+    whole = unit_of(hit.ctx.today, hit.lex("k", "CLOSEOF") or hit.lex("u", "UNIT"), hit.ctx.week_start)
+    return ("D", Period("day", one_day(whole.end - DAY))) if whole.end else None
+
+
 def _night_before_last(hit: RuleMatch) -> Built:
     evening = hit.ctx.today - 2 * DAY
     return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
@@ -275,6 +305,11 @@ def _weekday_week(hit: RuleMatch) -> Built:
     return "D", Period("day", one_day(hit.ctx.today + ahead * DAY + WEEK))
 
 
+def _nights_ago(hit: RuleMatch) -> Built:
+    evening = hit.ctx.today - hit.value("n") * DAY
+    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
+
+
 def _seasons_ago(hit: RuleMatch) -> Built:
     """ "two summers ago"; a season that is still running is not one of them."""
     cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
@@ -301,6 +336,7 @@ DAYS = (
          "what happened today"),
     Rule("yesterday", "yesterday", lambda h: days_from_today(h.ctx, -1), 0.97, "what did Priya say yesterday"),
     Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
+    Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))", _close_of, 0.85, "due by EOM"),
     Rule("night_before_last", "the? night before last", _night_before_last, 0.93, "the night before last"),
     Rule("night", "(r:last night|tonight)", _nights, 0.9, "what did we cook last night"),
     Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|h:H) (before last|after next)", _two_away, 0.95,
@@ -313,6 +349,7 @@ DAYS = (
     Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_from_now, 0.9,
          "2 Sundays from now"),
     Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))", _weekday_week, 0.8, "on Monday week"),
+    Rule("nights_ago", "n:NUM nights ago", _nights_ago, 0.9, "two nights ago"),
     Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
@@ -435,7 +472,7 @@ def _ago_bound(hit: RuleMatch) -> Built:
 def _within(hit: RuleMatch) -> Built:
     """ "within two years": the past ones, unless the text speaks of the future."""
     length: Duration = hit.value("u")
-    if hit.ctx.plans:
+    if hit.here.plans:
         return fixed(hit.ctx.today, shift(hit.ctx.today, length), "rolling")
     return _rolling(hit.ctx, length, -1)
 

@@ -17,12 +17,19 @@ def _hours(start: int, length: int, slack: timedelta = timedelta(0)) -> tuple[ti
     return timedelta(minutes=start) - slack, timedelta(minutes=start + length) + slack
 
 
-def _on_day(hit: RuleMatch, first: timedelta, last: timedelta) -> Built:
-    """The same hours of the day (or of every such day) of `d`."""
+def _on_day(hit: RuleMatch, first: timedelta, last: timedelta, point: timedelta | None = None) -> Built:
+    """The same hours of the day (or of every such day) of `d`; `point`: the moment that a time of day names."""
     period: Period = hit.value("d")
     if period.unit != "day":
         return None
-    built = period.map(lambda i: Interval(i.start + first, i.start + last) if i.start else None, "time")
+
+    def hours(whole: Interval) -> Interval | None:
+        start = whole.start
+        if start is None:
+            return None
+        return Interval(start + first, start + last, None if point is None else start + point)
+
+    built = period.map(hours, "time")
     return ("D", built) if built else None
 
 
@@ -38,7 +45,8 @@ def _part_of_day(hit: RuleMatch) -> Built:
 def _clock(hit: RuleMatch) -> Built:
     """3pm is the hour from 3; 3:30 the half hour; "around" adds half an hour on both sides."""
     start, length = hit.value("t")
-    return _on_day(hit, *_hours(start, length, SLACK if hit.says("around", "about") else timedelta(0)))
+    slack = SLACK if hit.says("around", "about") else timedelta(0)
+    return _on_day(hit, *_hours(start, length, slack), timedelta(minutes=start))
 
 
 def _clock_range(hit: RuleMatch) -> Built:
@@ -93,13 +101,13 @@ TIMES = (
     Rule("weekday_behind_preposition",
          "(?<=(on|until|till|since|by|before|after|from|between|to|DASH|and|through)) w:WD", cued_weekday, 0.75,
          "what did I do on Fri", weak=True),
-    Rule("weekday_before_dash", "w:WD(?=(DASH|to|through|until) D)", cued_weekday, 0.75, "Mon to Friday", weak=True),
+    Rule("weekday_before_dash", "w:WD(?=(TO D|POD))", cued_weekday, 0.75, "Mon to Friday", weak=True),
     Rule("day_part", "d:D COMMA? (in the|at)? early:early? late:late? k:POD", _part_of_day, 0.93, "yesterday morning"),
     Rule("part_of_day_of", "(in|on|during)? the? early:early? late:late? k:POD (of|on) the? d:D", _part_of_day, 0.93,
          "on the morning of 3 May"),
-    Rule("day_clock_range", "d:D COMMA? (from|between) (t:T|n:DAYNUM) (to|and|DASH|until|till) t2:T", _clock_range,
+    Rule("day_clock_range", "d:D COMMA? (from|between) (t:T|n:DAYNUM) (and|TO) t2:T", _clock_range,
          0.93, "on Monday between 3 and 5pm"),
-    Rule("clock_range_day", "(from|between) (t:T|n:DAYNUM) (to|and|DASH|until|till) t2:T on? d:D", _clock_range, 0.93,
+    Rule("clock_range_day", "(from|between) (t:T|n:DAYNUM) (and|TO) t2:T on? d:D", _clock_range, 0.93,
          "from 9am to 11am yesterday"),
     Rule("clock_bound_day", "(before|after|since|until|till|by|from) t:T (on|COMMA)? d:D", _clock_bound, 0.92,
          "after 5pm yesterday"),

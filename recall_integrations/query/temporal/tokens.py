@@ -39,7 +39,9 @@ _SCAN = regex(
   | (?P<ordinal>(?<![\w/])(?<!\d\.)\d{1,4}(?:st|nd|rd|th)\b)
   | (?P<decade>(?<![\w./])['’]?(?:\d\d)?\d0(?:['’]?|\ )s\b)
   | (?P<label>(?<![\w./])(?:\d{4}[-/ ]?)?(?:[qQ][1-4]|[hH][12])(?:[-/ ]?(?:\d{4}|['’]\d\d))?\b(?![-/.]\d)
+      |(?<![\w./])(?-i:[1-4]Q|[12]H)(?:[-/ ]?\d{4}|['’]?\d\d)\b(?![-/.]\d)
       |(?<![\w./])(?:cy|fy|CY|FY)\ ?(?:\d{4}|['’]?\d\d)\b)
+  | (?P<joined>week-ends?\b)
   | (?P<short>(?<![\w])['’]\d\d\b(?!['’]))
   | (?P<number>[$€£#+@_]?\d+(?:[.,/:~–-]\d+)*(?:\ ?%)?(?P<tail>\w*))
   | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?(?P<junk>[\d_]\w*)?)
@@ -50,7 +52,7 @@ _SCAN = regex(
 )
 # A word that is one whatever `_SCAN` looks for before words: no digit is beside it. Where there are addresses, or
 # before a number ("FY 24"), it may be a part of one.
-_PLAIN_WORD = regex(r"\s*([^\W\d_]+(?:['’][^\W\d_]+)?)(?!\w|['’]\w)")
+_PLAIN_WORD = regex(r"\s*([^\W\d_]+(?:['’][^\W\d_]+)?)(?!\w|['’]\w|-end)")
 _LABELS = frozenset(("cy", "fy"))
 _SPACED_DATE = regex(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
 _GLUED = regex(r"[A-Za-z]{3,}|\d+(?:st|nd|rd|th)?", re.IGNORECASE)
@@ -128,8 +130,9 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
         position = match.end()
         kind = match.lastgroup if match.lastgroup not in ("tail", "junk") else ("number" if match["number"] else "word")
         start, raw = match.start(), match.group()
-        if kind == "word":
-            out.append(_word(raw, start, bool(match["junk"]), vocabulary))
+        if kind in ("word", "joined"):
+            out.append(_word(raw.replace("-", ""), start, bool(match["junk"]), vocabulary))
+            out[-1].end = position  # "week-end" is a word
         elif kind == "mark":
             out.append(DateToken(_MARKS.get(raw, raw), raw, start, position))
         elif kind == "number":
@@ -234,6 +237,7 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> DateToken:
 def _label(raw: str, start: int, now: datetime) -> DateToken | None:
     """`Q3 2024`, `2021-H1`, `FY24`; without a year the value is `(months, which)` under the symbol `q`."""
     end = start + len(raw)
+    raw = re.sub(r"^(\d)([qQhH])", r"\2\1 '", raw) if raw[1:2] in "qQhH" else raw  # 3Q24
     year_text = re.search(r"(?<![qQhH\d])\d{4}|(?<=['’])\d\d|(?<=y)\d\d$|(?<=y )\d\d$", raw.lower())
     year = int(year_text[0]) if year_text else 0
     year = full_year(year, now) if year_text and year < 100 else year
@@ -276,7 +280,7 @@ def _stamp(raw: str, start: int) -> DateToken | None:
         moment = datetime(*parts[:5])  # type: ignore[arg-type]
         length = timedelta(minutes=1 if seconds else 30)
         zone = re.search(r"(?:Z|[+-]\d\d:?\d\d)$", raw[12:], re.IGNORECASE)
-        value = Period("time", Interval(moment, moment + length))
+        value = Period("time", Interval(moment, moment + length, moment))
     except (ValueError, OverflowError):
         return None
     return DateToken("D", value, start, start + len(raw), word=zone[0] if zone else "")
@@ -314,7 +318,7 @@ def _number(raw: str, tail: bool, start: int, out: list[DateToken], now: datetim
 
 
 def _range_like(left: str, right: str) -> bool:
-    return left + right in {"yy", "sD", "DD", "ss", "aa", "ab", "bb", "NN"}
+    return left + right in {"yy", "yb", "yc", "sD", "DD", "ss", "aa", "ab", "bb", "NN"}
 
 
 def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken | None:

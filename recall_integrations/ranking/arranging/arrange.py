@@ -15,7 +15,6 @@ from recall_integrations.ranking.arranging.diversify import mmr
 from recall_integrations.ranking.arranging.duplicates import fold
 from recall_integrations.ranking.arranging.moves import (
     DIVERSITY,
-    DUPLICATE,
     FACTS,
     NEGATION,
     TIME_FIRST,
@@ -26,11 +25,15 @@ from recall_integrations.ranking.arranging.moves import (
 )
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
+from recall_integrations.types import Memory
 
 FOLD_POOL = 200  # candidates among which repeats are looked for, where many repeat each other
 NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
 
 Texts = Callable[[Rows], list[str]]
+Memories = Callable[[Rows], Sequence[tuple[int, Memory]]]  # rows with their memories, without those that are gone
+_NO_ROWS: Rows = np.empty(0, dtype=np.int64)
+ENDED_SHARE = 0.5  # of the first score: what was so, and is not what is asked for
 
 
 def wanted_first(fused: Fused, wanted: Mask) -> Fused:
@@ -70,40 +73,37 @@ def demote_negated(
     return arranged, frozenset(fused.rows[denied].tolist())
 
 
-def folded(fused: Fused, view: ScopeView, texts: Texts, k: int, threshold: float) -> tuple[Fused, dict[int, list[int]]]:
+def folded(
+    fused: Fused, view: ScopeView, memories: Memories, k: int, threshold: float
+) -> tuple[Fused, dict[int, list[int]]]:
     """Without what repeats a better candidate, as far down as k hits need; and leader row → rows folded into it.
 
-    Where there is nothing else, repeats fill the places up to k.
+    Where there is nothing else, repeats fill the places up to k: the best of them stay where they are.
     """
     if len(fused.rows) < 2 or threshold > 1:
         return fused, {}
     n = min(len(fused.rows), 2 * k)
     while True:
-        leaders = _leaders(view, fused.rows[:n], texts, threshold)
-        kept = [place for place, leader in enumerate(leaders) if leader == place]
-        if len(kept) >= k or n >= min(len(fused.rows), max(FOLD_POOL, 2 * k)):
+        leaders = _leaders(view, fused.rows[:n], memories, threshold)
+        kept = sum(leader == place for place, leader in enumerate(leaders))
+        if kept >= k or n >= min(len(fused.rows), max(FOLD_POOL, 2 * k)):
             break
         n = min(len(fused.rows), 2 * n)
-    if len(kept) == n:
-        return fused, {}
+    missing = max(0, k - kept - (len(fused.rows) - n))
+    again = [place for place, leader in enumerate(leaders) if leader != place][missing:]
     into: dict[int, list[int]] = {}
-    again: list[int] = []
-    missing = max(0, k - len(kept) - (len(fused.rows) - n))
-    for place, leader in enumerate(leaders):
-        if leader != place and len(again) < missing:
-            again.append(place)
-        elif leader != place:
-            into.setdefault(int(fused.rows[leader]), []).append(int(fused.rows[place]))
-    order = np.asarray([*kept, *range(n, len(fused.rows)), *again], dtype=np.int64)
-    stays = np.arange(len(order)) < len(order) - len(again)
-    return moved(fused, order, np.minimum.accumulate(fused.scores[order]), DUPLICATE, stays), into
+    for place in again:
+        into.setdefault(int(fused.rows[leaders[place]]), []).append(int(fused.rows[place]))
+    order = np.setdiff1d(np.arange(len(fused.rows)), again)
+    return (fused.take(order, fused.scores[order]) if again else fused), into
 
 
-def _leaders(view: ScopeView, rows: Rows, texts: Texts, threshold: float) -> list[int]:
+def _leaders(view: ScopeView, rows: Rows, memories: Memories, threshold: float) -> list[int]:
     vectors = view.vectors_of(rows)
     if vectors is None or not _any_close(vectors, threshold):
         return list(range(len(rows)))
-    return fold(texts(rows), vectors, threshold)
+    found = dict(memories(rows))
+    return fold([found.get(row) for row in rows.tolist()], vectors, threshold)
 
 
 def _any_close(vectors: NDArray[np.float32], threshold: float) -> bool:
@@ -143,9 +143,9 @@ def asked_first(fused: Fused, asked: Asked) -> Fused:
     return moved(fused, order, np.minimum.accumulate(scores[order]), TIME_FIRST, stays)
 
 
-def held_first(fused: Fused, first: Rows, confidence: float) -> Fused:
+def held_first(fused: Fused, first: Rows, confidence: float, beneath: Rows = _NO_ROWS) -> Fused:
     """The rows that say what is asked first, in their order, with a score of `confidence` at least; the others behind
-    them, in their order."""
+    them, in their order. Those of which something else holds (`beneath`) score at most half of the first of all."""
     places = {row: place for place, row in enumerate(fused.rows.tolist())}
     own = [places[row] for row in first.tolist() if row in places]
     if not own:
@@ -154,6 +154,8 @@ def held_first(fused: Fused, first: Rows, confidence: float) -> Fused:
     chosen[own] = True
     order = np.concatenate([np.asarray(own, dtype=np.int64), np.flatnonzero(~chosen)])
     scores = np.where(chosen, np.maximum(fused.scores, np.float32(confidence)), fused.scores)
+    most = np.float32(ENDED_SHARE) * scores[own[0]]
+    scores = np.where(~chosen & np.isin(fused.rows, beneath), np.minimum(scores, most), scores)
     stays = np.zeros(len(order), dtype=np.bool_)
     stays[: len(own)] = longest_falling(sums(fused)[own])
     said = {}

@@ -4,16 +4,23 @@ Two memories are near-duplicates if the cosine of their vectors *and* the overla
 if the same words stand in the same order, and if neither denies what the other says. The vectors alone are not enough:
 two short turns about one thing ("I ran 5 km", "I ran 9 km") are as close as copies, and words alone do not tell "Sam
 reports to Priya" from "Priya reports to Sam".
+
+Equal words are no repeat where they come from two sources, or tell of two days what happened: "I ran 5 km" of the 1st
+and of the 4th are two runs. What is so, a fact or a preference, is the same on any day.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timezone
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.text import tokenize
+from recall_integrations.text.signs import words_with_signs
+from recall_integrations.types import Memory, MemoryType, indexed_text
+
+HAPPENS = frozenset((MemoryType.EVENT, MemoryType.OBSERVATION))  # on another day it happens again
 
 DENIALS = frozenset(
     """
@@ -23,30 +30,42 @@ DENIALS = frozenset(
 )
 
 
-def fold(texts: Sequence[str], vectors: NDArray[np.floating], threshold: float) -> list[int]:
-    """For each item the place of the first item that it repeats; its own place where it repeats none.
+def fold(memories: Sequence[Memory | None], vectors: NDArray[np.floating], threshold: float) -> list[int]:
+    """For each memory the place of the first one that it repeats; its own place where it repeats none.
 
     Args:
-        texts: best first.
+        memories: best first; `None` = it is gone, and repeats none.
         vectors: `(n, d)`, rows of length 1 (or 0: like nothing).
         threshold: least cosine and least word overlap (Dice, over distinct words), in (0, 1].
     """
-    leaders = list(range(len(texts)))
+    leaders = list(range(len(memories)))
     close = np.asarray(vectors, dtype=np.float32)
     words: dict[int, list[str]] = {}
 
-    def said(place: int) -> list[str]:
+    def said(place: int, memory: Memory) -> list[str]:
         if place not in words:
-            words[place] = [t.word for t in tokenize(texts[place])]
+            words[place] = words_with_signs(indexed_text(memory.text, memory.actor))
         return words[place]
 
-    for place in range(1, len(texts)):
+    for place in range(1, len(memories)):
         cosines = np.vecdot(close[:place], close[place])
         for earlier in np.flatnonzero(cosines >= threshold - 1e-6).tolist():
-            if leaders[earlier] == earlier and _repeats(said(earlier), said(place), threshold):
+            one, other = memories[earlier], memories[place]
+            if leaders[earlier] != earlier or one is None or other is None or are_two(one, other):
+                continue
+            if _repeats(said(earlier, one), said(place, other), threshold):
                 leaders[place] = earlier
                 break
     return leaders
+
+
+def are_two(one: Memory, other: Memory) -> bool:
+    """Whether two memories are two even in the same words: from two sources, or of two days on which it happened."""
+    if (one.actor, one.channel, one.thread, one.refs) != (other.actor, other.channel, other.thread, other.refs):
+        return True
+    if one.event_at is None or other.event_at is None or not {one.type, other.type} <= HAPPENS:
+        return False
+    return one.event_at.astimezone(timezone.utc).date() != other.event_at.astimezone(timezone.utc).date()
 
 
 def _repeats(one: list[str], other: list[str], threshold: float) -> bool:

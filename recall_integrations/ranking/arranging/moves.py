@@ -19,7 +19,7 @@ from recall_integrations.ranking.fusion import Fused, Scores
 REWRITE = "rewrite"
 RERANK, DIVERSITY, TYPE_FIRST, TIME_FIRST = "rerank", "diversity", "type_first", "time_first"
 FACTS, NEWER = "facts", "newer"
-NEGATION, DUPLICATE = "negation", "duplicate"
+NEGATION = "negation"
 MOVERS = (
     REWRITE,
     RERANK,
@@ -29,7 +29,6 @@ MOVERS = (
     NEWER,
     FACTS,
     NEGATION,
-    DUPLICATE,
 )  # in the order in which they act
 HAIR = 1e-3  # in the ranker's units: shown, and far below what any evidence is worth
 

@@ -1,134 +1,149 @@
-"""Of two memories that are nearly the same and contradict each other, the newer first, where the query asks how things
-are and no slot tells it: "my marathon time is 3:50", later "… 3:42"."""
+"""Which of two hits about the same thing comes first: the newer one, unless the query asks for the past.
+
+    best 10 ─▶ pairs that are alike ─▶ inputs of each ─▶ model ─▶ the lower one moves above the upper one
+
+"The wifi password at home is tulip-4417", later "The wifi password was changed to heron-2093": both answer a question
+for the password, and only time tells which of them holds. No rule reads either of them. A pair is described by how
+alike its texts are, by what of the query each holds, by the words that only one of them says, by how far apart the
+ranking puts them, and by time (`pairs`, `pair_words`); a model with a hidden layer, learned from pairs of real recalls
+(`scripts/fit_newer.py`), says whether the lower one belongs above the upper one. Nothing that is not among the best is
+lifted, and there is no list of words. The weights stand in `newer.json`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import math
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.scope_view import Rows, ScopeView
-from recall_integrations.patterns import regex
+from recall_integrations.indexes.kind import FEW, MANY, NOTE_FROM, NOTE_SPAN, Kind
+from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.ranking.arranging.moves import NEWER, moved
+from recall_integrations.ranking.arranging.pair_words import DIMENSIONS, Inputs
+from recall_integrations.ranking.arranging.pairs import INPUTS, Compared, compared
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.ranking.layered import Logistic
+from recall_integrations.records import record
+from recall_integrations.types import ParsedQuery
 
-# Set by hand: what people would call the same sentence with another value in it.
-CLOSE = 0.8  # cosine
-ROUNDED = 1e-3  # more than two ways to sum up a cosine differ by
-SHARED = 0.4  # of all words of the two
-SOFTLY = 0.5  # of the older one's score, which the newer one must have
-# What says that something is not as it was, as stems.
-CUES = tuple(
-    "chang updat adjust increas decreas reduc rais lower extend shorten reschedul postpon move switch replac reach"
-    " grown rise recent latest bump shift revis improv drop new".split()
-)
-# Chosen as what costs no right answer of `assistant` (`recall bench facts --assistant`).
-CHANGES = 3  # best candidates among which a change is looked for
-WORDS_MIN, WORDS_SHARE = 2, 1.0  # words of the query that both hold
-CHANGED_SOFTLY = 0.3  # of the older one's score
-_ASKS = regex(r"(?:what|where|which|who|whose|how|when)\b|(?:is|are|am|do|does|has|have|can)\b", 2)
-_PRESENT = regex(
-    r"\b(?:is|are|am|do|does|has|have|can|what['’]?s|who['’]?s|where['’]?s|current(?:ly)?|now(?:adays)?|latest|still)\b",
-    2,
-)
-_PAST = regex(r"\b(?:did|was|were|had|used to|ever|first|ago|previous(?:ly)?|before|old|originally|initially)\b", 2)
+SHIPPED = Path(__file__).with_name("newer.json")
+# Chosen on stores as they are: phone records and documents lose nothing from the first on, scenes of many speakers from
+# both on, by models that have not seen the set.
+IN_LARGE, IN_CHATS = 0.4, 3.0
+IN_LONG = 1.0  # logit more that is wanted where texts are longer than notes: two long ones share much by chance
+LINKED = 0.5  # logit that is wanted of a pair whose texts share no word of the query
+SURE = 1.0  # logit from which the older one is said to hold no longer: .73 as a probability
 
 
-def asks_present(text: str) -> bool:
-    """Whether a query asks how things are: in the present tense, and nothing of the past."""
-    start = text.lstrip()[:300]
-    return _ASKS.match(start) is not None and _PRESENT.search(start) is not None and _PAST.search(start) is None
+@record(frozen=True, slots=True, kw_only=True)
+class Overtaken:
+    """What became of an older memory.
+
+    Args:
+        by: row of the newer memory that comes before it.
+        surely: whether the model is sure enough to say that the older one no longer holds.
+    """
+
+    by: int
+    surely: bool
 
 
-def newer_first(fused: Fused, view: ScopeView, text: TextColumns, terms: Sequence[str], k: int) -> Fused:
-    """Among the best 2·k, each that contradicts an older one of the same person directly above it.
+@record(frozen=True, slots=True, kw_only=True)
+class PairModel:
+    """A logistic model of pairs; one with a logit above 0 changes places.
+
+    Args:
+        pairs: over `INPUTS`, then one input for each row of `words`.
+        words: float64 `(rows, 512)`, of `Compared.alone` and `Compared.told`: which words of a query name the thing
+            that is asked for, and which words tell that something is another way now.
+        version: of the weights.
+    """
+
+    pairs: Logistic
+    words: Inputs
+    version: str
+
+    @classmethod
+    def load(cls, path: Path = SHIPPED) -> PairModel:
+        """Read a model that `scripts/fit_newer.py` has written.
+
+        Raises:
+            ValueError: it has other inputs, or a number is not finite.
+        """
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        words = np.asarray(kept["words"], dtype=np.float64).reshape(-1, 2 * DIMENSIONS)
+        if not np.isfinite(words).all():
+            raise ValueError("a number of the words is not finite")
+        return cls(
+            pairs=Logistic.from_dict(kept["pairs"], names_of(len(words))), words=words, version=str(kept["version"])
+        )
+
+    def logits(self, pairs: Compared) -> Inputs:
+        """Say how surely the lower one of each pair belongs above the upper one."""
+        own = np.einsum("ij,kj->ik", np.hstack([pairs.alone, pairs.told]), self.words)  # `@` may wake BLAS threads
+        return self.pairs.logits(np.hstack([pairs.inputs, own]))
+
+
+def names_of(words: int) -> tuple[str, ...]:
+    """Names of the inputs of a model that has so many rows of `words`."""
+    return (*INPUTS, *(f"words {row}" for row in range(words)))
+
+
+@cache
+def shipped() -> PairModel:
+    """The model of the package."""
+    return PairModel.load()
+
+
+def newer_first(
+    fused: Fused,
+    view: ScopeView,
+    text: TextColumns,
+    query: ParsedQuery,
+    unit: float,
+    until: int | None = None,
+    inside: Mask | None = None,
+) -> tuple[Fused, dict[int, Overtaken]]:
+    """Put the lower of two hits about the same thing above the upper one, where the model says so.
 
     Args:
         fused: the candidates, best first.
         view, text: of the scope.
-        terms: of the query.
-        k: hits that are wanted.
+        query: the query.
+        unit: the spread of cosines of the store's embedding, as a multiple of that of the bundled one.
+        until: microseconds; what was told later moves above nothing. `None` = no limit.
+        inside: rows of the time that is asked for, above which no other moves; `None` = none is asked for.
+
+    Returns:
+        The candidates, and of each older row that a newer one has moved above, that one.
     """
-    n = min(len(fused.rows), 2 * k)
-    if n < 2:
-        return fused
-    rows = fused.rows[:n]
-    pairs = [*_alike(fused, view, text, rows), *_changed(fused, view, text, rows[:CHANGES], terms)]
-    if not pairs:
-        return fused
-    order = list(range(n))
-    for above, below in sorted(pairs):
-        if order.index(above) < order.index(below):
-            order.remove(below)
-            order.insert(order.index(above), below)
-    places = np.concatenate([np.asarray(order, dtype=np.int64), np.arange(n, len(fused.rows))])
-    return moved(fused, places, fused.scores, NEWER)
+    pairs = compared(fused, view, text, query, unit, until, inside)
+    if pairs is None:
+        return fused, {}
+    logits = shipped().logits(pairs) - surer(len(fused.rows), text.kind)
+    swaps = np.flatnonzero(logits > np.where(pairs.column("both_hold") > 0, 0.0, LINKED))
+    if not len(swaps):
+        return fused, {}
+    order, overtaken = list(range(len(fused.rows))), dict[int, Overtaken]()
+    for pair in swaps[np.argsort(-logits[swaps], kind="stable")].tolist():
+        upper, lower = order.index(int(pairs.upper[pair])), order.index(int(pairs.lower[pair]))
+        if upper < lower:
+            order.insert(upper, order.pop(lower))
+            if pairs.newer[pair]:
+                old, new = int(fused.rows[pairs.upper[pair]]), int(fused.rows[pairs.lower[pair]])
+                overtaken.setdefault(old, Overtaken(by=new, surely=bool(logits[pair] >= SURE)))
+    return moved(fused, np.asarray(order, dtype=np.int64), fused.scores, NEWER), overtaken
 
 
-def _alike(fused: Fused, view: ScopeView, text: TextColumns, rows: Rows) -> Iterator[tuple[int, int]]:
-    """Places of two that say something else in nearly the same words, the newer one below."""
-    vectors = view.vectors_of(rows)
-    if vectors is None:
-        return
-    near = vectors @ vectors.T
-    np.fill_diagonal(near, 0)
-    if near.max() < CLOSE - ROUNDED:  # mostly: and the sum below takes ten times as long
-        return
-    close = np.einsum("id,jd->ij", vectors, vectors) >= CLOSE
-    for above, below in np.argwhere(close).tolist():
-        if above >= below:  # each with itself, mostly
-            continue
-        old, new = int(rows[above]), int(rows[below])
-        if not _newer(view, text, old, new) or fused.scores[below] < SOFTLY * fused.scores[above]:
-            continue
-        one, other = _stems(text, old), _stems(text, new)
-        if one - other and other - one and len(one & other) >= SHARED * len(one | other):
-            yield above, below
+def surer(candidates: int, kind: Kind) -> float:
+    """Say how much surer the model has to be in a larger scope, more so in one of chats, and with long texts: a logit.
 
-
-def _changed(
-    fused: Fused, view: ScopeView, text: TextColumns, rows: Rows, terms: Sequence[str]
-) -> Iterator[tuple[int, int]]:
-    """Places of two that hold the same words of the query, where the newer one, below, says that something changed."""
-    cues = _cues(text)
-    changed = [i for i, row in enumerate(rows.tolist()) if i and not cues.isdisjoint(_words(text, row))]
-    held = text.held(rows.tolist(), terms) if changed else []
-    for below in changed:
-        if len(held[below]) < WORDS_MIN:
-            continue
-        for above in range(below):
-            enough = fused.scores[below] >= CHANGED_SOFTLY * fused.scores[above]
-            enough = enough and len(held[above] & held[below]) >= WORDS_SHARE * len(held[above])
-            if enough and _newer(view, text, int(rows[above]), int(rows[below])):
-                yield above, below
-                break
-
-
-def _cues(text: TextColumns) -> frozenset[int]:
-    """Numbers of `CUES`; one that had none when the snapshot was made stands in none of its rows."""
-    found: frozenset[int] | None = text.memo.get("change_cues")
-    if found is None:
-        numbers = map(text.lexicon.stem_of, CUES)
-        found = text.memo["change_cues"] = frozenset([number for number in numbers if number >= 0])
-    return found
-
-
-def _newer(view: ScopeView, text: TextColumns, old: int, new: int) -> bool:
-    """Whether the same person said it later: by its time, and where that is the same by its place in the thread."""
-    if text.actors[old] != text.actors[new] or not (view.dated[old] and view.dated[new]):
-        return False
-    if view.at[new] != view.at[old]:
-        return bool(view.at[new] > view.at[old])
-    return bool(text.threads[old] == text.threads[new] >= 0 and new > old)
-
-
-def _stems(text: TextColumns, row: int) -> set[int]:
-    return set(_words(text, row))
-
-
-def _words(text: TextColumns, row: int) -> list[int]:
-    """Stems of a row's words, in order."""
-    words = text.words[text.starts.item(row) : text.starts.item(row + 1)]
-    stems: list[int] = text.lexicon.stems[words].tolist()
-    return stems
+    In a chat of thousands of turns, what is said later about the same thing mostly goes on; it changes nothing.
+    """
+    large = min(max(math.log(max(candidates, 1) / FEW) / math.log(MANY / FEW), 0.0), 1.0)
+    long = 1 - min(max((kind.short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
+    return large * (IN_LARGE + IN_CHATS * max(kind.pairs, kind.crowd, kind.roles)) + IN_LONG * long

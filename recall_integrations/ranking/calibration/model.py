@@ -1,13 +1,15 @@
 """Scores that mean something: from a ranker's order to probabilities.
 
 A ranker's score orders the candidates of one query and says nothing across queries. A `Calibration` belongs to one
-version of one ranker and adds two logistic models (Platt 2000) over evidence that is not relative to the query:
+version of one ranker and adds two models over evidence that holds across queries:
 
-- **confidence** `c`: the probability that at least one of the first `k` candidates is relevant.
-  `logit c = bias + Σ weight · input + a·z + b·z²`, inputs of `RESULT`, `z = ln(k / 10)`; `k` counts at most the
+- **confidence** `c`: the probability that at least one of the first `k` candidates is relevant. A logistic model (Platt
+  2000): `logit c = bias + Σ weight · input + a·z + b·z²`, inputs of `RESULT`, `z = ln(k / 10)`; `k` counts at most the
   candidates, and `z` at most to where `a·z + b·z²` stops to rise.
-- **probability** of each candidate: `logit p = bias + Σ weight · input`, inputs of `HIT`, one of which is `logit c` at
-  k = 10. No candidate gets more than `c` at k = 10.
+- **probability** of each candidate: whether this memory answers, whatever the others do. A logistic model with a hidden
+  layer: `logit p = bias + Σ weight · input + Σ out · tanh(into · input + bias)`, inputs of `HIT`. What a word of the
+  query that nothing stands for is worth depends on how many memories there are, and on the embedding: the hidden layer
+  holds that. It looks at the best `BEST` candidates; of those behind, the odds fall with the score.
 
 Every input is clipped to the range that was seen in fitting, so that a scope unlike any other cannot push a
 probability to an extreme. The probabilities are then sorted along the order the candidates are returned in
@@ -15,9 +17,8 @@ probability to an extreme. The probabilities are then sorted along the order the
 or the diversity stage shares them out anew.
 
 The two models are fitted apart and may contradict each other: that one of ten hits is relevant is at most as probable
-as the sum of their probabilities (Boole's inequality; the product of the complements would take the hits for
-independent, but where one is the answer the others mostly are not). Where the first `K` add up to less than the
-confidence for `K`, all are raised in proportion. Of a result, which may hold fewer, `within` lowers the confidence.
+as the sum of their probabilities (Boole's inequality), and at least as probable as the best of them. `within` keeps the
+confidence of a result between the two.
 
 A probability holds for a mix of queries. The share of queries that have an answer in the scope, which the shipped
 weights assume, is in `about`, with what they were fitted on and how well they hold elsewhere.
@@ -35,86 +36,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.bm25 import Values, weighted
+from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.layered import Doubles, Logistic
 from recall_integrations.ranking.rankers.feature_sum import Ranking
 from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1
 
 SHIPPED = Path(__file__).resolve().parent / "weights" / "calibration.json"
-FORMAT = "recall-calibration-2"
+FORMAT = "recall-calibration-3"
 K = 10  # where z = 0
 TOP = 5
-KINDS = ("people", "crowd", "roles", "apart", "long", "documents")
+BEST = 64  # candidates that the model of hits looks at
+EQUAL = 0.5  # scores that are no farther apart say the same
+KINDS = ("people", "crowd", "roles", "apart", "notes", "unsaid", "untold", "long", "documents")
 _IDF_MIN, _IDF_MAX = math.exp(-2), math.exp(5)
-LOGIT_MAX = 12.0  # a model's probability is never closer to 0 or 1 than 6e-6
 LOGIT_END = 30.0  # of one for another k, which is led back to that of the model
 
-# "top": among the five best by score; "any": among all candidates; s1, s2, s10: first, second, tenth score.
-RESULT: Mapping[str, str] = {
-    "unknown": "share of the query's Σ idf that no memory of the scope holds",
-    "unknown²": "unknown²",
-    "idf_coverage_any": "the best idf_coverage of any",
-    "soft_match_any": "the best soft_match of any",
-    "near_match_any": "the best near_match of any",
-    "thread_best_soft_match_any": "the best thread_best_soft_match of any",
-    "passage_match_any": "the best passage_match of any",
-    "cosine_any": "the best cosine of any",
-    "speaker_named_any": "1 where any is by an actor whom the query names",
-    "soft_match_top": "the best soft_match of the top",
-    "soft_match_top²": "soft_match_top²",
-    "near_match_top": "the best near_match of the top",
-    "near_match_top²": "near_match_top²",
-    "near_match_w1_top": "the best near_match_w1 of the top",
-    "passage_match_top": "the best passage_match of the top",
-    "lead_match_top": "the best lead_match of the top",
-    "asked_before_top": "the best asked_before of the top",
-    "bigram_match_top": "the best bigram_match of the top",
-    "cosine_top": "the best cosine of the top",
-    "date_match_top": "the best date_match of the top",
-    "speaker_named_top": "share of the top that is by an actor whom the query names",
-    "s1": "s1",
-    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
-    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
-    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
-    "idf·unknown": "idf · unknown",
-    "idf·idf_coverage_any": "idf · idf_coverage_any",
-    "idf·soft_match_top": "idf · soft_match_top",
-    "idf·near_match_top": "idf · near_match_top",
-    "vectors": "1 where candidates have cosines",
-    "beside": "share of the candidates that stand beside another candidate in their thread",
-    "size": "ln of the number of candidates",
-    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
-}
-# `place`: 0 for the candidate with the best score, 1 for the next.
-HIT: Mapping[str, str] = {
-    "confidence": "logit c at k = 10",
-    "place": "ln(1 + place)",
-    "gap": "the score − s1",
-    "confidence·place": "confidence · place",
-    "confidence·gap": "confidence · gap",
-    "next": "the score − the next lower one (of the last candidate: 0)",
-    "soft_match": "soft_match",
-    "near_match": "near_match",
-    "near_match_w1": "near_match_w1",
-    "passage_match": "passage_match",
-    "lead_match": "lead_match",
-    "asked_before": "asked_before",
-    "asking_share": "asking_share",
-    "by_user": "by_user",
-    "by_asked_role": "by_asked_role",
-    "bigram_match": "bigram_match",
-    "speaker_named": "speaker_named",
-    "date_match": "date_match",
-    "date_words_asked": "date_words_asked",
-    "cosine": "cosine",
-    "vectors": "1 where candidates have cosines",
-    "beside": "share of the candidates that stand beside another candidate in their thread",
-    "size": "ln of the number of candidates",
-    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
-}
 _OWN = (
+    "weakest",
+    "focal_match",
+    "focal_word",
     "soft_match",
     "near_match",
     "near_match_w1",
@@ -129,8 +72,12 @@ _OWN = (
     "date_match",
     "date_words_asked",
     "cosine",
+    "idf_coverage",
 )
 _TOP = (
+    "weakest",
+    "focal_match",
+    "focal_word",
     "soft_match",
     "near_match",
     "near_match_w1",
@@ -143,6 +90,10 @@ _TOP = (
     "speaker_named",
 )
 _ANY = (
+    "weakest",
+    "focal_match",
+    "focal_word",
+    "focus",
     "idf_coverage",
     "soft_match",
     "near_match",
@@ -151,68 +102,90 @@ _ANY = (
     "cosine",
     "speaker_named",
 )
+# What is the same for all candidates of a query, in the order of `_shared`.
+_SHARED = {
+    "vectors": "1 / the embedding's spread where candidates have cosines; else 0",
+    "beside": "share of the candidates that stand beside another candidate in their thread",
+    "size": "ln of the number of candidates",
+    "few": "1 / the number of candidates",
+    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
+}
+# "top": among the five best by score; "any": among all candidates; s1, s2, s10: first, second, tenth score.
+RESULT: Mapping[str, str] = {
+    "unknown": "share of the query's Σ idf that no memory of the scope holds",
+    "unknown²": "unknown²",
+    "weakest_any": "the best weakest of any",
+    "focal_match_any": "the best focal_match of any",
+    "focal_word_any": "the best focal_word of any",
+    "focus_any": "focus",
+    "idf_coverage_any": "the best idf_coverage of any",
+    "soft_match_any": "the best soft_match of any",
+    "near_match_any": "the best near_match of any",
+    "thread_best_soft_match_any": "the best thread_best_soft_match of any",
+    "passage_match_any": "the best passage_match of any",
+    "cosine_any": "the best cosine of any, in units of the embedding's spread",
+    "speaker_named_any": "1 where any is by an actor whom the query names",
+    "weakest_top": "the best weakest of the top",
+    "focal_match_top": "the best focal_match of the top",
+    "focal_word_top": "the best focal_word of the top",
+    "soft_match_top": "the best soft_match of the top",
+    "soft_match_top²": "soft_match_top²",
+    "near_match_top": "the best near_match of the top",
+    "near_match_top²": "near_match_top²",
+    "near_match_w1_top": "the best near_match_w1 of the top",
+    "passage_match_top": "the best passage_match of the top",
+    "lead_match_top": "the best lead_match of the top",
+    "asked_before_top": "the best asked_before of the top",
+    "bigram_match_top": "the best bigram_match of the top",
+    "cosine_top": "the best cosine of the top, in units of the embedding's spread",
+    "date_match_top": "the best date_match of the top",
+    "speaker_named_top": "share of the top that is by an actor whom the query names",
+    "s1": "s1",
+    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
+    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
+    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
+    "idf·unknown": "idf · unknown",
+    "idf·idf_coverage_any": "idf · idf_coverage_any",
+    "idf·soft_match_top": "idf · soft_match_top",
+    "idf·near_match_top": "idf · near_match_top",
+    "size·unknown": "size · unknown",
+    "size·weakest_top": "size · weakest_top",
+    "size·near_match_top": "size · near_match_top",
+    "size·cosine_top": "size · cosine_top",
+    **_SHARED,
+}
+HIT: Mapping[str, str] = {
+    "above": f"ln(1 + the candidates whose score is better by more than {EQUAL:g})",
+    "equals": f"ln of the candidates whose score is at most {EQUAL:g} away",
+    "gap": "the score − s1",
+    "next": "the score − the next lower one (of the last candidate: 0)",
+    "s1": "s1",
+    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
+    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
+    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
+    "unknown": "share of the query's Σ idf that no memory of the scope holds",
+    "lift": "cosine − its mean over the candidates, in units of the embedding's spread",
+    **{name: name for name in _OWN},
+    **{f"{name}_any": f"the best {name} of any" for name in _ANY},
+    **_SHARED,
+}
 # What both models read, once for the two: those of `_OWN` first.
 _READ = tuple(dict.fromkeys((*_OWN, *_TOP, *_ANY)))
+READ = (*_READ, "bm25", "bm25_of_ceiling")  # all columns that a calibration looks at
 # What `result_inputs` computes, in that order, and where the inputs of `RESULT` are among it.
 _COMPUTED = (
     *(f"{name}_top" for name in _READ),
     *(f"{name}_any" for name in _READ),
     *("unknown", "unknown²", "soft_match_top²", "near_match_top²", "s1", "gap2", "gap10"),
     *("idf", "idf·unknown", "idf·idf_coverage_any", "idf·soft_match_top", "idf·near_match_top"),
-    *("vectors", "beside", "size", *KINDS),
+    *("size·unknown", "size·weakest_top", "size·near_match_top", "size·cosine_top"),
+    *_SHARED,
 )
 _PICKED = np.asarray([_COMPUTED.index(name) for name in RESULT])
 _SOFT, _NEAR, _COVERAGE = (_READ.index(name) for name in ("soft_match", "near_match", "idf_coverage"))
-_NAMED = _READ.index("speaker_named")
-Doubles = NDArray[np.float64]
-_LOG_PLACES: Doubles = np.log1p(np.arange(1_024))
-_AGAIN = "Make them again with scripts/fit_calibration.py."
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Logistic:
-    """A logistic model: `bias + Σ weight · clip(input, low, high)` is the logit.
-
-    Args:
-        names: the inputs, in the order of the other three.
-        weights, low, high: float64 `(len(names),)`.
-        bias: logit where all inputs are 0.
-    """
-
-    names: tuple[str, ...]
-    weights: Doubles
-    low: Doubles
-    high: Doubles
-    bias: float
-
-    def logits(self, x: Doubles) -> Doubles:
-        """Of each row, or of the one row, of `x`."""
-        kept = np.minimum(np.maximum(x, self.low), self.high)
-        z: Doubles = np.einsum("...i,i->...", kept, self.weights) + self.bias
-        return np.minimum(np.maximum(z, -LOGIT_MAX), LOGIT_MAX)
-
-    def logit(self, x: Doubles) -> float:
-        """Of one row, `(inputs,)`."""
-        kept = np.minimum(np.maximum(x, self.low), self.high)
-        return min(max(float(kept @ self.weights) + self.bias, -LOGIT_MAX), LOGIT_MAX)
-
-    def logits_of(self, columns: Doubles) -> Doubles:
-        """Of each column of `(inputs, n)`, which are clipped in place."""
-        np.maximum(columns, self.low[:, None], out=columns)
-        np.minimum(columns, self.high[:, None], out=columns)
-        z = weighted(self.weights, columns)
-        z += self.bias
-        np.maximum(z, -LOGIT_MAX, out=z)
-        np.minimum(z, LOGIT_MAX, out=z)
-        return z
-
-    def to_dict(self) -> dict[str, Any]:
-        """As it is kept."""
-        rows = zip(self.names, self.weights.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
-        return {
-            "bias": round(self.bias, 5),
-            "inputs": {name: [round(w, 5), round(low, 5), round(high, 5)] for name, w, low, high in rows},
-        }
+_NAMED, _WEAKEST, _COSINE = (_READ.index(name) for name in ("speaker_named", "weakest", "cosine"))
+_ANY_READ = np.asarray([_READ.index(name) for name in _ANY])
+_AGAIN = "Make them again: `recall train` for weights of your own, scripts/fit_calibration.py for those of the package."
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -274,9 +247,7 @@ class Calibration:
         features: Features,
         ranking: Ranking,
         order: Sequence[int] | NDArray[np.int64] | None,
-        confidence: float,
-        *,
-        k: int = K,
+        unknown: float,
     ) -> Values:
         """Probability of relevance of each candidate, float32 `(candidates,)`, falling along `order`.
 
@@ -285,22 +256,20 @@ class Calibration:
             ranking: of the ranker this belongs to.
             order: candidates as they are returned, best first. `None` = by score, ties by place. Those it leaves out
                 follow by score.
-            confidence: what `confidence` gave for the same candidates and the same `k`.
-            k: see `confidence`.
+            unknown: see `unknown_share`.
         """
         size, scores = features.size, ranking.scores
         if not size:
             return np.zeros(0, dtype=np.float32)
         ranked = (-scores).argsort(kind="stable")
-        logit = _logit(confidence) - self._gain(min(max(k, 1), size))
-        z = np.minimum(self.hit.logits_of(hit_inputs(features, scores, ranked, logit).T), logit)
-        whole = _probability(logit + self._gain(min(K, size)))
-        z.sort()
-        odds_against = np.exp(-z[::-1])
-        odds_against += 1
-        falling = _adding_up(1 / odds_against, whole)
+        falling = scores[ranked].astype(np.float64)
+        z = falling - falling[min(size, BEST) - 1]
+        best = np.sort(self.hit.logits(hit_inputs(features, scores, ranked, unknown)))[::-1]
+        z += best[-1]
+        z[:BEST] = best
         out = np.empty(size, dtype=np.float32)
-        out[ranked if order is None else _completed(order, ranked)] = falling
+        chance = 1 / (1 + np.exp(-np.maximum(z, -LOGIT_END)))
+        out[ranked if order is None else _completed(order, ranked)] = chance
         return out
 
     def _gain(self, k: int) -> float:
@@ -323,8 +292,9 @@ class Calibration:
 
 
 def within(confidence: float, scores: Iterable[float]) -> float:
-    """The confidence, at most what the scores of the hits add up to."""
-    return min(confidence, math.fsum(scores))
+    """The confidence, at most what the scores of the hits add up to, and at least the best of them."""
+    known = tuple(scores)
+    return min(max(confidence, *known, 0.0), math.fsum(known))
 
 
 def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: int) -> float:
@@ -348,50 +318,81 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
     """The inputs of `RESULT`, in its order. There is at least one candidate."""
     top = (-scores).argsort(kind="stable")[: max(TOP, K)]
     first = scores[top].tolist()
-    table = features.table(_READ)
+    table = _table(features)
     among = table.take(top[:TOP], axis=1)
     best, every = np.maximum.reduce(among, axis=1).tolist(), np.maximum.reduce(table, axis=1).tolist()
     best[_NAMED] = float(np.add.reduce(among[_NAMED]) / np.float32(among.shape[1]))
-    share = float(np.maximum.reduce(features["bm25_of_ceiling"]))
-    whole = float(np.maximum.reduce(features["bm25"])) / (share * (K1 + 1)) if share > 0 else 1.0
-    stems_idf = math.log(min(max(whole, _IDF_MIN), _IDF_MAX))
+    worth, size = _stems_idf(features), math.log(features.size)
     soft, near = best[_SOFT], best[_NEAR]
     made = [
         *best,
         *every,
         *(unknown, unknown**2, soft**2, near**2),
         *(first[0], first[0] - first[min(1, len(first) - 1)], first[0] - first[-1]),
-        *(stems_idf, stems_idf * unknown, stems_idf * every[_COVERAGE], stems_idf * soft, stems_idf * near),
+        *(worth, worth * unknown, worth * every[_COVERAGE], worth * soft, worth * near),
+        *(size * unknown, size * best[_WEAKEST], size * near, size * best[_COSINE]),
         *_shared(features),
     ]
     inputs: Doubles = np.asarray(made).take(_PICKED)
     return inputs
 
 
-def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], logit: float) -> Doubles:
-    """The inputs of `HIT` for the candidates in `ranked`, `(candidates, inputs)`; row `i` is candidate `ranked[i]`."""
+def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], unknown: float) -> Doubles:
+    """The inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`.
+
+    Args:
+        features: of the candidates; there is one at least.
+        scores: of the candidates.
+        ranked: all candidates, the best score first.
+        unknown: see `unknown_share`.
+    """
     falling = scores[ranked].astype(np.float64)
-    out = np.empty((len(HIT), len(ranked)))  # input by input, as the columns lie
-    out[0] = logit
-    out[1] = _LOG_PLACES[: len(ranked)] if len(ranked) <= len(_LOG_PLACES) else np.log1p(np.arange(len(ranked)))
-    np.subtract(falling, falling[0], out=out[2])
-    np.multiply(out[1:3], logit, out=out[3:5])
-    np.subtract(falling[:-1], falling[1:], out=out[5, :-1])
-    out[5, -1] = 0
-    own = 6 + len(_OWN)
-    out[6:own] = features.table(_READ)[: len(_OWN)].take(ranked, axis=1)
-    out[own:] = np.asarray(_shared(features))[:, None]
+    own = falling[:BEST]
+    first, last = float(falling[0]), len(falling) - 1
+    above = np.searchsorted(-falling, -(own + EQUAL))
+    table = _table(features)
+    out = np.empty((len(HIT), len(own)))  # input by input, as the columns lie
+    out[0] = np.log1p(above)
+    out[1] = np.log(np.searchsorted(-falling, EQUAL - own, side="right") - above)
+    out[2] = own - first
+    out[3] = own - falling[np.minimum(np.arange(1, len(own) + 1), last)]
+    out[4:9] = np.asarray(
+        (first, first - falling[min(1, last)], first - falling[min(K - 1, last)], _stems_idf(features), unknown)
+    )[:, None]
+    out[9] = table[_COSINE].take(ranked[:BEST]) - np.add.reduce(table[_COSINE]) / len(falling)
+    end = 10 + len(_OWN)
+    out[10:end] = table[: len(_OWN)].take(ranked[:BEST], axis=1)
+    out[end : end + len(_ANY)] = np.maximum.reduce(table.take(_ANY_READ, axis=0), axis=1)[:, None]
+    out[end + len(_ANY) :] = np.asarray(_shared(features))[:, None]
     turned: Doubles = out.T
     return turned
 
 
+def _table(features: Features) -> Values:
+    """The columns of `_READ`, with the cosine in units of the embedding's spread."""
+    table: Values = features.table(_READ)
+    if features.cosine_spread == 1:
+        return table
+    scaled: Values = table.copy()
+    scaled[_COSINE] /= np.float32(features.cosine_spread)
+    return scaled
+
+
+def _stems_idf(features: Features) -> float:
+    """The input `idf`."""
+    share = float(np.maximum.reduce(features["bm25_of_ceiling"]))
+    whole = float(np.maximum.reduce(features["bm25"])) / (share * (K1 + 1)) if share > 0 else 1.0
+    return math.log(min(max(whole, _IDF_MIN), _IDF_MAX))
+
+
 def _shared(features: Features) -> list[float]:
-    """What is the same for all candidates, in the order in which `RESULT` and `HIT` end."""
+    """What is the same for all candidates, in the order of `_SHARED`."""
     gates = features.gates
     return [
-        float(features.compared),
+        1 / features.cosine_spread if features.compared else 0.0,
         features.beside,
         math.log(features.size),
+        1 / features.size,
         *[gates.get(gate, 0.0) for gate in KINDS],
     ]
 
@@ -424,9 +425,9 @@ def _calibration(ranker: str, kept: Mapping[str, Any], where: str) -> Calibratio
             ranker=ranker,
             ranker_version=str(kept["ranker_version"]),
             version=str(kept["version"]),
-            result=_logistic(kept["confidence"], RESULT),
+            result=Logistic.from_dict(kept["confidence"], tuple(RESULT)),
             per_k=_per_k(kept["confidence"]["per_k"]),
-            hit=_logistic(kept["hit"], HIT),
+            hit=Logistic.from_dict(kept["hit"], tuple(HIT)),
             about=dict(kept["about"]),
         )
     except (KeyError, TypeError, ValueError) as e:
@@ -438,23 +439,6 @@ def _per_k(kept: Sequence[Any]) -> tuple[float, float]:
     if not (math.isfinite(a) and math.isfinite(b) and a >= 0 >= b):
         raise ValueError(f"per_k must be a finite number of at least 0 and one of at most 0, not {kept!r}")
     return a, b
-
-
-def _logistic(kept: Mapping[str, Any], expected: Mapping[str, str]) -> Logistic:
-    inputs = kept["inputs"]
-    if set(inputs) != set(expected):
-        raise ValueError(f"inputs differ from this version's: {sorted(set(inputs) ^ set(expected))}")
-    table = np.asarray([inputs[name] for name in expected], dtype=np.float64).reshape(-1, 3)
-    bias = float(kept["bias"])
-    if not (np.isfinite(table).all() and math.isfinite(bias)) or (table[:, 1] > table[:, 2]).any():
-        raise ValueError("a weight or a bound is not a finite number, or a lower bound is above the upper one")
-    return Logistic(names=tuple(expected), weights=table[:, 0], low=table[:, 1], high=table[:, 2], bias=bias)
-
-
-def _adding_up(falling: Doubles, confidence: float) -> Doubles:
-    """With the first `K` adding up to the confidence at least, raised in proportion; so none is above it."""
-    total = float(np.add.reduce(falling[:K]))
-    return falling if total >= confidence else falling * (confidence / total)
 
 
 def _completed(order: Sequence[int] | NDArray[np.int64], ranked: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -469,9 +453,3 @@ def _completed(order: Sequence[int] | NDArray[np.int64], ranked: NDArray[np.int6
 
 def _probability(logit: float) -> float:
     return 1 / (1 + math.exp(-min(max(logit, -LOGIT_END), LOGIT_END)))
-
-
-def _logit(probability: float) -> float:
-    if not probability > 0:
-        return -LOGIT_END
-    return math.log(probability / (1 - probability)) if probability < 1 else LOGIT_END

@@ -78,7 +78,7 @@ class Features:
         links: candidate before, after, two before, two after each in its thread, `(4, candidates)`; -1 = none.
         session: candidates of one thread have one number; -1 = no thread.
         gates: factors of `kind.GATES`, for this scope and this query.
-        cosine_worth: see `FeatureInput`.
+        cosine_worth, cosine_spread: see `FeatureInput`.
         known: what the columns are.
     """
 
@@ -88,6 +88,7 @@ class Features:
     session: NDArray[np.int64]
     gates: Mapping[str, float] = field(default_factory=dict)
     cosine_worth: float = 1.0
+    cosine_spread: float = 1.0
     known: FeatureSet = FEATURES
 
     @property
@@ -154,6 +155,7 @@ def compute(given: FeatureInput, known: FeatureSet = FEATURES) -> Features:
         session=np.where(match.threaded, match.session, -1),
         gates=match.gates,
         cosine_worth=given.cosine_worth,
+        cosine_spread=given.cosine_spread,
         known=known,
     )
 

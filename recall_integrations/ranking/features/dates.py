@@ -84,7 +84,7 @@ DATES = (
         "and where no time is known; at least .7 · the share of a time that it tells that lies inside)",
         of=date_match,
         group="date",
-        weight={"always": 2.1},
+        weight={"always": 2.1, "notes": 1.5},
         arm="temporal",
         linear=True,
         rising=True,

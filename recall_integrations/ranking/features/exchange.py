@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from recall_integrations.ranking.features.bm25 import Values, weighted
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
+from recall_integrations.ranking.features.speakers import askers, one_of
 from recall_integrations.types.roles import ROLE_CODES, Role
 
 
@@ -69,6 +70,8 @@ def by_asked_role(match: Match) -> Values:
     if query.role is None or not query.strength:
         return match.nothing
     said_by: Values = (match.roles == ROLE_CODES[query.role]).astype(np.float32)
+    if query.role is Role.USER and (own := askers(match)):  # called by name, and nobody said that it is the user
+        np.maximum(said_by, one_of(match.actors_at[0], own), out=said_by)
     said_by *= np.float32(query.strength)
     return said_by
 

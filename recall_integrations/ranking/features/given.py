@@ -34,6 +34,7 @@ class FeatureInput:
         now: for recency.
         half_life_days: of recency.
         detail: also compute what only trees look at.
+        cosine_spread: how far apart cosines of the store's embedding are, 1 = as far as those of the bundled model.
         cosine_worth: what a cosine of the store's embedding is worth in the language of the query, 1 = as much as one
             of the bundled model in English.
         word_worth: what a cosine of the bundled word vectors is worth in the language of the query, 0 = nothing,
@@ -56,5 +57,6 @@ class FeatureInput:
     half_life_days: float = 30.0
     detail: bool = False
     cosine_worth: float = 1.0
+    cosine_spread: float = 1.0
     word_worth: float = 1.0
     frequencies: Callable[[Rows], NDArray[np.int64]] | None = None

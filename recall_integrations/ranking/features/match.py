@@ -23,6 +23,7 @@ from recall_integrations.indexes.runs import heads
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, undamped, weighted
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.once import once
+from recall_integrations.ranking.features.other_signs import take_back
 from recall_integrations.ranking.features.pool import Pool
 from recall_integrations.text import idf, is_character, length_in_words
 from recall_integrations.text.bm25 import PIVOT
@@ -68,8 +69,7 @@ class Match(Pool):
         else:
             close = np.zeros((len(stems), len(words)), dtype=np.float32)
         stem_of = self._exact(close, words)
-        # Where a word stands that is near, or has a query stem: few places, so what is counted there is counted there
-        # only.
+        # Where a word stands that is near, or has a query stem: few places, and all that is counted is counted there.
         near, token = self.tokens[:0], self.tokens[:0]
         if stems:
             marks[words] = np.maximum.reduce(close) >= NEAR
@@ -89,6 +89,7 @@ class Match(Pool):
         if len(near):
             self._best_near(self.near, *self._near[:2])
         self._passages(close, self.token if given.detail else places.take(self.tokens[self.mine]))
+        take_back(self)
 
     @once
     def token(self) -> Rows:
@@ -99,8 +100,7 @@ class Match(Pool):
         """Which stem of the query each word has, -1 = none; in `close` such a word is 1."""
         which = np.full(len(words), -1, dtype=np.int64)
         numbers = np.asarray(self.numbers, dtype=np.int32)[:, None]
-        # Of one axis it is found faster than of two.
-        alike = (self.columns.lexicon.stems.take(words) == numbers).reshape(-1).nonzero()[0]
+        alike = (self.columns.lexicon.stems.take(words) == numbers).reshape(-1).nonzero()[0]  # faster than on two axes
         place, same = np.divmod(alike, max(len(words), 1))
         which[same] = place
         close[place, same] = 1
@@ -292,9 +292,9 @@ class Match(Pool):
 
     @once
     def gates(self) -> dict[str, float]:
-        """Factors of `kind.GATES`, for this scope and this query."""
-        sequence = self.given.query.sequence
-        asked = length_in_words(sequence)
-        # Of words that are cut into characters and pairs, runs are the same again: they count once for a word.
+        """Factors of `kind.GATES`, for this scope and this query; words cut into characters count once for a word."""
+        asked = length_in_words(sequence := self.given.query.sequence)
         unread = (1 - self.given.word_worth) * asked / max(len(sequence), 1)
-        return self.columns.kind.gates(asked, self.rarity(), self.given.count, unread=unread)
+        said = float(weighted(self.share, self.tf_own > 0).max(initial=0)) if asked else 1.0
+        rarity, count, worth = self.rarity(), self.given.count, self.given.cosine_worth
+        return self.columns.kind.gates(asked, rarity, count, unread=unread, said=said, worth=worth)

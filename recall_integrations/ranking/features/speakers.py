@@ -21,6 +21,12 @@ def named(match: Match) -> set[int]:
     return {code for group in match.cast for code in group}
 
 
+def askers(match: Match) -> set[int]:
+    """Actors that are who asks, where the query speaks in the first person."""
+    numbers = map(match.columns.lexicon.stem_of, match.given.query.asker)
+    return {code for number in numbers for code in match.columns.actor_words.get(number, ())}
+
+
 def speaker_named(match: Match) -> Values:
     """Who is asked about said it."""
     if not match.cast:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, weighted
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
@@ -13,6 +15,8 @@ from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1, PIVOT
 
 LEAD = 12  # content words that a text begins with
+PLAIN_LENGTH = 200.0  # of the static vector of a word that says little
+WEIGHTY = 0.5  # of the highest idf: stems from there on are what a query is about
 
 
 def bm25_of_best(match: Match) -> Values:
@@ -32,6 +36,54 @@ def lead_match(match: Match) -> Values:
     held = np.zeros((len(match.idf), len(match.pool) + 1), dtype=np.float32)
     held[match.said.take(early), match.said_in.take(early)] = 1
     return weighted(match.share, held[:, : len(match.rows)])
+
+
+@lru_cache(maxsize=4_096)
+def telling(word: str) -> float:
+    """How much a word says by itself: the longer its static vector, the rarer it is in the language; at least .05."""
+    model = bundled()
+    ids = np.asarray(model.tokenize_ids([word])[0], dtype=np.int64)
+    length = float(np.linalg.norm(np.add.reduce(model.weighted(ids), axis=0))) if len(ids) else 0.0
+    return min(max(length / PLAIN_LENGTH - 1, 0.05), 3.0)
+
+
+@lru_cache(maxsize=256)
+def _of_all(words: tuple[str, ...]) -> Values:
+    return np.asarray([telling(word) for word in words], dtype=np.float32)
+
+
+def _telling(match: Match) -> Values:
+    return _of_all(tuple(match.given.query.words))
+
+
+def weakest(match: Match) -> Values:
+    """A text that answers has something for each word that matters; one that no memory holds matters most."""
+    if not len(match.idf):
+        return match.nothing
+    weighty = (match.idf >= WEIGHTY * match.idf.max()).nonzero()[0]
+    least: Values = np.minimum.reduce(match.soft[:, : len(match.rows)].take(weighty, axis=0), axis=0)
+    return least
+
+
+def focal_match(match: Match) -> Values:
+    """In a handful of memories every word is rare; what a word says in the language tells which are asked about."""
+    if not len(match.idf):
+        return match.nothing
+    worth = _telling(match)
+    return weighted(worth / np.add.reduce(worth), match.soft[:, : len(match.rows)])
+
+
+def focal_word(match: Match) -> Values:
+    """The word that says most is what is asked about."""
+    if not len(match.idf):
+        return match.nothing
+    found: Values = match.soft[int(_telling(match).argmax()), : len(match.rows)]
+    return found
+
+
+def focus(match: Match) -> Values:
+    """Small talk says nothing."""
+    return np.full(len(match.rows), np.maximum.reduce(_telling(match), initial=0), dtype=np.float32)
 
 
 def bigram_match(match: Match) -> Values:
@@ -106,7 +158,7 @@ WORDS = (
         formula="the same, each stem as often as the query says it",
         of=lambda match: match.bm25_counted,
         group="word",
-        weight={"always": 0.3, "long": -0.8, "documents": 3.0},
+        weight={"always": 0.3, "unsaid": -0.3, "long": -0.8, "documents": 3.0, "strong_documents": -1.0},
         floor=0.8,
         arm="lexical",
         rising=True,
@@ -165,7 +217,7 @@ WORDS = (
         formula="Σ share of the stems among the first 12 words of the text",
         of=lead_match,
         group="word",
-        weight={"always": 0.2, "documents": -0.2},
+        weight={"always": 0.2, "unsaid": -0.2, "documents": -0.2},
         floor=0.06,
         arm="lexical",
         rising=True,
@@ -188,6 +240,30 @@ WORDS = (
         floor=0.06,
         arm="lexical",
         rising=True,
+    ),
+    Feature(
+        name="weakest",
+        formula="the least soft of the stems whose idf is at least half of the highest",
+        of=weakest,
+        group="soft match",
+    ),
+    Feature(
+        name="focal_match",
+        formula="Σ soft of the stems, each by how much its word says: the length of its static vector",
+        of=focal_match,
+        group="soft match",
+    ),
+    Feature(
+        name="focal_word",
+        formula="soft of the stem whose word says most",
+        of=focal_word,
+        group="soft match",
+    ),
+    Feature(
+        name="focus",
+        formula="how much the word of the query says that says most",
+        of=focus,
+        group="query",
     ),
     Feature(
         name="bigram_match",

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features, stacked
-from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.feature import Feature, FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number
@@ -96,7 +96,7 @@ class FixedWeights:
     """
 
     name = "fixed_weights"
-    version = "fixed-weights-5"
+    version = "fixed-weights-8"
     detail = False
 
     def __init__(self, weights: Mapping[str, float] | None = None, known: FeatureSet = FEATURES) -> None:
@@ -122,10 +122,11 @@ class FixedWeights:
         """
         # Of a scope and a kind of query they are the same every time.
         gates, column = tuple(features.gates.items()), features.columns.get
-        terms = self._weights_of(gates, features.cosine_worth)
+        embedding = features.cosine_worth, features.cosine_spread
+        terms = self._weights_of(gates, *embedding)
         found = [(name, values) for name in terms.names if (values := column(name)) is not None]
         if len(found) < len(terms.names):
-            terms = self._weights_of(gates, features.cosine_worth, tuple([name for name, _ in found]))
+            terms = self._weights_of(gates, *embedding, tuple([name for name, _ in found]))
         made = stacked([values for _, values in found], features.size)
         standardise(made[: len(terms.floors)], terms.floors)
         scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
@@ -134,7 +135,11 @@ class FixedWeights:
         return Ranking(scores=np.add.reduce(made, axis=0), added=dict(zip(terms.names, made, strict=True)))
 
     def _weights(
-        self, gates: tuple[tuple[str, float], ...], cosine_worth: float, among: tuple[str, ...] | None = None
+        self,
+        gates: tuple[tuple[str, float], ...],
+        cosine_worth: float,
+        cosine_spread: float,
+        among: tuple[str, ...] | None = None,
     ) -> _Terms:
         """The features that weigh something in this scope and query, all or `among` these: those that enter as z-scores
         first."""
@@ -149,9 +154,15 @@ class FixedWeights:
         return _Terms(
             names=[feature.name for feature, _ in found],
             weights=np.asarray([weight for _, weight in found], dtype=np.float32)[:, None],
-            floors=np.asarray([f.floor for f, _ in found if f.floor is not None], dtype=np.float32),
+            floors=np.asarray([floor_of(f, cosine_spread) for f, _ in found if f.floor is not None], dtype=np.float32),
             scaled=np.asarray([f.floor is None and not f.decisive for f, _ in found], dtype=np.bool_)[:, None],
         )
+
+
+def floor_of(feature: Feature, cosine_spread: float) -> float:
+    """Give the least spread of a feature that counts, in the units of the store's embedding where it is a cosine."""
+    floor = feature.floor or 0.0
+    return floor if feature.worth_max is None else floor * min(cosine_spread, 1.0)
 
 
 def _weight(gated: Mapping[str, float], worth_max: float | None, gates: Mapping[str, float], worth: float) -> float:
@@ -185,7 +196,7 @@ class _Terms(NamedTuple):
 def spread_scores(features: Features, names: Sequence[str]) -> Values:
     """`(value − mean) / max(standard deviation, floor)` over the candidates, `(candidates, names)`."""
     rows = features.table(tuple(names)).copy()
-    standardise(rows, [features.known.floors[name] for name in names])
+    standardise(rows, [floor_of(features.known[name], features.cosine_spread) for name in names])
     z: Values = rows.T
     return z
 

@@ -13,7 +13,7 @@ from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features, stacked
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FULL_SPREAD, FixedWeights, standardise
+from recall_integrations.ranking.rankers.feature_sum import FULL_SPREAD, FixedWeights, floor_of, standardise
 from recall_integrations.types.numbers import is_number
 
 STEP_MAX = 3.0  # of one feature: as much as the strongest shipped weight
@@ -65,7 +65,7 @@ def entered(features: Features, names: tuple[str, ...]) -> Values:
         return made
     spread = [i for i, name in enumerate(names) if known[name].floor is not None]
     rows = made[spread]
-    standardise(rows, [known.floors[names[i]] for i in spread])
+    standardise(rows, [floor_of(known[names[i]], features.cosine_spread) for i in spread])
     made[spread] = rows
     scale = np.float32(min(1.0, math.sqrt(max(size - 1, 0)) / FULL_SPREAD))
     for i, name in enumerate(names):

@@ -12,10 +12,8 @@ from recall_integrations.arms.fan_out import FanOut, InMemory
 from recall_integrations.arms.filling import filled
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.config import BudgetsConfig
-from recall_integrations.facts.deciding import at_stake
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.recall.naming import naming
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.depth import MultiStage
@@ -144,16 +142,11 @@ class Arms(Stage):
 
 
 def _told(state: RecallState) -> list[ArmResult]:
-    """Memories that say what is asked, or name what is held, wherever no arm looks: they may share no word with the
-    query."""
+    """Memories that say what is asked, wherever no arm looks: they may share no word with the query."""
     if state.held is None:
         return []
     view, held = state.scope, state.held
     rows = view.rows_of([*held.first, *sorted(held.beneath)[-TOLD_MAX:]])
-    stake = at_stake(held)
-    if stake is not None:
-        later = naming(view, stake, held.until)
-        rows = np.concatenate([rows, later[~np.isin(later, rows)]])
     if state.allowed is not None:
         rows = rows[state.allowed[rows]]
     return [ArmResult(arm=FACTS, rows=rows, scores=np.linspace(1, 0.5, len(rows), dtype=np.float32))]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from recall_integrations.config import RankingConfig
 from recall_integrations.delivery.deliver import Delivery
-from recall_integrations.facts.asked import PREVIOUS
-from recall_integrations.facts.deciding import Decided
-from recall_integrations.facts.slots import Slots
+from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
-from recall_integrations.ranking.arranging.newer import asks_present, newer_first
+from recall_integrations.ranking.arranging.newer import Overtaken, newer_first
+from recall_integrations.ranking.arranging.occurrences import occurrence_first
 from recall_integrations.ranking.arranging.phrasings import first_of_the_query
 from recall_integrations.ranking.calibration.model import within
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.doubts import latest_that_may_tell, with_doubts
-from recall_integrations.recall.evident import evident, moves, surely
-from recall_integrations.recall.likely import likely
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -31,7 +29,7 @@ class Arrange(Stage):
         settings: of the ranking.
         delivery: fetches texts.
         keep_first: so many hits of the query itself stay first, whatever its phrasings found.
-        slots: the schema of facts; `None` = none are kept.
+        spread: how far apart cosines of the store's embedding are (`MemoryStore.cosine_spread`).
     """
 
     name = "arrange"
@@ -39,45 +37,31 @@ class Arrange(Stage):
     paced = True
 
     def __init__(
-        self, settings: RankingConfig, delivery: Delivery, keep_first: int = 1, slots: Slots | None = None
+        self,
+        settings: RankingConfig,
+        delivery: Delivery,
+        keep_first: int = 1,
+        spread: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        self._settings, self._delivery, self._keep_first, self._slots = settings, delivery, keep_first, slots
+        self._settings, self._delivery, self._keep_first, self._spread = settings, delivery, keep_first, spread
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`fused`, `denied`, `folded`, `confidence` and `held`."""
-        if self._slots is not None and state.view is not None:
-            state = changed(state, held=self._held(state, self._slots))
-        fused, denied, folded = self._arranged(state, state.candidates)
+        """`fused`, `denied`, `folded`, `overtaken` and `confidence`."""
+        fused, denied, folded, overtaken = self._arranged(state, state.candidates)
         if state.unphrased is not None and not state.rerank.used:
             own = self._arranged(state, state.unphrased)[0].rows[: self._keep_first].tolist()
             fused = first_of_the_query(fused, own)
         confidence, k = state.confidence, state.request.k
         if confidence is not None:  # known before what was folded, moved down and put into another order
             confidence = within(confidence, fused.scores[:k].tolist())
-        return changed(state, fused=fused, denied=denied, folded=folded, confidence=confidence)
+        return changed(state, fused=fused, denied=denied, folded=folded, overtaken=overtaken, confidence=confidence)
 
-    def _held(self, state: RecallState, slots: Slots) -> Decided | None:
-        """What decides: what was read of the query, or what its candidates tell; and later memories of the slot."""
-        view, fused, held = state.scope, state.candidates, state.held
-        if held is not None:
-            return with_doubts(held, state, fused, self._delivery, slots)
-        held = self._told(state, fused, slots)
-        if held is None and state.sought is not None and surely(state.sought.asked, state):
-            held = latest_that_may_tell(state.sought, state, fused, self._delivery, slots)
-        return held if held is not None and moves(held, fused, view) else None
-
-    def _told(self, state: RecallState, fused: Fused, slots: Slots) -> Decided | None:
-        """What the candidates tell: by the facts of the best of them, or by the model, where it says another thing."""
-        held, guess = evident(state, fused, self._delivery, slots), likely(state, fused, self._delivery)
-        if held is None:
-            return guess
-        known = (*held.first, *held.beneath)  # what holds no longer, by the facts, is not the latest
-        if guess is not None and held.mode != PREVIOUS and guess.first[0] not in known:
-            return guess  # of what was before the facts know more: they have the values
-        return with_doubts(held, state, fused, self._delivery, slots)
-
-    def _arranged(self, state: RecallState, fused: Fused) -> tuple[Fused, frozenset[int], Mapping[int, list[int]]]:
-        """Candidates in the order in which they are returned; which are about a negated term; who repeats whom."""
+    def _arranged(
+        self, state: RecallState, fused: Fused
+    ) -> tuple[Fused, frozenset[int], Mapping[int, list[int]], Mapping[int, Overtaken]]:
+        """Candidates in the order in which they are returned; which are about a negated term; who repeats whom; which
+        older ones a newer one has moved above."""
+        overtaken: Mapping[int, Overtaken] = {}
         view, parsed, k, settings = state.scope, state.query, state.request.k, self._settings
         texts = functools.partial(self._delivery.texts, view)
         if state.plan.diversity:
@@ -86,14 +70,32 @@ class Arrange(Stage):
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
             fused = arrange.asked_first(fused, state.asked)
-        if state.held is None and state.asked is None and view.text is not None and asks_present(parsed.original):
-            fused = newer_first(fused, view, view.text, parsed.terms, k)
+        if state.held is None and state.asked is None and view.text is not None and not state.rerank.used:
+            until, window = to_micros(state.request.as_of or state.request.now), parsed.temporal_window
+            inside = None if window is None else asked_mask(view, window.start, window.end)
+            fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside)
         if state.held is not None:
-            fused = arrange.held_first(fused, view.rows_of(state.held.first), state.held.confidence)
+            first, beneath = view.rows_of(state.held.first), view.rows_of(sorted(state.held.beneath))
+            fused = arrange.held_first(fused, first, state.held.confidence, beneath)
+        fused = self._occurrence(state, fused)
         denied: frozenset[int] = frozenset()
         if parsed.negations:
             fused, denied = arrange.demote_negated(
                 fused, parsed.negations, texts, k, settings.negation_threshold, parsed.language
             )
-        fused, folded = arrange.folded(fused, view, texts, k, settings.duplicate_similarity)
-        return fused, denied, folded
+        memories = functools.partial(self._delivery.memories, view)
+        fused, folded = arrange.folded(fused, view, memories, k, settings.duplicate_similarity)
+        return fused, denied, folded, overtaken
+
+    @staticmethod
+    def _occurrence(state: RecallState, fused: Fused) -> Fused:
+        """The first or the last time first, where the query asks for it and no fact that was read has decided."""
+        view, parsed, window = state.scope, state.query, state.query.temporal_window
+        occurrence = occurrence_asked(parsed.original, parsed.language, window, parsed.session)
+        if occurrence is None or state.held is not None:
+            return fused
+        inside = None if state.asked is None else state.asked.mask
+        if inside is None and window is not None:
+            inside = asked_mask(view, window.start, window.end)
+        now, k = to_micros(state.request.now), state.request.k
+        return occurrence_first(fused, view, occurrence, parsed.terms, k, now, inside)

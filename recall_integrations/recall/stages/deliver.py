@@ -45,6 +45,7 @@ class Deliver(Stage):
             asked=state.asked,
             phrased=state.phrased,
             held=state.held,
+            overtaken=state.overtaken,
         )
         hits, problems = self._delivery.deliver(
             state.query, state.scope, state.allowed, found, state.request, turn.deadline, state.door

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recall_integrations.facts.deciding import Decided, decide, sought
+from recall_integrations.facts.deciding import Decided, decide
 from recall_integrations.facts.question import THEN, state_asked
 from recall_integrations.facts.said import ME
 from recall_integrations.facts.slots import Slots
@@ -38,23 +38,22 @@ class Facts(Stage):
         return self._slots is not None and state.view is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`held`, or `sought`."""
+        """`held`."""
         assert self._slots is not None
         parsed, view = state.query, state.scope
         facts = self._store.facts_in(view)
         if facts is None or not facts:  # then nothing need be read of the query
             return state
         window = other_time(state)
-        asked = state_asked(parsed.original, self._slots, windowed=window is not None)
+        named = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
+        asked = state_asked(parsed.original, self._slots, windowed=window is not None, named=named)
         if asked is None:
             return state
         now = state.request.as_of or state.request.now
         span = None if window is None or asked.mode != THEN else (window.start, window.end)
         subjects = self._subjects(asked.subject, parsed, view)
         decided = decide(asked, facts, subjects, now, span)
-        if decided is None:
-            return changed(state, sought=sought(asked, subjects, now, span))
-        return changed(state, held=decided)
+        return state if decided is None else changed(state, held=decided)
 
     def _subjects(self, subject: str, parsed: ParsedQuery, view: ScopeView) -> list[str]:
         """Keys of whom is asked: as it is written, then the other names of that entity. None of a name of several."""

@@ -81,7 +81,7 @@ class Parse(Stage):
         self._store, self._config, self._llm, self._unsure = store, config, llm, unsure
         self._parser = QueryParser(config)
         self._pace = Pace(RECENT_SECONDS)
-        self._loader = Loader(store, self._prepare, waiting)
+        self.loader = Loader(store, self._prepare, waiting)
 
     def applies(self, _state: RecallState) -> bool:
         """Always."""
@@ -92,7 +92,7 @@ class Parse(Stage):
         request = state.request
         scope_id = self._store.scope_id(request.scope)
         problems: list[Degradation] = []
-        if scope_id is not None and not self._loader.loaded(scope_id, turn.deadline):
+        if scope_id is not None and not self.loader.loaded(scope_id, turn.deadline):
             state, scope_id = changed(state, loading=True), None
             problems.append(Degradation(stage="load", reason=TIMEOUT, detail=LOADING))
         known = self._knowledge(request.scope, scope_id, turn.deadline, state.door)

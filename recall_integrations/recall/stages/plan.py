@@ -97,7 +97,7 @@ class Plan(Stage):
         allowed: Mask | None = None
         notes: tuple[Note, ...] = ()
         if request.filters or not view.count:
-            if not self._filters_read(view, request, turn.deadline):
+            if not self.filters_read(view, request, turn.deadline.child(turn.deadline.remaining_ms() * READING_SHARE)):
                 late = Degradation(stage="filters", reason=TIMEOUT, detail=READING)
                 return changed(state, parsed=parsed, planned=plan, loading=True).degraded_by(late)
             allowed = self._store.filter_mask(view, request.filters, request.now)
@@ -122,13 +122,13 @@ class Plan(Stage):
         """The plan of a query to a scope that is not read whole, before its rows are there."""
         return self.made(settled(state.query, outline.view)[0], state.served)
 
-    def _filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
+    def filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
         """Whether what the filters ask for is in memory. If not, it is being read, and there for a later recall."""
         if self._store.filters_ready(view, request.filters):
             return True
         reading = self._threads.submit(self._store.filter_mask, view, request.filters, request.now)
         with self._waiting():
-            if not deadline.child(deadline.remaining_ms() * READING_SHARE).wait_for(reading):
+            if not deadline.wait_for(reading):
                 return False
         error = reading.exception()
         if error is not None and not isinstance(error, Busy):

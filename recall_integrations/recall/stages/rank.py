@@ -15,7 +15,11 @@ from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.arranging.moves import NEGATION
 from recall_integrations.ranking.features.exact import exact_shares
+from recall_integrations.ranking.features.owners import Asker, asker_of
+from recall_integrations.ranking.features.polarity import denial_of
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
@@ -82,6 +86,8 @@ class Rank(Stage):
             hop=self._second_hop(state, texts),
             evidence=self._evidence,
             lifts=self._lifts,
+            asker=self._asker(state),
+            denial=None if NEGATION in state.unread else denial_of(state.query),
         )
         learned = state.served.ranker if self._stepped else None
         ranked = rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking)
@@ -109,8 +115,16 @@ class Rank(Stage):
             now=state.request.now,
             half_life_days=self._config.ranking.recency_half_life_days,
             cosine_worth=self._store.cosine_worth_in(parsed.language, parsed.original, state.scope.scope_id),
+            cosine_spread=self._store.cosine_spread,
             word_worth=bundled_worth(parsed.language, parsed.original),
         )
+
+    def _asker(self, state: RecallState) -> Asker | None:
+        user = next((ref for ref in state.query.entity_refs if ref.stage == IMPLICIT and ref.mention), None)
+        if user is None:
+            return None
+        names = self._store.entities(state.scope.scope_id).index.names(user.entity_id)
+        return asker_of(state.query, names)
 
     def _second_hop(self, state: RecallState, texts: Callable[[NDArray[np.int64]], list[str]]) -> SecondHop | None:
         if self._graph is None:

@@ -66,7 +66,7 @@ function story(data) {
       why[0].toUpperCase() + why.slice(1), ". ",
       `${count(asked.length, "search", "searches")} in ${ms(data.timings_ms.total)}`,
       data.cache.strategy === "hit" ? ", from an answer that was kept" : "",
-      data.hits.length ? `; ${percent(data.confidence)} sure that something relevant is among them.` : "; nothing was found."),
+      data.hits.length ? `; ${percent(data.confidence)} sure that something relevant is among them.` : data.searched ? "; nothing was found." : "; nothing could be searched yet."),
   ];
   const told = [...data.degraded.map((d) => ["warn", `${plain(d.stage)}: ${plain(d.reason)}`, d.detail]),
     ...data.notes.map((n) => ["note", plain(n.reason), n.detail])];

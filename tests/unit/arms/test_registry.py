@@ -59,8 +59,8 @@ def ask(store: MemoryStore, *arms: ArmSpec, query: str = "shed") -> RecallResult
 
 def test_what_it_finds_comes_first_and_says_why(store: MemoryStore) -> None:
     plain = [hit.memory.id for hit in ask(store).hits]
-    result = ask(store, spec(Fixed({"2": 1.0}), reason="on the list"))
-    assert plain[0] != "2" == result.hits[0].memory.id
+    result = ask(store, spec(Fixed({"0": 1.0}), reason="on the list"))
+    assert plain[0] != "0" == result.hits[0].memory.id
     assert result.hits[0].reason.startswith("on the list")
     part = next(c for c in result.hits[0].contributions if c.source == "own")
     assert (part.rank, part.score) == (1, 1.0) and part.added > 0

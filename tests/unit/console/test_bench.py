@@ -134,7 +134,7 @@ def test_a_missing_peer_is_an_error_only_where_peers_were_asked_for(
 
 def test_every_command_is_listed_on_one_line(recall: Recall) -> None:
     listed = recall("bench", "--help").stdout.split("Commands:")[1].strip().splitlines()
-    assert [row.split()[0] for row in listed] == sorted(bench.commands) and len(listed) == 18
+    assert [row.split()[0] for row in listed] == sorted(bench.commands) and len(listed) == 19
     assert all(
         isinstance(c, click.Command) and not row.endswith("...")
         for c, row in zip(bench.commands.values(), listed, strict=True)
@@ -153,6 +153,7 @@ def test_every_command_is_listed_on_one_line(recall: Recall) -> None:
         ["resilience"],
         ["rules", "."],
         ["misses", "."],
+        ["everyday", "."],
         ["quality", ".", "--peers"],
         ["quality", ".", "--no-peers", "--stages"],
         ["quality", ".", "--no-peers", "--all"],

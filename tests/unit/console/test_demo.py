@@ -11,8 +11,8 @@ import yaml
 from rich.console import Console
 
 from recall_integrations.console import demo_data
-from recall_integrations.console.demo import demo_optimizer, run_demo
-from recall_integrations.console.demo_data import QUERIES, DemoQuery
+from recall_integrations.console.demo import demo_optimizer, notes_optimizer, run_demo
+from recall_integrations.console.demo_data import CHANGES, QUERIES, SCORE_MIN, DemoQuery
 from recall_integrations.console.demo_texts import LANGUAGES, demo_texts
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
@@ -78,8 +78,32 @@ def test_it_fits_eighty_columns_without_colour() -> None:
     text = out.getvalue()
     assert max(len(line) for line in text.splitlines()) <= 80
     assert "\x1b" not in text
-    for query in QUERIES:
+    for query in (*QUERIES, *CHANGES):
         assert query.text in text and query.plan in text
+
+
+# -- notes of which one changes ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def notes() -> Iterator[QueryOptimizer]:
+    with notes_optimizer() as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("query", CHANGES, ids=lambda q: q.shows)
+def test_the_threshold_keeps_what_answers_and_nothing_else(notes: QueryOptimizer, query: DemoQuery) -> None:
+    result = notes.recall(query.text, k=3, score_min=SCORE_MIN)
+    assert tuple(hit.memory.id for hit in result.hits[:1]) == query.first
+    assert {hit.memory.id for hit in result.hits} <= {"standup-march", "standup-april"}
+    assert result.plan.name == query.plan
+    assert result.searched
+
+
+def test_what_changed_is_said_of_both_notes(notes: QueryOptimizer) -> None:
+    newer, older = notes.recall(CHANGES[0].text, k=2).hits
+    assert newer.reason.startswith("newer than standup-march of 2 March 2026")
+    assert re.match(r"(may )?no longer (be )?so: standup-april of 6 April 2026 came later", older.reason)
 
 
 # -- other languages ---------------------------------------------------------------------------------------------------

@@ -158,8 +158,8 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     result = replace(RESULT, hits=(replace(RESULT.hits[0], contributions=(odd,)),), confidence=None)
     data = json.loads(dumps(result_data(result, Scope("ann"), 5)))
     assert list(data) == [
-        "format", "query", "scope", "k", "now", "plan", "reason", "confidence", "hits", "parsed", "arms", "rules",
-        "rewrite", "rerank", "facts", "cache", "degraded", "notes", "timings_ms", "id", "version",
+        "format", "query", "scope", "k", "now", "plan", "reason", "confidence", "searched", "hits", "parsed", "arms",
+        "rules", "rewrite", "rerank", "facts", "cache", "degraded", "notes", "timings_ms", "id", "version",
     ]  # fmt: skip
     assert data["scope"] == "ann/-/-" and data["now"] == "2026-03-01T00:00:00+00:00"
     assert list(data["hits"][0]) == [

@@ -42,9 +42,9 @@ TRIPLES = [
     ("I failed the maths exam", "My grade in the algebra test was bad", "I filed the tax return"),
 ]
 
-# The model reaches .75, .139 and 1.0: the look-alikes share most of their words on purpose, and a model that knows no
-# word order loses some. Shuffled or random rows reach at most .1, -.2 and .32; half of the rows zeroed .44, -.04, .5.
-RIGHT_MIN, MARGIN_MIN, FIRST_MIN = 0.70, 0.10, 0.95
+# The model reaches .81, .243 and 1.0: the look-alikes share most of their words on purpose, and a model that knows no
+# word order loses some. Shuffled rows reach at most .1, -.2 and .32; half of the rows zeroed .5, -.02, .5.
+RIGHT_MIN, MARGIN_MIN, FIRST_MIN = 0.77, 0.20, 0.95
 
 
 def sanity(model: StaticEmbedding) -> tuple[float, float, float]:

@@ -29,6 +29,9 @@ def small(tmp_path: Path) -> Path:
         {"input": "back in June", "kind": "daterange", "ranges": [JUNE, ["2027-06-01", "2027-07-01"]]},
         {"input": "since 2024", "kind": "daterange", "ranges": [["2023-01-01", None]]},
         {"input": "nothing here", "kind": "none", "ranges": []},
+        {"input": "from 2021 to 2023", "kind": "daterange", "span": "from 2021 to 2023",
+         "ranges": [["2021-01-01", "2023-01-01"]]},
+        {"input": "will we go in June?", "kind": "daterange", "ranges": [JUNE, ["2027-06-01", "2027-07-01"]]},
     ]  # fmt: skip
     path = tmp_path / "rows.jsonl"
     lines = [json.dumps({"reference": "2026-06-17T00:00:00", "span": None, **row}) for row in rows]
@@ -47,7 +50,8 @@ def test_windows_in_days() -> None:
 def test_scores(small: Path) -> None:
     report = evaluate_temporal(small, peer=False)
     score = report.score()
-    assert (score.rows, score.exact, score.past, score.false_positives) == (4, pytest.approx(2 / 3), 1.0, 0.0)
+    assert (score.rows, score.exact, score.past, score.false_positives) == (6, pytest.approx(4 / 5), 1.0, 0.0)
+    assert score.as_written == pytest.approx(3 / 5)  # the last year of a range is in it
     assert [m.row.text for m in report.misses] == ["since 2024"]
     assert report.score(kind="none").exact is None
     with pytest.raises(InvalidArgument, match="no score"):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recall_integrations.facts.deciding import DOUBTED, Decided, at_stake, decide, doubted, words_for, words_of_unread
+from recall_integrations.facts.deciding import decide, words_for
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.said import IS, NOT, WAS
 from recall_integrations.facts.slots import DEFAULT
@@ -105,7 +105,7 @@ def test_nothing_is_decided_where_nothing_is_known() -> None:
 
 
 def test_an_open_slot_is_found_in_other_words() -> None:
-    facts = Facts(**{"open:locker code": [(1, 0, "4711")]})
+    facts = Facts(**{"open:locker code": [(1, 0, "4711"), (2, 5, "4712")]})
     found = decide(StateAsked(slots=("open:code of the lockers",)), facts, [USER], day(9))
     assert found is not None and found.key == ("", "open:locker code")
 
@@ -124,7 +124,7 @@ class TwoNames(Facts):
 
 
 def test_an_open_slot_in_other_words_is_of_the_name_that_it_was_told_under() -> None:
-    facts = TwoNames(**{"open:locker code": [(1, 0, "4711")]})
+    facts = TwoNames(**{"open:locker code": [(0, 0, "4710"), (1, 5, "4711")]})
     asked = StateAsked(slots=("open:code of the lockers",))
     found = decide(asked, facts, ["priya", "priya raman"], day(9))
     assert found is not None and found.key == ("priya raman", "open:locker code") and found.first == (1,)
@@ -175,48 +175,6 @@ def test_a_speaker_has_one_key() -> None:
     assert speaker_key("PRIYA raman", None) == name_key("priya  Raman") == "priya raman"
 
 
-def decided(mode: str, window: tuple[int, int] | None = None, facts: Facts = MOVED) -> Decided:
-    span = None if window is None else (day(window[0]), day(window[1]))
-    found = decide(StateAsked(slots=("home",), mode=mode), facts, [USER], day(200), span)
-    assert found is not None
-    return found
-
-
-@pytest.mark.parametrize(
-    ("mode", "window", "value", "until", "first"),
-    [
-        (NOW, None, "Oslo", 200, (9, 8, 4, 3)),
-        (THEN, (60, 70), "Lisbon", 70, (9, 8, 2)),
-        (THEN, (60, 900), "Oslo", 200, (9, 8, 3, 4, 2)),
-        (PREVIOUS, None, "Oslo", 200, (4, 3, 2)),  # what holds is the one before, and nobody asks for the newest
-    ],
-)
-def test_what_was_told_later_and_could_not_be_read_comes_first(
-    mode: str, window: tuple[int, int] | None, value: str, until: int, first: tuple[int, ...]
-) -> None:
-    held = decided(mode, window)
-    stake = at_stake(held)
-    assert stake is not None and stake.value == value and held.until == to_micros(day(until))
-    found = doubted(held, stake, [9, 8])
-    assert found.first == first and found.beneath.isdisjoint(first)
-    assert found.confidence == pytest.approx(DOUBTED * held.confidence)
-    assert found.unread == (() if mode == PREVIOUS else (9, 8)) and held.unread == ()
-
-
-@pytest.mark.parametrize("mode", [HISTORY, WHEN])
-def test_what_asks_for_all_of_it_is_not_doubted(mode: str) -> None:
-    assert at_stake(decided(mode)) is None
-
-
-def test_of_what_was_retracted_the_value_is_at_stake() -> None:
-    gone = Facts(home=[(1, 0, "Berlin"), (2, 50, "Berlin", NOT)])
-    stake = at_stake(decided(NOW, facts=gone))
-    assert stake is not None and stake.value == "Berlin" and stake.ended_by == 2
-
-
-def test_a_doubt_has_a_reason() -> None:
-    held = decided(NOW)
-    stake = at_stake(held)
-    assert stake is not None
-    words = words_of_unread(doubted(held, stake, [9]), "m{}".format)
-    assert words == "told after m4, may have changed what that says"
+def test_one_value_that_a_rule_read_is_left_to_the_search() -> None:
+    alone = Facts(home=[(1, 0, "Berlin")])
+    assert first(alone, NOW) == [] and first(alone, WHEN) == [1] and first(alone, THEN, window=(1, 5)) == [1]

@@ -87,11 +87,43 @@ def test_gates_by_hand() -> None:
             "crowd": 0.075,  # .1 · .75
             "roles": 0.25,
             "apart": 0.075,  # 1 - .6 - .075 - .25
+            "notes": 0,  # too long for notes
+            "unsaid": 0,
             "long": 0.48,  # (12 - 6) / 12 · (1 - .04)
+            "untold": 0,  # a turn says all
             "documents": 0.02,  # .1 · .5 · .8 = .04, times 1 - (.43 - .38) / .1
+            "strong_documents": 0,
             "spelling": 0,  # word vectors are worth all there is
         }
     )
+
+
+@pytest.mark.parametrize(
+    ("short", "said", "notes", "unsaid"),
+    [(0.35, 0, 0, 0), (0.45, 0, 0.5, 0.5), (0.8, 0.2, 1, 1), (0.8, 0.275, 1, 0.5), (0.8, 0.35, 1, 0), (0.8, 1, 1, 0)],
+)
+def test_what_notes_are_and_when_none_says_what_is_asked_for(
+    short: float, said: float, notes: float, unsaid: float
+) -> None:
+    gates = Kind(short=short).gates(3, said=said)
+    assert (gates["notes"], gates["unsaid"]) == pytest.approx((notes, unsaid))
+    chat = Kind(short=short, pairs=1.0).gates(3, said=said)
+    assert chat["notes"] == chat["unsaid"] == 0
+
+
+@pytest.mark.parametrize(("said", "asked", "untold"), [(0.2, 3, 1), (0.525, 3, 0.5), (0.525, 9, 0.375), (0.7, 3, 0)])
+def test_when_no_turn_of_a_chat_with_an_assistant_says_what_is_asked_for(
+    said: float, asked: int, untold: float
+) -> None:
+    assert Kind(roles=1.0).gates(asked, said=said)["untold"] == pytest.approx(untold)
+    assert Kind(pairs=1.0).gates(asked, said=said)["untold"] == 0
+
+
+@pytest.mark.parametrize(("worth", "share"), [(0, 0), (1, 0), (3, 0.5), (5, 1), (6, 1)])
+def test_documents_are_read_otherwise_with_a_strong_embedding(worth: float, share: float) -> None:
+    gates = Kind().gates(3, 0.3, worth=worth)
+    assert gates["strong_documents"] == pytest.approx(share * gates["documents"])
+    assert gates["documents"] == 1
 
 
 @pytest.mark.parametrize(("asked", "long"), [(0, 0), (6, 0), (7, 1 / 12), (18, 1), (200, 1)])

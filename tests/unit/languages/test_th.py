@@ -63,7 +63,8 @@ def test_a_question_finds_its_note_and_is_sure(query: str, place: int) -> None:
         result = QueryOptimizer(store).recall(query)
         assert result.query.language == "th"
         assert result.hits[0].memory.text == NOTES[place]
-        assert result.hits[0].score >= 0.7
+        assert result.hits[0].score >= 0.31  # what keeps 85 % of right first hits (`recall bench everyday`)
+        assert result.hits[0].score > 2 * result.hits[1].score
         assert result.query.unread == ("dates", "negation", "person", "types", "sessions")
 
 

@@ -320,7 +320,7 @@ def test_every_reason_of_the_documentation_is_known() -> None:
     from recall_integrations.observability.labels import REASONS
 
     page = (Path(__file__).resolve().parents[3] / "docs" / "reliability.md").read_text(encoding="utf-8")
-    tables = page[page.index("## What `degraded` says") :]
+    tables = page.partition("\n## What `degraded` says\n")[2].partition("\n## ")[0]
     codes = {
         code
         for line in tables.splitlines()

@@ -170,7 +170,7 @@ def test_where_nothing_lies_the_answer_is_unsure_and_says_once_why(optimizer, qu
     result, ids = found(optimizer, query)
     sure, _ = found(optimizer, "What did we say about the rain in our third session?")
     assert len(ids) == 10
-    assert result.confidence < 0.35 < sure.confidence
+    assert 5 * result.confidence < sure.confidence
     assert all(hit.score <= result.confidence + 1e-6 for hit in result.hits)
     assert result.plan.reason.count("searched without it") == 1
     assert "filters" not in result.plan.reason and "order of the conversation" not in result.plan.reason

@@ -7,11 +7,11 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
+from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.query import parser as parsing
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.shortening import REASON
-from recall_integrations.recall.strictness import ASKED_FOR
 from recall_integrations.text.shortening import BETWEEN, READ_CHARS_MAX, shortened
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)

@@ -132,8 +132,10 @@ def test_what_is_lifted_grows_with_its_setting(store: MemoryStore, setting: str,
         rest = left[one].get(source, 0.0)  # a small weight of what is new holds always
         step = base[one].get(source, 0.0) - rest
         assert right[one].get(source, 0.0) - rest == pytest.approx(2 * step, rel=1e-4, abs=1e-6)
-        assert {k: v for k, v in right[one].items() if k != source} == pytest.approx(
-            {k: v for k, v in left[one].items() if k != source}, rel=1e-4
+        assert {
+            k: v for k, v in right[one].items() if k not in (source, "newer")
+        } == pytest.approx(  # what moves depends on sums
+            {k: v for k, v in left[one].items() if k not in (source, "newer")}, rel=1e-4
         )
     assert [hit.score for hit in none.hits] != [hit.score for hit in twice.hits]
 

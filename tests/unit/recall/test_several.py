@@ -244,7 +244,8 @@ def test_a_large_scope_is_not_waited_for(
     monkeypatch.setattr(store, "filters_ready", lambda _view, _filters: False)
     monkeypatch.setattr(store, "filter_mask", lambda *given: go.wait(30) and mask(*given))
     late = optimizer.recall("tea", scope=USER, filters={"source": "wiki"}, time_budget_ms=300)
-    assert [(d.stage, d.reason) for d in late.degraded] == [("filters", "timeout")] and not late.hits
+    assert [(d.stage, d.reason) for d in late.degraded] == [("filters", "timeout"), ("recall", "not_searched")]
+    assert not late.hits and not late.searched
     go.set()
     found = optimizer.recall("tea", scope=USER, filters={"source": "wiki"}, time_budget_ms=30_000)
     assert [hit.memory.id for hit in found.hits] == ["same"] and not found.degraded

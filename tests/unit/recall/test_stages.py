@@ -212,7 +212,7 @@ def test_without_a_ranker_identifiers_are_looked_for_in_the_best_twice_k_or_fift
         read.append(len(rows))
         return ["about ABC-12" if row == 40 else "nothing" for row in rows.tolist()]
 
-    store: Any = SimpleNamespace(cosine_worth_in=lambda *_asked: 1.0)
+    store: Any = SimpleNamespace(cosine_worth_in=lambda *_asked: 1.0, cosine_spread=1.0)
     config = RecallConfig(planner=PlannerConfig(arms=("lexical",)))
     stage = Rank(store, config, SimpleNamespace(texts=texts), None, (), {})  # type: ignore[arg-type]
     listed = ArmResult(

@@ -136,3 +136,13 @@ def test_what_is_no_time_limit_is_refused(ms: object) -> None:
 
 def test_it_has_no_dict() -> None:
     assert not hasattr(Deadline.after(1), "__dict__")
+
+
+def test_a_later_end_is_beyond_its_own_and_is_cancelled_with_it() -> None:
+    now = [0.0]
+    first = Deadline.after(1_000, clock=lambda: now[0])
+    later = first.later(2.0)
+    now[0] = 2.5
+    assert first.over and later.remaining() == 0.5
+    first.cancel()
+    assert later.cancelled and later.over

@@ -12,6 +12,7 @@ from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.embeddings import probe
+from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.store import rows, worth
 from recall_integrations.store.worth import COSINE_WORTH
@@ -163,3 +164,32 @@ def test_the_bundled_vectors_are_worth_nothing_where_they_know_nothing() -> None
         assert store.cosine_worth_in("en", "where does she live") == 1
         assert store.cosine_worth_in("en", "где") == 0  # no language could be told, but it is not English
         assert store.cosine_worth_in("ru", "где она живёт") == store.cosine_worth_in("tlh", "nuqDaq") == 0
+
+
+def squeezed(texts: Sequence[str]) -> np.ndarray:
+    """The bundled model, with one more axis that is the same of every text."""
+    rows = 0.5 * bundled().embed_documents(list(texts))
+    return np.hstack([rows, np.ones((len(rows), 1), dtype=np.float32)])
+
+
+def test_the_spread_is_measured_with_english_and_kept(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path, embedding=squeezed) as store:
+        assert store.cosine_spread == 1.0  # not measured yet
+        store.remember("one")
+        measured = store.cosine_spread
+        assert measured == pytest.approx(0.2, abs=0.03)
+    with MemoryStore.open(tmp_path, embedding=squeezed) as store:
+        assert store.cosine_spread == measured
+    with MemoryStore.open() as store:
+        store.remember("one")
+        assert store.cosine_spread == 1.0
+
+
+def test_a_store_whose_spread_was_never_measured_is_measured_when_it_is_opened(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path, embedding=squeezed) as store:
+        store.remember("one")
+        worth_before, spread = store.cosine_worth, store.cosine_spread
+        with store.engine.begin() as connection:
+            connection.execute(delete(schema.meta).where(schema.meta.c.key.endswith(f"{worth.IN}{worth.SPREAD}")))
+    with MemoryStore.open(tmp_path, embedding=squeezed) as store:
+        assert (store.cosine_worth, store.cosine_spread) == (worth_before, spread)

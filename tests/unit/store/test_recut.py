@@ -14,7 +14,7 @@ from recall_integrations.observability import progress
 from recall_integrations.store import renewal
 from recall_integrations.store.indexes import LEXICAL, Indexes
 from recall_integrations.store.renewal import ANALYSER
-from recall_integrations.text import ANALYSER_VERSION, analyser
+from recall_integrations.text import ANALYSER_VERSION, stems
 
 OpenStore = Callable[..., MemoryStore]
 TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "The meeting is on Monday"]
@@ -23,7 +23,7 @@ TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "
 def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store as version 5 left it: everything read as English, and no word of the analyser."""
     with monkeypatch.context() as patch:
-        patch.setattr("recall_integrations.indexes.words.stems", lambda text, _language: analyser.stems(text))
+        patch.setattr("recall_integrations.indexes.words.stems", lambda text, _language: stems(text, None))
         patch.setattr("recall_integrations.store.indexes.language_of", lambda _text: None)
         patch.setattr("recall_integrations.store.journal.language_of", lambda _text: None)
         patch.setattr("recall_integrations.indexes.word_rows.language_of", lambda _text: None)

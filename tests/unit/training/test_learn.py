@@ -34,8 +34,8 @@ def memories(scope: Scope) -> list[Memory]:
     """Of each thing a question, which the un-learned ranker punishes, and a statement. Relevant is the question."""
     made = []
     for thing in THINGS:
-        made.append(Memory(f"Where is the {thing}, Sam?", id=f"{scope.user_id}-{thing}-asked", actor="Priya"))
         made.append(Memory(f"The {thing} lies on the {thing} shelf", id=f"{scope.user_id}-{thing}-said", actor="Sam"))
+        made.append(Memory(f"Where is the {thing}, Sam?", id=f"{scope.user_id}-{thing}-asked", actor="Priya"))
     return made
 
 

@@ -15,9 +15,9 @@ Was habe ich vor drei Wochen gekauft? | 2026-05-27..2026-05-28
 Was geschah in den letzten zwei Monaten? | 2026-04-17..2026-06-18
 Wer hat am 3. Mai 2025 angerufen? | 2025-05-03..2025-05-04
 Was stand am zweiten Mai im Kalender? | 2026-05-02..2026-05-03
-Was lief zwischen Januar und März 2025? | 2025-01-01..2025-03-01
-Was lief von März bis Juni 2023? | 2023-03-01..2023-06-01
-Was lief vom 28. April bis zum 3. Mai? | 2026-04-28..2026-05-03
+Was lief zwischen Januar und März 2025? | 2025-01-01..2025-04-01
+Was lief von März bis Juni 2023? | 2023-03-01..2023-07-01
+Was lief vom 28. April bis zum 3. Mai? | 2026-04-28..2026-05-04
 Was hat Anna Ende Mai gesagt? | 2026-05-16..2026-06-01
 Was hat Anna Mitte 2024 gesagt? | 2024-05-01..2024-09-01
 Was war zum Jahresende geplant? | 2026-09-01..2027-01-01

@@ -16,8 +16,8 @@ READ = """
 ¿Qué compré en los últimos dos meses? | 2026-04-17..2026-06-18
 ¿Quién llamó el 3 de mayo de 2025? | 2025-05-03..2025-05-04
 ¿Quién llamó el tres de mayo? | 2026-05-03..2026-05-04
-¿Qué pasó entre enero y marzo de 2025? | 2025-01-01..2025-03-01
-¿Qué pasó del 28 de abril al 3 de mayo? | 2026-04-28..2026-05-03
+¿Qué pasó entre enero y marzo de 2025? | 2025-01-01..2025-04-01
+¿Qué pasó del 28 de abril al 3 de mayo? | 2026-04-28..2026-05-04
 ¿Qué dijo Ana a finales de mayo? | 2026-05-16..2026-06-01
 ¿Qué planes había a principios del año pasado? | 2025-01-01..2025-05-01
 ¿Qué he hecho desde principios de mayo? | 2026-05-01..

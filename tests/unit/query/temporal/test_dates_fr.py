@@ -14,9 +14,9 @@ Qu'ai-je acheté il y a trois semaines ? | 2026-05-27..2026-05-28
 Qu'ai-je acheté ces deux derniers mois ? | 2026-04-17..2026-06-18
 Qui a appelé le 3 mai 2025 ? | 2025-05-03..2025-05-04
 Qui a appelé le premier mai ? | 2026-05-01..2026-05-02
-Que s'est-il passé entre janvier et mars 2025 ? | 2025-01-01..2025-03-01
-Que s'est-il passé d'avril à juin 2025 ? | 2025-04-01..2025-06-01
-Que s'est-il passé du 28 avril au 3 mai ? | 2026-04-28..2026-05-03
+Que s'est-il passé entre janvier et mars 2025 ? | 2025-01-01..2025-04-01
+Que s'est-il passé d'avril à juin 2025 ? | 2025-04-01..2025-07-01
+Que s'est-il passé du 28 avril au 3 mai ? | 2026-04-28..2026-05-04
 Qu'a dit Anne à la fin du mois de mai ? | 2026-05-16..2026-06-01
 Qu'a dit Anne fin mai ? | 2026-05-16..2026-06-01
 Qu'ai-je fait depuis début mai ? | 2026-05-01..

@@ -13,8 +13,8 @@ Cosa abbiamo fatto martedì della settimana scorsa? | 2026-06-09..2026-06-10
 Cosa ho comprato tre settimane fa? | 2026-05-27..2026-05-28
 Cosa ho comprato negli ultimi due mesi? | 2026-04-17..2026-06-18
 Chi ha chiamato il 3 maggio 2025? | 2025-05-03..2025-05-04
-Cosa è successo tra gennaio e marzo 2025? | 2025-01-01..2025-03-01
-Cosa è successo dal 28 aprile al 3 maggio? | 2026-04-28..2026-05-03
+Cosa è successo tra gennaio e marzo 2025? | 2025-01-01..2025-04-01
+Cosa è successo dal 28 aprile al 3 maggio? | 2026-04-28..2026-05-04
 Cosa ha detto Anna alla fine di maggio? | 2026-05-16..2026-06-01
 Com'era l'estate del 2024? | 2024-06-01..2024-09-01
 Cosa abbiamo deciso nel secondo trimestre del 2025? | 2025-04-01..2025-07-01

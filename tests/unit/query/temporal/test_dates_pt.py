@@ -13,8 +13,8 @@ O que fizemos na terça da semana passada? | 2026-06-09..2026-06-10
 O que comprei há três semanas? | 2026-05-27..2026-05-28
 O que comprei nos últimos dois meses? | 2026-04-17..2026-06-18
 Quem ligou no dia 3 de maio de 2025? | 2025-05-03..2025-05-04
-O que aconteceu entre janeiro e março de 2025? | 2025-01-01..2025-03-01
-O que aconteceu de 28 de abril a 3 de maio? | 2026-04-28..2026-05-03
+O que aconteceu entre janeiro e março de 2025? | 2025-01-01..2025-04-01
+O que aconteceu de 28 de abril a 3 de maio? | 2026-04-28..2026-05-04
 O que a Ana disse no fim de maio? | 2026-05-16..2026-06-01
 Como foi o verão de 2024? | 2024-06-01..2024-09-01
 O que decidimos no segundo trimestre de 2025? | 2025-04-01..2025-07-01

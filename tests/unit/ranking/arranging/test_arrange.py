@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from recall_integrations.ranking.arranging.arrange import (
     wanted_first,
 )
 from recall_integrations.ranking.fusion import Fused
+from recall_integrations.types import Memory
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 EAST, NORTH, WEST = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
@@ -192,18 +194,24 @@ def test_no_terms_or_no_candidates_read_no_text() -> None:
 # -- repeats ---------------------------------------------------------------------------------------------------------
 
 
+def remembering(texts: list[str], **fields: Any) -> Callable[[Rows], list[tuple[int, Memory]]]:
+    """Memories of these texts; `fields`: what each has besides."""
+    made = [Memory(text, **{name: own[i] for name, own in fields.items()}) for i, text in enumerate(texts)]
+    return lambda rows: [(row, made[row]) for row in rows.tolist()]
+
+
 def test_a_repeat_is_listed_with_its_leader_and_the_others_keep_their_own_scores() -> None:
     texts = ["I like tea", "I like tea", "the harbour", "the budget"]
-    found, into = folded(fused([0.9, 0.8, 0.5, 0.2]), view([EAST, EAST, NORTH, WEST]), saying(texts), 2, 0.9)
+    found, into = folded(fused([0.9, 0.8, 0.5, 0.2]), view([EAST, EAST, NORTH, WEST]), remembering(texts), 2, 0.9)
     assert rows_of(found) == [0, 2, 3]
     assert found.scores == pytest.approx([0.9, 0.5, 0.2])
     assert into == {0: [1]}
 
 
 def test_leaders_and_repeats_are_rows_of_the_view() -> None:
-    texts = ["", "", "I like tea", "the harbour", "I like tea", "the budget"]
+    texts = ["-", "-", "I like tea", "the harbour", "I like tea", "the budget"]
     vectors = [NORTH, NORTH, EAST, NORTH, EAST, WEST]
-    found, into = folded(fused([0.9, 0.8, 0.5, 0.2], rows=[4, 2, 3, 5]), view(vectors), saying(texts), 2, 0.9)
+    found, into = folded(fused([0.9, 0.8, 0.5, 0.2], rows=[4, 2, 3, 5]), view(vectors), remembering(texts), 2, 0.9)
     assert rows_of(found) == [4, 3, 5]
     assert into == {4: [2]}
 
@@ -211,15 +219,15 @@ def test_leaders_and_repeats_are_rows_of_the_view() -> None:
 def test_repeats_fill_the_places_that_nothing_else_takes() -> None:
     texts = ["I like tea"] * 3 + ["the harbour"]
     vectors = [EAST, EAST, EAST, NORTH]
-    found, into = folded(fused([0.9, 0.8, 0.7, 0.2]), view(vectors), saying(texts), 3, 0.9)
-    assert rows_of(found) == [0, 3, 1]
-    assert found.scores == pytest.approx([0.9, 0.2, 0.2])  # a repeat at the end scores no more than what is before it
+    found, into = folded(fused([0.9, 0.8, 0.7, 0.2]), view(vectors), remembering(texts), 3, 0.9)
+    assert rows_of(found) == [0, 1, 3]
+    assert found.scores == pytest.approx([0.9, 0.8, 0.2])  # each keeps its own score, and stands where that puts it
     assert into == {0: [2]}
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 8])
 def test_where_all_say_the_same_k_of_them_come(k: int) -> None:
-    found, into = folded(fused([0.5] * 8), view([EAST] * 8), saying(["I like tea"] * 8), k, 0.9)
+    found, into = folded(fused([0.5] * 8), view([EAST] * 8), remembering(["I like tea"] * 8), k, 0.9)
     assert len(found.rows) >= k
     assert rows_of(found)[0] == 0
     listed = [row for rows in into.values() for row in rows]
@@ -230,7 +238,7 @@ def test_more_are_looked_at_until_there_are_k_that_say_something_else() -> None:
     """Eight repeats before them: twice k are not enough to find the two others."""
     texts = ["I like tea"] * 8 + ["the harbour", "the budget"]
     vectors = [EAST] * 8 + [NORTH, WEST]
-    found, into = folded(fused(np.linspace(0.9, 0.1, 10).tolist()), view(vectors), saying(texts), 3, 0.9)
+    found, into = folded(fused(np.linspace(0.9, 0.1, 10).tolist()), view(vectors), remembering(texts), 3, 0.9)
     assert rows_of(found) == [0, 8, 9]
     assert into == {0: [1, 2, 3, 4, 5, 6, 7]}
 
@@ -238,9 +246,9 @@ def test_more_are_looked_at_until_there_are_k_that_say_something_else() -> None:
 def test_repeats_are_looked_for_in_so_many_at_most() -> None:
     asked: list[int] = []
 
-    def read(rows: Rows) -> list[str]:
+    def read(rows: Rows) -> list[tuple[int, Memory]]:
         asked.append(len(rows))
-        return ["I like tea"] * len(rows)
+        return [(row, Memory("I like tea")) for row in rows.tolist()]
 
     size = 2 * FOLD_POOL + 100
     found, into = folded(fused([0.5] * size), view([EAST] * size), read, 5, 0.9)
@@ -251,10 +259,10 @@ def test_repeats_are_looked_for_in_so_many_at_most() -> None:
 
 def test_close_vectors_alone_are_no_repeat_and_far_ones_cost_no_text() -> None:
     given = fused([0.9, 0.8])
-    same, into = folded(given, view([EAST, EAST]), saying(["I ran 5 km", "I ran 9 km"]), 2, 0.9)
+    same, into = folded(given, view([EAST, EAST]), remembering(["I ran 5 km", "I ran 9 km"]), 2, 0.9)
     assert same is given and into == {}
 
-    def read(_rows: Rows) -> list[str]:
+    def read(_rows: Rows) -> list[tuple[int, Memory]]:
         raise AssertionError("no text is needed")
 
     assert folded(given, view([EAST, NORTH]), read, 2, 0.9) == (given, {})
@@ -266,7 +274,34 @@ def test_close_vectors_alone_are_no_repeat_and_far_ones_cost_no_text() -> None:
 
 def test_a_cosine_right_at_the_threshold_is_close() -> None:
     at = [0.875, float(np.sqrt(1 - 0.875**2))]  # eighths are the same in float16
-    _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), saying(["tea", "tea", "x"]), 2, 0.875)
+    _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), remembering(["tea", "tea", "x"]), 2, 0.875)
     assert into == {0: [1]}
-    _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), saying(["tea", "tea", "x"]), 2, 0.91)
+    _, into = folded(fused([0.9, 0.8, 0.7]), view([EAST, at, WEST]), remembering(["tea", "tea", "x"]), 2, 0.91)
     assert into == {}
+
+
+MARCH = [datetime(2026, 3, day, 8, tzinfo=timezone.utc) for day in (1, 4, 4, 9)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [
+        ({"event_at": MARCH}, [0, 1, 3]),  # two of the 4th are one run
+        ({"event_at": [*MARCH[:2], None, None]}, [0, 1]),  # of no day: as if of any
+        ({"event_at": MARCH, "type": ["preference"] * 4}, [0]),  # what is so is no other thing on another day
+        ({"thread": ["a", "a", "b", "b"]}, [0, 2]),
+        ({"channel": ["mail", "mail", "mail", "chat"]}, [0, 3]),
+        ({"actor": ["Ana", "Ben", "Ana", "Ben"]}, [0, 1]),
+        ({"refs": [["one.md"], ["two.md"], ["one.md"], []]}, [0, 1, 3]),
+    ],
+)
+def test_equal_words_of_other_days_or_sources_are_no_repeats(fields: dict[str, list[Any]], kept: list[int]) -> None:
+    texts = ["I ran 5 km"] * 4 + ["the harbour"] * 1
+    given = {name: [*own, own[0]] for name, own in fields.items()}
+    found, _ = folded(fused([0.9, 0.8, 0.7, 0.6, 0.1]), view([EAST] * 4 + [NORTH]), remembering(texts, **given), 2, 0.9)
+    assert rows_of(found) == [*kept, 4]
+
+
+def test_what_is_gone_repeats_nothing() -> None:
+    found, into = folded(fused([0.9, 0.8, 0.7]), view([EAST] * 3), lambda _: [(2, Memory("tea"))], 2, 0.9)
+    assert rows_of(found) == [0, 1, 2] and into == {}

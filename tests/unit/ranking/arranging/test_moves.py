@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from recall_integrations.delivery.sheet import Sheet
-from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.planning.when import Asked
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.moves import HAIR, giving, longest_falling, moved, placed, sums
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.types import Contribution
+from recall_integrations.types import Contribution, Memory
 
 
 def candidates(*values: float) -> Fused:
@@ -116,15 +116,18 @@ def test_the_order_of_a_conversation_moves_as_few_as_it_can() -> None:
     assert fused.scores[:3].tolist() == pytest.approx([0.8] * 3)
 
 
-def test_a_repeat_that_fills_up_was_moved_by_folding() -> None:
-    texts = ["Kestrel launches in June", "Kestrel launches in June.", "tea"]
+def test_folding_moves_nothing() -> None:
+    memories = [Memory(text) for text in ("Kestrel launches in June", "Kestrel launches in June.", "tea")]
     columns = view([[1, 0], [1, 0], [0, 1]])
-    fused, into = arrange.folded(candidates(5, 4, 3), columns, lambda rows: [texts[r] for r in rows], 3, 0.9)
-    assert fused.rows.tolist() == [0, 2, 1] and not into
-    assert fused.added["duplicate"].tolist() == pytest.approx([0, 0, -1 - HAIR])
-    fused, into = arrange.folded(candidates(5, 4, 3), columns, lambda rows: [texts[r] for r in rows], 2, 0.9)
+
+    def found(rows: Rows) -> list[tuple[int, Memory]]:
+        return [(row, memories[row]) for row in rows.tolist()]
+
+    given = candidates(5, 4, 3)
+    assert arrange.folded(given, columns, found, 3, 0.9) == (given, {})  # a repeat fills up, at its own place
+    fused, into = arrange.folded(given, columns, found, 2, 0.9)
     assert fused.rows.tolist() == [0, 2] and into == {0: [1]}
-    assert "duplicate" not in fused.added  # what is left did not move
+    assert list(fused.added) == list(given.added)
 
 
 def test_where_there_is_no_room_the_hairs_share_the_gap() -> None:

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,11 +9,10 @@ from hypothesis import strategies as st
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.model import (
+    BEST,
     HIT,
-    LOGIT_MAX,
     RESULT,
     Calibration,
-    Logistic,
     from_json,
     hit_inputs,
     result_inputs,
@@ -21,6 +21,7 @@ from recall_integrations.ranking.calibration.model import (
     within,
 )
 from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.layered import LOGIT_MAX, Hidden, Logistic
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 from tests.quick import examples
 
@@ -53,7 +54,7 @@ def calibration(result=None, hit=None, per_k=(0.5, 0.0), bias=0.0):
         version="v1",
         result=logistic(RESULT, bias, **(result or {})),
         per_k=per_k,
-        hit=logistic(HIT, **(hit or {"confidence": 1.0, "place": -1.0})),
+        hit=logistic(HIT, **(hit or {"gap": 1.0})),
         about={"data": "none"},
     )
 
@@ -70,9 +71,16 @@ def test_both_models_by_hand():
     logit = 2 * 0.8 - 0.4 + 0.25 * 2
     c = model.confidence(found, scores, 0.4)
     assert c == pytest.approx(sigmoid(logit + 0.5 * z - 0.1 * z * z), abs=1e-6)
-    p = model.probabilities(found, scores, None, c)
-    by_place = [sigmoid(logit - math.log(1 + i)) for i in range(3)]
-    np.testing.assert_allclose(p, [by_place[1], by_place[0], by_place[2]], rtol=1e-5)
+    p = model.probabilities(found, scores, None, 0.4)
+    np.testing.assert_allclose(p, [sigmoid(-2), sigmoid(0), sigmoid(-3)], rtol=1e-5)
+
+
+def test_a_hidden_layer_by_hand():
+    hidden = Hidden(into=np.asarray([[1.0], [-2.0]]), bias=np.asarray([0.5, 0.0]), out=np.asarray([2.0, 1.0]))
+    one = Logistic(names=("a",), weights=np.ones(1), low=np.zeros(1), high=np.ones(1), bias=0.25, hidden=hidden)
+    expected = [0.25 + a + 2 * math.tanh(a + 0.5) + math.tanh(-2 * a) for a in (0.0, 0.5, 1.0)]
+    np.testing.assert_allclose(one.logits(np.asarray([[-3.0], [0.5], [7.0]])), expected)
+    assert one.logit(np.asarray([0.5])) == pytest.approx(expected[1])
 
 
 def test_inputs_of_the_result_by_hand():
@@ -103,47 +111,51 @@ def test_inputs_of_the_result_by_hand():
 
 
 def test_inputs_of_hits_by_hand():
-    found = features(soft_match=[0.2, 0.8, 0.1], cosine=[0.0, 0.5, 0.0], date_match=[0.0, 0.0, 1.0])
-    rows = hit_inputs(found, np.float32([1, 3, 0]), np.asarray([1, 0, 2]), 2.0)
+    found = features(
+        soft_match=[0.2, 0.8, 0.1], cosine=[0.0, 0.6, 0.0], date_match=[0.0, 0.0, 1.0], weakest=[0.0, 0.7, 0.1]
+    )
+    rows = hit_inputs(replace(found, cosine_spread=0.5), np.float32([2.6, 3, 0]), np.asarray([1, 0, 2]), 0.25)
     table = dict(zip(HIT, rows.T.tolist(), strict=True))
-    assert table["confidence"] == [2, 2, 2]
-    assert table["gap"] == [0, -2, -3]
-    assert table["next"] == [2, 1, 0]
-    assert table["confidence·gap"] == [0, -4, -6]
-    assert table["place"] == pytest.approx([0, math.log(2), math.log(3)])
+    assert table["gap"] == pytest.approx([0, -0.4, -3])
+    assert table["next"] == pytest.approx([0.4, 2.6, 0])
+    assert table["above"] == pytest.approx([0, 0, math.log(3)])  # two are better than the third
+    assert table["equals"] == pytest.approx([math.log(2), math.log(2), 0])  # .4 apart is as good as equal
     assert table["soft_match"] == pytest.approx([0.8, 0.2, 0.1])
     assert table["date_match"] == [0, 0, 1]
-    assert table["vectors"] == [1, 1, 1]
+    assert table["weakest"] == pytest.approx([0.7, 0, 0.1])
+    assert table["weakest_any"] == pytest.approx([0.7] * 3)
+    assert table["cosine"] == pytest.approx([1.2, 0, 0])  # in units of the spread
+    assert table["lift"] == pytest.approx([0.8, -0.4, -0.4])
+    assert (
+        table["vectors"] == [2, 2, 2] and table["unknown"] == [0.25] * 3 and table["few"] == pytest.approx([1 / 3] * 3)
+    )
+
+
+def test_equal_answers_are_equally_probable():
+    model = calibration(hit={"above": -1.0, "gap": 0.0})
+    p = model.probabilities(features(soft_match=[0.5] * 6), ranking(3.0, 2.9, 3.1, 3.0, 2.8, 1.0), None, 0.0)
+    np.testing.assert_allclose(p, [0.5] * 5 + [sigmoid(-math.log(6))], rtol=1e-5)
+
+
+def test_behind_the_best_the_odds_fall_with_the_score():
+    scores = ranking(*(-0.1 * np.arange(BEST + 20)))
+    p = calibration().probabilities(features(soft_match=[0.5] * (BEST + 20)), scores, None, 0.0)
+    np.testing.assert_allclose(p, [sigmoid(float(score)) for score in scores.scores], rtol=1e-4)
 
 
 def test_probabilities_are_shared_out_along_another_order():
     found, scores, model = features(soft_match=[0.0] * 4), ranking(4, 3, 2, 1), calibration()
-    own = model.probabilities(found, scores, None, 0.6)
-    other = model.probabilities(found, scores, [2, 0, 1, 3], 0.6)
+    own = model.probabilities(found, scores, None, 0.0)
+    other = model.probabilities(found, scores, [2, 0, 1, 3], 0.0)
     np.testing.assert_array_equal(other[[2, 0, 1, 3]], own)
-    partly = model.probabilities(found, scores, [2], 0.6)
+    partly = model.probabilities(found, scores, [2], 0.0)
     np.testing.assert_array_equal(partly[[2, 0, 1, 3]], own)
 
 
 def test_own_evidence_against_the_order_is_rearranged():
     model = calibration(hit={"soft_match": 3.0})
-    p = model.probabilities(features(soft_match=[0.1, 0.9, 0.5]), ranking(3, 2, 1), None, 0.9999)
+    p = model.probabilities(features(soft_match=[0.1, 0.9, 0.5]), ranking(3, 2, 1), None, 0.0)
     np.testing.assert_allclose(p, [sigmoid(2.7), sigmoid(1.5), sigmoid(0.3)], rtol=1e-5)
-
-
-def test_probabilities_do_not_depend_on_k():
-    found, scores, model = features(soft_match=[0.5] * 30), ranking(*range(30)), calibration(per_k=(0.9, -0.1))
-    first = model.probabilities(found, scores, None, model.confidence(found, scores, 0.1, k=3), k=3)
-    second = model.probabilities(found, scores, None, model.confidence(found, scores, 0.1))
-    np.testing.assert_allclose(first, second, rtol=1e-5)
-
-
-def test_no_hit_is_surer_than_that_there_is_one():
-    p = calibration(hit={"confidence": 0.0, "soft_match": 50.0}).probabilities(
-        features(soft_match=[1.0, 0.0]), ranking(1, 0), None, 0.3, k=10
-    )
-    z = 0.5 * math.log(2 / 10)  # the confidence was for two candidates
-    assert p[0] == pytest.approx(sigmoid(math.log(0.3 / 0.7) - z), abs=1e-6)
 
 
 def test_confidence_rises_with_k_and_stops_where_it_would_fall():
@@ -157,12 +169,12 @@ def test_confidence_rises_with_k_and_stops_where_it_would_fall():
 def test_empty_and_single():
     model = calibration({"soft_match_any": 1.0})
     assert model.confidence(features(soft_match=[]), ranking(), 1.0) == 0.0
-    assert model.probabilities(features(soft_match=[]), ranking(), None, 0.0).shape == (0,)
+    assert model.probabilities(features(soft_match=[]), ranking(), None, 1.0).shape == (0,)
     one = features(soft_match=[0.5])
     c = model.confidence(one, ranking(0.0), 0.0)
     assert model.confidence(one, ranking(0.0), 0.0, k=0) == 0.0
     assert 0 < c < 1
-    assert model.probabilities(one, ranking(0.0), [0], c).shape == (1,)
+    assert model.probabilities(one, ranking(0.0), [0], 0.0).shape == (1,)
 
 
 def test_inputs_are_clipped_to_what_was_seen():
@@ -200,6 +212,7 @@ def test_json_round_trip_and_versions(tmp_path):
         (lambda f: f["rankers"]["fixed_weights"]["hit"]["inputs"].update(soft_match=[1.0, 2.0, 1.0]), "bound"),
         (lambda f: f["rankers"]["fixed_weights"]["hit"]["inputs"].update(soft_match=[math.inf, 0, 1]), "finite"),
         (lambda f: f["rankers"]["fixed_weights"]["confidence"].update(per_k=[-1, 0]), "per_k"),
+        (lambda f: f["rankers"]["fixed_weights"]["hit"].update(hidden={"into": [[1]], "bias": [0], "out": [1]}), "fit"),
     ],
 )
 def test_what_is_not_whole_is_refused(change, message):
@@ -244,7 +257,7 @@ def test_shipped_weights_bounds_and_order(table, unknown, k, data):
     c = model.confidence(found, scores, unknown, k=k)
     assert 0 < c < 1
     order = data.draw(st.permutations(range(found.size)))
-    p = model.probabilities(found, scores, order, c, k=k)
+    p = model.probabilities(found, scores, order, unknown)
     assert p.dtype == np.float32
     assert p.shape == (found.size,)
     assert (p > 0).all()
@@ -259,6 +272,9 @@ def test_shipped_weights_absent_and_present_evidence():
     assert model.confidence(weak, FixedWeights().score(weak), 1.0) < 0.1
     first = np.eye(20)[0]
     good = features(
+        weakest=first,
+        focal_match=first,
+        focal_word=first,
         soft_match=first,
         near_match=first,
         idf_coverage=first,
@@ -273,7 +289,7 @@ def test_shipped_weights_absent_and_present_evidence():
     )
     scores = FixedWeights().score(good)
     c = model.confidence(good, scores, 0.0)
-    p = model.probabilities(good, scores, None, c)
+    p = model.probabilities(good, scores, None, 0.0)
     assert c > 0.8
     assert p[0] > 0.5 > p[1]
 
@@ -283,38 +299,8 @@ def test_logits_stay_within_bounds():
     assert extreme.confidence(features(soft_match=[0.0]), ranking(0.0), 0.0) <= sigmoid(LOGIT_MAX)
 
 
-def test_scores_that_contradict_the_confidence_are_raised_in_proportion():
-    found, scores, model = (
-        features(soft_match=[0.0] * 3),
-        ranking(3, 2, 1),
-        calibration(hit={"place": -3.0}, per_k=(0.0, 0.0)),
-    )
-    own = np.asarray([1 / (1 + (1 + place) ** 3) for place in range(3)])  # .5, 1 in 9, 1 in 28
-    unsure, sure = (model.probabilities(found, scores, None, c) for c in (0.5, 0.9))
-    np.testing.assert_allclose(unsure, own, rtol=1e-5)
-    np.testing.assert_allclose(sure, own * 0.9 / own.sum(), rtol=1e-5)
-
-
-def test_a_confidence_is_within_what_the_scores_add_up_to():
+def test_a_confidence_is_within_what_the_scores_say():
     assert within(0.7, [0.5, 0.3]) == 0.7
     assert within(0.9, [0.5, 0.25]) == 0.75
+    assert within(0.3, [0.5, 0.25]) == 0.5  # that one answers is as sure as that the first does
     assert within(0.9, []) == 0.0
-
-
-@given(
-    st.lists(st.floats(-30, 30, width=32), min_size=1, max_size=30),
-    st.floats(0.001, 0.999),
-    st.floats(0, 3),
-    st.floats(-0.5, 0),
-    st.integers(1, 40),
-)
-def test_the_first_ten_scores_add_up_to_the_confidence_for_ten(values, bias, a, b, k):
-    model = calibration(
-        {"soft_match_any": 1.0}, {"confidence": 1.0, "place": -2.0}, (a, b), math.log(bias / (1 - bias))
-    )
-    found, scores = features(soft_match=[0.3] * len(values)), ranking(*values)
-    p = model.probabilities(found, scores, None, model.confidence(found, scores, 0.0, k=k), k=k)
-    best = np.sort(p)[::-1]
-    assert best[:10].sum() >= model.confidence(found, scores, 0.0) - 1e-5
-    own = sigmoid(model.result.logits(result_inputs(found, scores.scores, 0.0)))
-    assert best[0] <= max(own, model.confidence(found, scores, 0.0)) + 1e-6  # raised to the confidence at most

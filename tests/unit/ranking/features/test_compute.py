@@ -18,6 +18,7 @@ from recall_integrations.ranking.features import pool as features
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.words import telling
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
 
@@ -91,7 +92,8 @@ def test_every_feature_is_documented_and_every_document_is_computed():
     assert {*found.columns, *short.columns} == {f.name for f in FEATURES}
     assert {f.name for f in FEATURES} - set(found.columns) == {"char_bm25"}
     assert all(v.dtype == np.float32 and v.shape == (9,) for v in found.columns.values())
-    assert all(0 < max(found.gates[gate], short.gates[gate]) <= 1 for gate in found.gates if gate != "documents")
+    closed = ("documents", "strong_documents", "untold")
+    assert all(0 < max(found.gates[gate], short.gates[gate]) <= 1 for gate in found.gates if gate not in closed)
 
 
 def test_bm25_with_the_absolute_pivot_by_hand():
@@ -493,3 +495,19 @@ def test_what_tells_a_time_where_it_is_asked_when():
     assert not run(chat(), ask("shed", dating=True))["told_asked"].any()
     window = TemporalWindow(start=NOW, end=None, span=(0, 1), confidence=0.8)
     assert not run(chat(), ask("shed", dating=True, window=window), told=told)["told_asked"].any()
+
+
+def test_a_word_that_matters_and_that_nothing_stands_for_counts_against():
+    columns = chat()
+    found = run(columns, ask("shed", "zirconium"))
+    assert (found["weakest"] < 0.5).all()
+    assert run(columns, ask("shed"))["weakest"][3] == pytest.approx(1)
+    assert telling("zirconium") > telling("shed") > telling("know") >= 0.05
+    assert found["focal_word"].max() < 0.5 < run(columns, ask("shed"))["focal_word"][3]
+    assert found["focal_match"][3] < run(columns, ask("shed", "know"))["focal_match"][3]
+    assert (found["focus"] == np.float32(telling("zirconium"))).all()
+
+
+def test_a_query_without_words_has_no_focus():
+    found = run(chat(), ask())
+    assert not found["weakest"].any() and not found["focal_match"].any() and not found["focus"].any()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration.model import HIT, RESULT, Calibration, Logistic
+from recall_integrations.ranking.calibration.model import HIT, RESULT, Calibration
+from recall_integrations.ranking.layered import Logistic
 from recall_integrations.ranking.rankers import linear
 
 

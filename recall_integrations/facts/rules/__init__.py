@@ -1,1 +1,0 @@
-"""The rules by which `sentences` reads: `verbs` and `possessives` find, `values` cuts, `dates` says since when."""

@@ -1,0 +1,198 @@
+"""The words of a sentence or a question, and what stands among them: who is spoken of, phrases, values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from recall_integrations.facts.grammar import END, NAME, PRONOUN, Grammar, Leads, Token, Tree, has_digit
+from recall_integrations.facts.kinds import is_name
+from recall_integrations.facts.said import ME, YOU
+from recall_integrations.facts.slots import Slots
+from recall_integrations.facts.subjects_of import SHARED
+
+NOUN_WORDS_MAX = 4
+SURE, OPENLY = 0.9, 0.8
+
+
+class Value(NamedTuple):
+    """A value in a text: its words, its place, whether an article stood before it, and the word that ends it."""
+
+    words: list[str]
+    start: int
+    end: int
+    articled: bool
+    after: int
+
+    @property
+    def text(self) -> str:
+        """As the text has it."""
+        return " ".join(self.words)
+
+
+class Words:
+    """The words of a sentence or a question.
+
+    Args:
+        text: that it stands in.
+        tokens: its words.
+        slots: the schema.
+        grammar: of its language.
+    """
+
+    def __init__(self, text: str, tokens: Sequence[Token], slots: Slots, grammar: Grammar) -> None:
+        self.text, self.tokens, self.slots, self.of = text, tokens, slots, grammar
+
+    def subjects(self, i: int, last: int) -> Iterator[tuple[str, Tree, int]]:
+        """Who may be the subject of a verb at a place, the phrases that it may begin, and where they go on."""
+        of, word = self.of, self.tokens[i].word
+        if word in of.pronouns and PRONOUN in of.phrases:
+            yield of.pronouns[word], of.phrases[PRONOUN], i + 1
+        if word in of.roots:
+            yield ME, of.phrases, i
+        if NAME not in of.phrases:
+            return
+        named: Tree = of.phrases[NAME]
+        if " ".join(token.word for token in self.tokens[i : i + 2]) in of.users:
+            yield ME, named, i + 2
+        if word in of.users:
+            yield ME, named, i + 1
+        elif word in of.my:
+            for end in (i + 2, i + 3):  # "my older sister lives in Oslo"
+                if end < last and not self.tokens[end - 1].ends:
+                    last_word = self.raw(end - 1, end)  # "my sister Noor lives in Oslo" is of Noor
+                    mine = " ".join(["my", *self.words(i + 1, end)])
+                    yield last_word[0] if of.code != "de" and is_name(last_word, of) else mine, named, end
+        elif i == 0 or self.tokens[i - 1].ends or self.tokens[i - 1].word not in of.joined:
+            for name, end in self.names(i, last):
+                yield name, named, end
+
+    def names(self, i: int, last: int) -> Iterator[tuple[str, int]]:
+        """Names that begin at a place, the longest first."""
+        if not self.text[self.tokens[i].start].isupper():
+            return
+        for end in range(min(last, i + 3), i, -1):
+            if any(token.ends for token in self.tokens[i : end - 1]):
+                continue
+            words = self.raw(i, end)
+            if is_name(words, self.of) and not words[-1].endswith("'s"):
+                yield " ".join(words), end
+
+    def walk(self, tree: Tree, i: int, last: int) -> list[tuple[Leads, int]]:
+        """The phrases of a tree that stand at a place, and where their values begin; the longest first."""
+        found = [(leads, i) for leads in tree.get(END, ())]
+        if i < last and not (i and self.tokens[i - 1].ends.strip('"')):
+            word = self.tokens[i].word
+            if word in tree:
+                found = self.walk(tree[word], i + 1, last) + found
+            elif word in self.of.adverbs:
+                found = self.walk(tree, i + 1, last) + found
+        return found
+
+    def owner(self, i: int, end: int) -> tuple[str, list[str], float] | None:
+        """Of whom the noun between two places is, and its words."""
+        of = self.of
+        low = [token.word for token in self.tokens[i:end]]
+        for place, word in enumerate(low[:-1]):
+            if word.endswith("'s") or (place == 0 and self.of.code == "de" and self._german(i)):
+                return self._possessor(i, low, place)
+        if low[0] in of.my or low[0] in of.your:
+            return (ME if low[0] in of.my else YOU), low[1:], SURE
+        if low[0] not in of.the:
+            return None
+        for place, word in enumerate(low[2:-1], 2):
+            if word in of.of and low[place + 1] in of.my:  # "the name of my dentist", "the code to my locker"
+                noun, mine = low[1:place], low[place + 2 :]
+                return ME, mine if of.nouns.get(" ".join(noun)) == "name" else [*mine, *noun], SURE
+            if word in of.of and is_name(self.raw(i + place + 1, end), of):
+                return " ".join(self.raw(i + place + 1, end)), low[1:place], SURE
+        return SHARED, low[1:], OPENLY
+
+    def _german(self, i: int) -> bool:
+        """Whether "Priyas" owns what follows it."""
+        raw = self.raw(i, i + 1)[0]
+        return raw[:1].isupper() and raw.endswith("s") and raw.lower() not in self.of.not_names and len(raw) > 3
+
+    def _possessor(self, i: int, low: list[str], place: int) -> tuple[str, list[str], float] | None:
+        raw = self.raw(i, i + place + 1)
+        raw[-1] = raw[-1].replace("’", "'").removesuffix("'s") if "'" in low[place] else raw[-1][:-1]
+        if " ".join(low[: place + 1]) in self.of.users or low[place] in self.of.users:
+            return ME, low[place + 1 :], SURE
+        if low[0] in self.of.my:
+            mine, noun = " ".join([*low[1:place], raw[-1].lower()]), low[place + 1 :]
+            slot = self.slots.get(self.of.nouns.get(mine, ""))
+            if slot is not None and slot.kind == "person" and self.of.nouns.get(" ".join(noun)) == "name":
+                return ME, mine.split(), SURE  # "my landlord's name"
+            return f"my {mine}", noun, SURE
+        return (" ".join(raw), low[place + 1 :], SURE) if is_name(raw, self.of) else None
+
+    def value(self, i: int, last: int, tail: Sequence[str] = (), stop: str = "") -> Value | None:
+        """The phrase that begins at a place, to where its clause ends; with a tail, to that."""
+        of, tokens = self.of, self.tokens
+        while i < last and (tokens[i].word in of.adverbs or self.dated(i, last)):
+            i += 1
+        articled = i + 1 < last and tokens[i].word in of.articles and not tokens[i].ends
+        i += articled
+        if i >= last or tokens[i].word in of.ends or tokens[i].word in of.copulas:
+            return None
+        end = i
+        while end < last:
+            word = tokens[end].word
+            if end > i and (word in of.ends or word == stop or (tail and word == tail[0]) or tokens[end].opens):
+                break
+            end += 1
+            signs = tokens[end - 1].ends
+            if signs and not (signs == "," and self._goes_on(i, end, last)) and not self._initial(end - 1):
+                break
+        if tail and [token.word for token in tokens[end : end + len(tail)]] != list(tail):
+            return None
+        start, stopped = tokens[i].start, tokens[end - 1].end
+        return Value(self.text[start:stopped].split(), start, stopped, articled, end + len(tail))
+
+    def dated(self, i: int, last: int) -> bool:
+        """Whether a date stands behind a preposition: "on 3 May"."""
+        if i + 1 >= last or self.tokens[i].ends or self.tokens[i].word not in self.of.prepositions:
+            return False
+        word = self.tokens[i + 1].word
+        return word in self.of.dates or (has_digit(word) and i + 2 < last and self.tokens[i + 2].word in self.of.dates)
+
+    def _initial(self, place: int) -> bool:
+        return self.tokens[place].word in self.of.titles and self.tokens[place].ends == "."
+
+    def _goes_on(self, i: int, end: int, last: int) -> bool:
+        """Whether a comma is within an address or a place: "12 High Street, Leeds"."""
+        if end >= last or not has_digit(self.text[self.tokens[i].start : self.tokens[i].end]):
+            return False
+        raw = self.raw(end, end + 1)[0]
+        return raw[:1].isupper() and raw.lower() not in self.of.not_names and end - i > 1
+
+    def raw(self, i: int, end: int) -> list[str]:
+        """Words as they were written."""
+        return [self.text[token.start : token.end] for token in self.tokens[i:end]]
+
+    def words(self, i: int, end: int) -> list[str]:
+        """Words in lower case."""
+        return [token.word for token in self.tokens[i:end]]
+
+    def word(self, i: int) -> str:
+        """A word in lower case; empty behind the last."""
+        return self.tokens[i].word if i < len(self.tokens) else ""
+
+
+def without(noun: list[str], grammar: Grammar) -> tuple[list[str], str]:
+    """A noun without "new", "current", "old" and the like, and whether these say that it was before."""
+    past = ""
+    while len(noun) > 1 and " ".join(noun) not in grammar.nouns and noun[0] in grammar.adjectives:
+        past = past or ("was" if grammar.adjectives[noun[0]] == "was" else "")
+        noun = noun[1:]
+    return noun, past
+
+
+def is_noun(word: str, grammar: Grammar) -> bool:
+    """Whether a word may be part of the name of a slot."""
+    return word[:1].isalpha() and word not in grammar.framing and "'" not in word
+
+
+def open_name(noun: str) -> str:
+    """What a slot that the schema lacks is called: without hyphens, in British spelling."""
+    return noun.replace("-", " ").replace("favorite", "favourite").replace("color", "colour")

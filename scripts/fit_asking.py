@@ -1,0 +1,113 @@
+"""Fit the model of `query/asking.py`: does a query ask how things are?
+
+    python scripts/fit_asking.py [--write]
+
+Fitted to queries and scenes in benchmarks/facts/taught, which say it of themselves. Prints the share that is told
+right of each source, by models that have not seen the query (five folds). `--write` fits on all, and writes
+`asking.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.facts import scenes
+from recall_integrations.embeddings.static import bundled
+from recall_integrations.query.asking import WEIGHTS, bare
+
+QUERIES = Path(__file__).resolve().parents[1] / "benchmarks" / "facts" / "taught" / "queries"
+FOLDS = 5
+RIDGE = 30.0
+Told = list[tuple[str, bool, str]]  # text, answer, source
+
+
+def read() -> Told:
+    """Queries that say whether they ask how things are."""
+    told: Told = []
+    for file in sorted(QUERIES.glob("*.txt")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            kind, _, query = line.partition(" ")
+            if query:
+                told.append((query, kind != scenes.OTHER, file.stem))
+    every = [scene for file in scenes.files() for scene in scenes.scenes(file)]
+    return told + [(scene.query, scene.kind != scenes.OTHER, "scenes") for scene in every]
+
+
+def fit(told: Told) -> tuple[NDArray[np.float64], float]:
+    """Fit the model."""
+    x = _vectors(told)
+    y = np.asarray([1 if answer else -1 for _, answer, _ in told])
+    return logistic(x, y, np.ones(len(y)), RIDGE)
+
+
+def _vectors(told: Told) -> NDArray[np.float64]:
+    return bundled().embed_documents([bare(text) for text, _, _ in told]).astype(np.float64)
+
+
+def judge(told: Told) -> None:
+    """Print how well models do that have not seen a query."""
+    fold = [i % FOLDS for i in range(len(told))]
+    random.Random(1).shuffle(fold)
+    x, right = _vectors(told), np.zeros(len(told), dtype=bool)
+    for number in range(FOLDS):
+        weights, bias = fit([one for one, own in zip(told, fold, strict=True) if own != number])
+        for i, own in enumerate(fold):
+            if own == number:
+                right[i] = (float(x[i] @ weights) + bias > 0) == told[i][1]
+    for source in dict.fromkeys(source for _, _, source in told):
+        for answer in (True, False):
+            those = [right[i] for i, (_, a, s) in enumerate(told) if s == source and a == answer]
+            if those:
+                print(f"  {source:12} {'yes' if answer else 'no':4} {len(those):5} {np.mean(those):.3f}")
+
+
+def logistic(
+    x: NDArray[np.float64], y: NDArray[np.int64], worth: NDArray[np.float64], ridge: float
+) -> tuple[NDArray[np.float64], float]:
+    """Weights of a logistic model, and its bias, with a ridge penalty on standardised inputs.
+
+    Args:
+        x: inputs, `(rows, inputs)`.
+        y: above 0 = yes.
+        worth: how much each row counts.
+        ridge: the penalty.
+    """
+    deviation = np.maximum(x.std(axis=0), 1e-3)
+    scaled = x / deviation
+    signs = np.where(y > 0, 1.0, -1.0)
+
+    def loss(v: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        z = signs * (scaled @ v[:-1] + v[-1])
+        slope = -signs * worth / (1 + np.exp(np.clip(z, -60, 60)))
+        value = float(worth @ np.logaddexp(0, -z) + (ridge * v[:-1]) @ v[:-1] / 2)
+        return value, np.append(scaled.T @ slope + ridge * v[:-1], slope.sum())
+
+    fitted = minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B", options={"maxiter": 500}).x
+    return fitted[:-1] / deviation, float(fitted[-1])
+
+
+def main() -> None:
+    """Fit, judge and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    told = read()
+    judge(told)
+    if given.write:
+        weights, bias = fit(told)
+        kept = {"bias": round(bias, 4), "weights": [round(float(w), 3) for w in weights]}
+        WEIGHTS.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
