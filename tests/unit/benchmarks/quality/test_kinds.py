@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from benchmarks.quality import all_kinds, kinds, pictures
-from benchmarks.quality.kinds import KINDS, Summary, best_peer, found, summarise, wanted
+from benchmarks.quality.kinds import KINDS, Summary, best_peer, found, read, summarise, wanted
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.metrics import METRICS, by_category
@@ -89,11 +89,22 @@ def test_what_a_folder_has_and_what_it_lacks(tmp_path: Path) -> None:
         "languages/ar": "languages",
         "languages/de": "languages",
     }
-    assert missing == ["locomo", "locomo-when", "assistant", "projects", "documents", "talk", "hotpotqa"]
+    kinds = ("locomo", "locomo-when", "assistant", "projects", "documents", "talk", "preferences", "code", "claims")
+    assert missing == [*kinds, "hotpotqa", "everyday/*"]
+
+
+def test_small_stores_of_new_users_are_a_kind(tmp_path: Path) -> None:
+    folder = place(tmp_path, "everyday/tiny/memories.jsonl", "everyday/tiny/questions.jsonl") / "everyday" / "tiny"
+    (folder / "memories.jsonl").write_text('{"id": "a", "text": "The key is under the pot", "type": "of none of ours"}')
+    (folder / "questions.jsonl").write_text('{"query": "where is the key?", "relevant": ["a"]}')
+    there, _ = found(tmp_path)
+    data = read(tmp_path, "everyday/tiny")
+    assert there["everyday/tiny"].name == "everyday"
+    assert (data.name, [q.text for q in data.questions]) == ("everyday/tiny", ["where is the key?"])
 
 
 def test_a_folder_with_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match=r"none of the data sets: locomo.*languages"):
+    with pytest.raises(InvalidArgument, match=r"none of the data sets: locomo.*languages.*everyday"):
         found(tmp_path)
     with pytest.raises(InvalidArgument, match="none of the data sets: phone"):
         found(place(tmp_path, "locomo/x.json"), wanted(["phone"]))
