@@ -8,7 +8,7 @@ a batch at a time, since the semantic index follows the journal in order.
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.extraction import Extracted
 from recall_integrations.facts.rows import NOTHING, Derived, derived
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.word_rows import Cut, cut_row
@@ -65,14 +64,14 @@ class Ahead:
 
     Args:
         vectors: of their texts; `None` = they are made while indexing.
-        found: what the extractor found, by `extracted_from`.
+        found: the names that the extractor gave, by text.
         worth: what a cosine is worth, by language, where it was measured now.
         cut: the words of their texts, by text and actor.
         derived: what they say of slots and when it happened, by the identity of the memory, with it.
     """
 
     vectors: Vectors | None
-    found: Mapping[Hashable, Extracted]
+    found: Mapping[str, tuple[str, ...]]
     worth: Mapping[str, float]
     cut: Mapping[tuple[str, str | None], Cut] = field(default_factory=dict)
     derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
@@ -102,11 +101,6 @@ def derived_from(memory: Memory, now: datetime, slots: Slots | None) -> Derived:
     return derived(memory.text, at, memory.actor, memory.role, memory.relations, memory.metadata, slots)
 
 
-def extracted_from(memory: Memory) -> Hashable:
-    """What an extractor looks at, as a key."""
-    return memory.text, memory.actor, memory.role, memory.channel, memory.entities, memory.relations, memory.thread
-
-
 def look_ahead(
     parts: StoreParts, scope_id: int | None, memories: Sequence[Memory], now: datetime | None = None
 ) -> Ahead:
@@ -124,7 +118,7 @@ def look_ahead(
     if not parts.stamped:
         _ = parts.asking.dimensions
     worth = parts.worth.measured(scope_id, [memory.text for memory in memories])
-    found = parts.catalog.extracted(memories)
+    found = parts.catalog.extracted(memory.text for memory in memories)
     texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
     with _Embedding(parts, texts) as embedding:
         cut = {(memory.text, memory.actor): cut_row(memory.text, memory.actor) for memory in memories}

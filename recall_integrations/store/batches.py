@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
 from recall_integrations.database.sending import Sent, begun
-from recall_integrations.extraction import Extracted
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
@@ -268,7 +267,7 @@ class Batches:
         return found
 
     def _entities_of(self, scope_id: int, parts: Sequence[_Part]) -> EntityRows:
-        found: dict[Hashable, Extracted] = {}
+        found: dict[str, tuple[str, ...]] = {}
         for part in parts:
             found.update(part.batch.known.found)
         items = [item for part in parts for item in part.numbered]

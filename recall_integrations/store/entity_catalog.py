@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from cachetools import LRUCache
@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, up
 from recall_integrations.database import schema
 from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import Rows, begun, send
-from recall_integrations.extraction import GRAPH_KINDS, Extracted, Extractor
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store.ahead import extracted_from
 from recall_integrations.store.entity_rows import BatchNames, EntityRows, normal_name
 from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.types import Memory
+from recall_integrations.types.memory import names_of
 
 _E, _A = schema.entities.c, schema.aliases.c
 _ALIASES = select(_A.ent, _A.alias).where(_A.scope_id == bindparam("which")).order_by(_A.norm, _A.ent)
@@ -29,9 +29,9 @@ _ENTITIES = (
     .order_by(_E.ent)
 )
 SCOPES_KEPT = 256
-EXTRACTED_CONFIDENCE_MIN = 0.8
-EXTRACTED_MAX = 12  # names per memory
-_NOTHING: Mapping[Hashable, Extracted] = MappingProxyType({})
+_NOTHING: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+Extractor = Callable[[str], Sequence[str]]  # from a text to names that it says
 
 logger = logging.getLogger("recall_integrations")
 
@@ -120,35 +120,23 @@ class EntityCatalog:
             loaded.put(ent, entity_id, name, norm, bool(declared), sorted(aliases.get(ent, ())))
         return loaded
 
-    def extracted(self, memories: Iterable[Memory]) -> dict[Hashable, Extracted]:
-        """What the extractor is sure of, by `extracted_from`; nothing without one. No lock may be held: it may hang."""
-        return {} if self._extractor is None else {extracted_from(memory): self._extract(memory) for memory in memories}
+    def extracted(self, texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """The names that the extractor gives, by text; nothing without one. No lock may be held: it may hang."""
+        return {} if self._extractor is None else {text: _names(self._extractor, text) for text in texts}
 
     def rows_for(
-        self, scope_id: int, items: Sequence[tuple[int, Memory]], found: Mapping[Hashable, Extracted] = _NOTHING
+        self, scope_id: int, items: Sequence[tuple[int, Memory]], found: Mapping[str, tuple[str, ...]] = _NOTHING
     ) -> EntityRows:
         """Rows for memories that are about to be written as `(num, memory)`; `found`: see `extracted`.
 
         Declared names win: an exact name, then an alias that only one entity has, else a new entity. Then come the
-        names and relations that the extractor finds, if there is one, and at last the text is scanned for names that
-        the scope knows, those of this batch included.
+        names that the extractor gives, if there is one, and at last the text is scanned for names that the scope
+        knows, those of this batch included.
         """
         names = BatchNames(scope_id, self.of(scope_id), self.key)
         for num, memory in items:
-            names.add(num, memory, found.get(extracted_from(memory)) or Extracted())
+            names.add(num, memory, found.get(memory.text, ()))
         return names.rows
-
-    def _extract(self, memory: Memory) -> Extracted:
-        """What the extractor is sure of. One that fails costs its findings, not the memory."""
-        assert self._extractor is not None
-        try:
-            found = self._extractor.extract(memory)
-            sure = [e for e in found.entities if e.confidence >= EXTRACTED_CONFIDENCE_MIN and e.kind in GRAPH_KINDS]
-            sure.sort(key=lambda e: (-e.confidence, e.span))
-            return Extracted(entities=tuple(sure[:EXTRACTED_MAX]), relations=tuple(found.relations))
-        except failures() as e:  # users bring extractors; the memory is worth more than its names
-            logger.warning("The extractor failed on a memory and was passed over: %s", type(e).__name__)
-            return Extracted()
 
     def committed(self, scope_id: int, rows: EntityRows) -> None:
         """Take new entities into memory after their transaction has committed."""
@@ -211,3 +199,12 @@ class EntityCatalog:
                 connection.execute(insert(g).values(**row))
         connection.execute(delete(a).where(a.c.scope_id == scope_id, a.c.ent == source))
         connection.execute(delete(e).where(e.c.scope_id == scope_id, e.c.ent == source))
+
+
+def _names(extractor: Extractor, text: str) -> tuple[str, ...]:
+    """Ask for the names of a text. An extractor that fails costs its names, not the memory."""
+    try:
+        return names_of(extractor(text), "What the extractor gives", InvalidArgument)
+    except failures() as e:
+        logger.warning("The extractor failed on a memory and was passed over: %s", type(e).__name__)
+        return ()

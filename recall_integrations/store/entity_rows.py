@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 from functools import lru_cache
 from typing import Any
@@ -10,7 +11,6 @@ from sqlalchemy import Connection
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
-from recall_integrations.extraction import Extracted
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.units import entity_id_of, key_of
 from recall_integrations.records import record
@@ -59,16 +59,16 @@ class BatchNames:
         self._fresh_ids: dict[str, int] = {}
         self._fresh_index = EntityIndex()
 
-    def add(self, num: int, memory: Memory, found: Extracted) -> None:
-        """Rows of one memory: of its names and relations, of those found in it, then of known names in its text."""
+    def add(self, num: int, memory: Memory, found: Iterable[str]) -> None:
+        """Rows of one memory: of its names and relations, of names found in it, then of known names in its text."""
         roles: dict[int, str] = {}  # ent -> the first role in which the memory names it
         if memory.actor:
             roles.setdefault(self._ent_of(memory.actor), "actor")
         for name in memory.entities:
             roles.setdefault(self._ent_of(name), "declared")
-        for entity in found.entities:
-            roles.setdefault(self._ent_of(entity.name), "extracted")
-        self._relate(num, (*memory.relations, *found.relations), roles)
+        for name in found:
+            roles.setdefault(self._ent_of(name), "extracted")
+        self._relate(num, memory.relations, roles)
         for mention in self._known.index.mentions(memory.text):
             roles.setdefault(self._known.ent_of[mention.entity_id], "text")
         for mention in self._fresh_index.mentions(memory.text) if self._fresh else ():

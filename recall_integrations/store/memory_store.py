@@ -79,7 +79,7 @@ class MemoryStore:
         self,
         parts: StoreParts,
         source: Any = None,
-        extractor: Any = None,
+        extractor: Callable[[str], Sequence[str]] | None = None,
         facts_llm: Callable[[str], str] | None = None,
     ) -> None:
         with paused():
@@ -142,7 +142,7 @@ class MemoryStore:
         reindex: bool = False,
         clock: Clock = utc_now,
         new_id: Callable[[], str] = lambda: str(uuid.uuid4()),
-        extractor: Any = None,
+        extractor: Callable[[str], Sequence[str]] | None = None,
         facts_llm: Any = None,
         directory: str | os.PathLike[str] | None = None,
         vectors: str | None = None,
@@ -162,8 +162,8 @@ class MemoryStore:
             reindex: make every vector anew if the store was made by another embedding.
             clock: where `created_at` comes from, and by which memories end (`Memory.expires_at`).
             new_id: where ids come from.
-            extractor: finds names and relations in what is remembered: `None` (declared ones only, the default),
-                `"rules"` (built-in rules, no model), a spaCy `Language`, a GLiNER model, or `Callable[[str], names]`.
+            extractor: a function of yours from a text to a list of the names in it, asked about whatever is remembered;
+                `None` = declared names only.
             facts_llm: what `QueryOptimizer(llm=...)` takes; it reads facts beside the caller, within the limits of the
                 settings `facts.llm_*` (docs/facts.md). `None` = rules alone read them.
 
@@ -177,17 +177,16 @@ class MemoryStore:
         """
         with paused():
             from recall_integrations.adapters.embedding import resolve_embedding
-            from recall_integrations.adapters.extractor import resolve_extractor
             from recall_integrations.config import checked_config
             from recall_integrations.query import warming
             from recall_integrations.store import opening
 
         settings = _with_vectors(checked_config(config), vectors)
-        _check_functions(clock=clock, new_id=new_id)
+        _check_functions(extractor, clock=clock, new_id=new_id)
         model = _facts_model(facts_llm, settings)
-        made, found = resolve_embedding(embedding), resolve_extractor(extractor)
+        made = resolve_embedding(embedding)
         parts, written_in = opening.open_parts(
-            path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=found
+            path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=extractor
         )
         store = cls(parts, embedding, extractor, model)
         store._wake()
@@ -201,7 +200,7 @@ class MemoryStore:
         *,
         embedding: Any = None,
         config: RecallConfig | None = None,
-        extractor: Any = None,
+        extractor: Callable[[str], Sequence[str]] | None = None,
     ) -> MemoryStore:
         """The store of this directory that is open in this process, or else `open` it. For copies made by pickle.
 
@@ -917,10 +916,13 @@ def _with_vectors(settings: RecallConfig, address: str | None) -> RecallConfig:
     return replace(settings, vectors=replace(settings.vectors, address=address))
 
 
-def _check_functions(**given: object) -> None:
+def _check_functions(extractor: object, **given: object) -> None:
     for name, function in given.items():
         if not callable(function):
             raise InvalidArgument(f"{name} must be a function without arguments, not {type(function).__name__}.")
+    if extractor is not None and not callable(extractor):
+        what = type(extractor).__name__
+        raise InvalidArgument(f"extractor must be a function from a text to a list of names, not {what}.")
 
 
 def _facts_model(source: object, settings: RecallConfig) -> Callable[[str], str] | None:

@@ -16,7 +16,6 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
-from recall_integrations.extraction import Extractor
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entity_keys, following, journal, languages, renewal
 from recall_integrations.store.ahead import Vectors
@@ -24,6 +23,7 @@ from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import hold
+from recall_integrations.store.entity_catalog import Extractor
 from recall_integrations.store.fact_filling import FactFilling
 from recall_integrations.store.held import Held
 from recall_integrations.store.indexes import Indexes, Note

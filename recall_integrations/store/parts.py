@@ -21,7 +21,6 @@ from recall_integrations.database.postgres_errors import is_crowded
 from recall_integrations.database.retrying import tried_again
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError, StoreLocked
-from recall_integrations.extraction import Extractor
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import ScopeViews
@@ -32,7 +31,7 @@ from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
-from recall_integrations.store.entity_catalog import EntityCatalog
+from recall_integrations.store.entity_catalog import EntityCatalog, Extractor
 from recall_integrations.store.expiry import Ends, Expiry
 from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
@@ -134,7 +133,7 @@ class StoreParts:
         config: its settings.
         clock: where `created_at` comes from, and by which memories end.
         new_id: where ids come from.
-        extractor: finds names and relations in what is remembered; `None` = declared ones only.
+        extractor: gives names that a text says; `None` = declared ones only.
         server: makes the collections of large scopes on a server; `None` = there is none.
     """
 
@@ -198,7 +197,6 @@ class StoreParts:
         engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
-        self.extractor = extractor
         self.catalog = catalog = EntityCatalog(engine, extractor)
         self.facts = FactTables(engine, self.slots, self.expiry.ended, lambda scope_id: catalog.of(scope_id).index)
         self.pushing = pushing = Pushing(engine, config.retrieval.local_max if directory.own_indexes else None)

@@ -197,7 +197,7 @@ def checked_scopes(scopes: object) -> tuple[Scope, ...]:
 
 @record(frozen=True, slots=True)
 class Relation:
-    """A typed edge between two entities, found in or declared with a memory: `Relation("Priya", "manager_of", "Sam")`.
+    """A typed edge between two entities, declared with a memory: `Relation("Priya", "manager_of", "Sam")`.
 
     Args:
         subject: entity the edge starts at.

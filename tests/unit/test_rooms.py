@@ -15,7 +15,7 @@ PACKAGE = ROOT / "recall_integrations"
 ORDER = tuple(
     """
     errors patterns collector records types config resilience sharing observability text languages privacy embeddings
-    query extraction database indexes facts reranking adapters store planning rewriting arms ranking learning delivery
+    query database indexes facts reranking adapters store planning rewriting arms ranking learning delivery
     recall judging optimizer counterfactual ontop retriever testing frameworks serving evaluation training console cli
     """.split()
 )

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.second_hop.holders import keys_of
+from recall_integrations.arms.second_hop.ordinary import NAME_OPENERS, PERSON_VERBS, is_plain
 from recall_integrations.arms.second_hop.prose import Line, lines
-from recall_integrations.extraction.lexicon import NAME_OPENERS, PERSON_VERBS
-from recall_integrations.extraction.names import is_plain
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.word_rows import cut
 from recall_integrations.patterns import regex

@@ -520,21 +520,40 @@ def test_the_extractor_is_asked_for(fast_path: Path) -> None:
     with MemoryStore.open(fast_path / "without") as plain:
         plain.remember(text)
         assert plain.stats()["entities"] == 0
-    with MemoryStore.open(fast_path / "with", extractor="rules") as finding:
-        finding.remember(text)
+    asked: list[str] = []
+
+    def names(text: str) -> list[str]:
+        asked.append(text)
+        return ["Project Kestrel", "priya"]
+
+    with MemoryStore.open(fast_path / "with", extractor=names) as finding:
+        finding.remember(Memory(text, entities=["Priya"]))
+        finding.remember("The kestrel project went well")
+        assert asked == [text, "The kestrel project went well"]
         assert finding.entities(1).index.lookup("Project Kestrel")
-        assert finding.stats()["edges"] >= 1
+        assert finding.stats()["entities"] == 2  # a declared name in other letters is the same one
+        assert finding.stats()["mentions"] == 4
 
 
-def test_an_extractor_that_fails_costs_its_findings_only(fast_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    def broken(_text: str) -> list[str]:
-        raise RuntimeError("no model today")
+@pytest.mark.parametrize("given", ["Priya", [""], [3], {"Priya": "person"}, 7])
+def test_an_extractor_that_fails_costs_its_names_only(
+    fast_path: Path, caplog: pytest.LogCaptureFixture, given: object
+) -> None:
+    def broken(_text: str) -> Any:
+        if given == 7:
+            raise RuntimeError("no model today")
+        return given
 
     with MemoryStore.open(fast_path / "s", extractor=broken) as store:
         store.remember(Memory("Priya is here", actor="Sam", id="a"))
         assert store.get("a") is not None
         assert store.stats()["entities"] == 1
-    assert "RuntimeError" in caplog.text
+    assert ("RuntimeError" if given == 7 else "InvalidArgument") in caplog.text
+
+
+def test_an_extractor_is_a_function(fast_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="extractor must be a function from a text to a list of names, not str"):
+        MemoryStore.open(fast_path / "s", extractor="names")  # type: ignore[arg-type]
 
 
 def test_a_seal_comes_off_before_the_words_are_written(open_store: OpenStore) -> None:

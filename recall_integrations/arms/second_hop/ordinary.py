@@ -1,24 +1,20 @@
-"""Words that decide what is a name. Extend the lists; each says what it is for."""
+"""Words that say nothing about being a name, however they are written, and words that say something.
+
+Extend the lists; each says what it is for.
+"""
 
 from __future__ import annotations
 
-from recall_integrations.query.entities.words import CALENDAR_WORDS, word_set
+import re
+from functools import lru_cache
+
+from recall_integrations.patterns import regex
+from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, is_ordinary, word_set
+from recall_integrations.text import STOP_WORDS
 
 TITLES = word_set("mr mrs ms mx miss dr prof professor sir madam dame lord lady rev judge senator")
-COMPANY_SUFFIXES = word_set("inc ltd llc llp gmbh corp corporation plc ag bv nv oy ab kg sarl srl pty limited")
-TEAM_WORDS = word_set("team squad guild crew")
-CONNECTORS = word_set("of da de del der di dos du la van von bin ibn al")
 
-# What follows "Project" when no project is named.
-PROJECT_ROLES = word_set(
-    """
-    manager managers management plan plans planning update updates team lead leads leader review status owner owners
-    sponsor timeline budget deadline kickoff scope charter board brief based name overview summary goals documentation
-    coordinator director requirements setup folder page report reports work files page management
-    """
-)
-
-# Upper case that names nobody in particular. They also end a run: "Monday Priya" is two things.
+# Upper case that names nobody in particular.
 HOLIDAY_WORDS = word_set(
     """
     christmas xmas easter thanksgiving halloween hanukkah chanukah diwali eid ramadan passover kwanzaa juneteenth purim
@@ -98,9 +94,6 @@ NAME_OPENERS = word_set(
     """
 )
 
-# Ordinary given names that are rather a verb when they open a sentence ("Will Priya come?").
-VERB_NAMES = word_set("will may hope mark chase love faith grant frank bill pat rob sue drew charity page will wade")
-
 # Who stands before one of these is somebody, or something that acts. Third person or past.
 PERSON_VERBS = word_set(
     """
@@ -116,56 +109,25 @@ PERSON_VERBS = word_set(
     depends
     """
 )
-# Of these, the ones that also follow a thing or an activity that opens the sentence ("Rehearsal went well").
-SOFT_VERBS = word_set(
-    """
-    gives gave takes took brings brought feels felt plays played runs ran needs needed uses used got gets goes went came
-    left arrived became drives drove teaches taught works worked leads led returned meets calls called
-    """
-)
-# Names that look like a verb's form.
-VERB_FORM_NAMES = word_set(
-    """
-    mohamed mohammed muhammed mohamad alfred manfred wilfred winfred siegfried gottfried ahmed-khan hamed sayed khaled
-    waleed irving fleming manning harding sterling jennings browning channing keating golding wilding sieling xiaoming
-    boeing downing reading beijing nanjing chongqing
-    """
-)
-ROLE_WORDS = word_set(
-    "head director vp manager lead chief president ceo cto cfo coo owner member friend chair secretary"
-)
-# The "ly" of a name, not of an adverb.
-LY_NAMES = word_set(
-    "emily lily sally kelly molly billy polly carly holly reilly shelly willy nelly dolly beverly kimberly"
-)
-# Who is spoken of after one of these is a person, where the word is also an ordinary one ("ask Mark").
-PERSON_LEADS = word_set(
-    """
-    with told tell ask asked asks met meet meeting called call emailed email ping pinged thank thanks hi hey hello dear
-    by and from invite invited cc miss missed marry married visit visited
-    """
-)
 
-# Frequent small words of languages that write nouns, or more, with a capital, and of the nearest others.
-FOREIGN_WORDS = word_set(
-    """
-    der die das und ich nicht mit ist ein eine einen den dem wir sie er es im zu von auf für haben hat sind wird auch
-    el los las que por con una un del est et les des une dans pour je nous il che non per di sono het een van niet en
-    och att det som är og ikke jeg
-    """
-)
+_SEAT = regex(r"[a-z]?\d{1,4}[a-z]?\Z")  # B12, 2nd floor's 2a
+_STRETCHED = regex(r"(.)\1\1|^(?:ha|he|ah|ho|ja|la|na|bla|wo)(?:ha|he|ah|ho|ja|la|na|bla|wo)+h?\Z")
 
-PLACE_WORDS = word_set(
-    """
-    lake river park street mountain mount beach island road avenue airport station square bridge valley village city
-    bay forest canyon trail town falls national
-    """
-)
-ORGANISATION_WORDS = word_set(
-    """
-    university bank hospital museum school institute foundation labs lab airlines airline agency association college
-    church club company council department firm guild library ministry network organisation organization restaurant
-    society software studio studios systems technologies theatre theater trust union academy clinic
-    """
-)
-EVENT_WORDS = word_set("conference festival fest summit meetup hackathon expo marathon cup championship")
+
+def is_plain(low: str) -> bool:
+    """Whether a word in lower case says nothing about being a name."""
+    return low in STOP_WORDS or low in BLOCKED or _is_known(low)
+
+
+@lru_cache(maxsize=16_384)
+def _is_known(low: str) -> bool:
+    if _SEAT.match(low) or is_ordinary(low) or low in ACRONYMS or _STRETCHED.search(low) or low in TITLES:
+        return True
+    if "-" in low or "&" in low or "'" in low:
+        parts = re.split(r"[-&']", low)
+        if all(p in BLOCKED or is_ordinary(p) for p in parts):
+            return True
+        if "'" in low:
+            return low.rsplit("'", 1)[1] in {"t", "re", "ve", "ll", "d", "m", "em", "all", "s"}
+        return parts[0] in {"non", "pre", "post", "anti", "co", "re", "un", "multi", "semi", "ex", "mid"}
+    return any(low.endswith(end) and low[: -len(end)] in BLOCKED for end in ("s", "es", "ish"))
