@@ -14,7 +14,7 @@
     ├── StoreError                     the store directory as a whole
     │   ├── StorePathError             not a directory, not readable, not writable
     │   ├── StoreLocked                another process writes for too long, or has it open where one must be alone
-    │   ├── StoreVersionError          written by a newer version, or not a recall store
+    │   ├── StoreVersionError          written by another version, or not a recall store
     │   ├── StoreCorrupt               the SQL database is damaged; it was left untouched
     │   ├── StoreClosed                used after `close()`, or in a forked child
     │   └── EmbeddingMismatch          opened with another embedding than the one that made it
@@ -180,7 +180,7 @@ class StoreLocked(StoreError):
 
 
 class StoreVersionError(StoreError):
-    """The directory was written by a newer version, or is not a recall store."""
+    """The store was written by another version, or is none."""
 
     code = "STORE_VERSION"
 

@@ -61,18 +61,18 @@ def is_store(path: Place) -> bool:
 
 
 def _check_database(place: Address) -> None:
-    from recall_integrations.database import postgres, upgrading
+    from recall_integrations.database import postgres, tables
 
     engine = postgres.open_postgres(place.given)
     try:
         with postgres.mapped_errors(engine), engine.connect() as connection:
-            version = upgrading.version_of(connection)
+            version = tables.version_of(connection)
     finally:
         engine.dispose()
     if not version:
         raise StorePathError(
-            f"There is no store in {place}: it has no tables of ours. Make one with `recall db upgrade`, or by "
-            "remembering something there."
+            f"There is no store in {place}: it has no tables of ours. Make one with `recall add {place} TEXT`, or with "
+            f"`recall import FILE --format jsonl {place}`."
         )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection, Engine, Table, UniqueConstraint, text
 
-from recall_integrations.database import schema, tenants, upgrading
+from recall_integrations.database import schema, tables, tenants
+from recall_integrations.database.meta import check_version
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
 from recall_integrations.database.turns import OPENED, PLACE
@@ -129,9 +130,12 @@ def checked(engine: Engine) -> list[str]:
     with mapped_errors(engine), engine.connect() as connection:
         where = shown(engine.url)
         _check_citus(connection, where)
-        found = upgrading.check(engine)
-        if found.version != found.newest:
-            raise StoreVersionError(f"{where} has not the tables of this version. Run `recall db upgrade` on it first.")
+        version = tables.version_of(connection)
+        if not version:
+            raise StoreVersionError(
+                f"{where} has no tables of a store. Make one there first: `recall add ADDRESS TEXT`."
+            )
+        check_version(version, f"The store {where}")
         problems = list(_problems(connection))
         if problems:
             raise StoreError(f"{where} cannot be shared out: {'; '.join(problems)}. Nothing was changed.")

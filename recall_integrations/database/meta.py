@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, Engine, insert, select, update
 
 from recall_integrations.database import schema
+from recall_integrations.errors import StoreVersionError
 from recall_integrations.records import record
 
 EMBEDDING = "embedding"  # the fingerprint of what made the vectors
@@ -14,6 +15,10 @@ WRITTEN = "memories written in "  # before a language, `BY_SCOPE` and a number: 
 BY_SCOPE = " by scope "
 OWED = "compacting"  # not empty while something stands in files yet whose removal no change tells
 SPENT = "facts_llm_spent"  # what a language model was asked in this hour
+OTHER_VERSION = (  # what is to be done about a store of one
+    "Run `recall export STORE FILE` with the version of recall-integrations that wrote it, and `recall import FILE NEW "
+    "--format jsonl` with this one."
+)
 TENANT = "recall_tenant"  # option of a connection: the role of the tenant whose it is
 
 
@@ -71,3 +76,20 @@ def put_meta(connection: Connection, key: str, value: str) -> None:
     row = update(schema.meta).where(schema.meta.c.key == key).values(value=value)
     if not connection.execute(row).rowcount:
         connection.execute(insert(schema.meta).values(key=key, value=value))
+
+
+def check_version(version: str | int | None, store: str) -> None:
+    """Raise unless tables are of the version that this package reads.
+
+    Args:
+        version: of the tables; `None` = they have none.
+        store: whose they are, as a message begins.
+
+    Raises:
+        StoreVersionError: they are of another.
+    """
+    if str(version) != str(schema.SCHEMA_VERSION):
+        raise StoreVersionError(
+            f"{store} has schema version {version or 'none'}, and this package reads {schema.SCHEMA_VERSION}. "
+            f"{OTHER_VERSION} Nothing was changed."
+        )

@@ -1,6 +1,6 @@
 """Opening PostgreSQL as the system of record.
 
-The tables are those of `schema`, made by `database.upgrading`. What only PostgreSQL understands is here, in
+The tables are those of `schema`, made by `database.tables`. What only PostgreSQL understands is here, in
 `postgres_errors`, and where rows are copied in (`inserting`).
 """
 

@@ -126,7 +126,8 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
         return StoreCorrupt(f"The database {where} is damaged ({said}). Restore it from a backup.")
     if code in _MISSING:
         return StoreVersionError(
-            f"The database {where} has not the tables of this package ({said}). Run `recall db upgrade` on it."
+            f"The database {where} has not the tables of this package ({said}). Opening a store in an empty database "
+            "makes them: `recall add ADDRESS TEXT`."
         )
     if _NUL.search(said) and code in _OF_TEXT:
         return InvalidMemory("A text holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it.")

@@ -39,7 +39,7 @@ class Tenant:
 
 
 def isolate(engine: Engine, role: str, user_id: str) -> None:
-    """From now on, a role sees and writes the scopes of one user only. Asked again, it does what a newer version adds.
+    """From now on, a role sees and writes the scopes of one user only. Asked again, it does what lacks.
 
     Args:
         engine: of `open_postgres`, as the owner of the tables.
@@ -77,19 +77,6 @@ def isolate(engine: Engine, role: str, user_id: str) -> None:
                 f"The role {role!r} {held}, by a grant to a group of it or to PUBLIC. Revoke that, then ask again. "
                 "Nothing was changed."
             )
-
-
-def isolate_again(engine: Engine) -> Iterator[Tenant]:
-    """`isolate` for each role that was isolated, one after the other; those that are done.
-
-    Raises:
-        InvalidArgument, StoreError: as `isolate`, of the first that cannot be. Those before it are done.
-    """
-    with mapped_errors(engine), engine.connect() as connection:
-        known = tenants(connection)
-    for one in known:
-        isolate(engine, one.role, one.user_id)
-        yield one
 
 
 def give_back(engine: Engine, role: str) -> bool:
@@ -145,7 +132,7 @@ def lacking(connection: Connection) -> Iterator[str]:
             yield f"the role {role} {more}. Revoke it."
     for other in _other_policies(connection) if known else ():
         yield f"the policy {other} is not of this package, and may show tenants more. Drop it."
-    again = "Run `recall db isolate --again`."
+    again = "Run `recall db isolate` once more, for each role."
     walled = text("SELECT relrowsecurity FROM pg_class WHERE oid = to_regclass(:name)")
     held = text("SELECT count(DISTINCT polroles[1]) FROM pg_policy WHERE polrelid = to_regclass(:name)")
     for name in schema.metadata.tables if known else ():

@@ -1,9 +1,7 @@
 """The tables of pgvector: what they are called, who may read them, and how far a collection is filled.
 
-    recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
-    recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
-
-A list that an earlier version made has neither `loaded` nor `indexed`: its collections had their index from the start.
+recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
+recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
 """
 
 from __future__ import annotations
@@ -20,9 +18,6 @@ CATALOGUE = "recall_collections"
 PREFIX = "recall_nearest_"
 SAFE_HOME = regex(r"[0-9a-z]+(?:\.[0-9a-z]+)*")
 HOME_CHARS_MAX = 40
-# Read so that a list of an earlier version, which has no such columns, is read as well.
-INDEXED = "coalesce(CAST(to_jsonb(c) ->> 'indexed' AS boolean), true)"
-LOADED = "coalesce(CAST(to_jsonb(c) ->> 'loaded' AS bigint), 0)"
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -51,7 +46,7 @@ def has_catalogue(connection: Connection) -> bool:
 
 
 def see_catalogue(connection: Connection) -> None:
-    """Make the list of collections, or give an earlier one what it lacks."""
+    """Make the list of collections, unless it is there."""
     if not has_catalogue(connection):
         connection.exec_driver_sql(
             f"CREATE TABLE IF NOT EXISTS {CATALOGUE} (home text PRIMARY KEY, store text NOT NULL, "
@@ -59,12 +54,6 @@ def see_catalogue(connection: Connection) -> None:
             "loaded bigint NOT NULL DEFAULT 0, indexed boolean NOT NULL DEFAULT true)"
         )
         wall(connection, CATALOGUE)
-    there = f"SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('{CATALOGUE}') AND attname = 'indexed'"
-    if not connection.execute(text(there)).scalar():
-        connection.exec_driver_sql(
-            f"ALTER TABLE {CATALOGUE} ADD COLUMN IF NOT EXISTS loaded bigint NOT NULL DEFAULT 0, "
-            "ADD COLUMN IF NOT EXISTS indexed boolean NOT NULL DEFAULT true"
-        )
 
 
 def make_table(connection: Connection, table: str, place: Extension, width: int) -> None:

@@ -1,6 +1,6 @@
 """Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector.
 
-Its tables (`pg_tables`) are beside those of the store and none of them: nothing compares, upgrades, moves or shares
+Its tables (`pg_tables`) are beside those of the store and none of them: nothing compares, moves or shares
 them out. The record is the truth; they can be dropped. A table is made when the first vectors come, and its index when
 all are there (`pg_building`); from then on vectors are put into that. Source: Malkov and Yashunin, "Efficient and
 robust approximate nearest neighbor search using Hierarchical Navigable Small World graphs" (2018), as pgvector has it.
@@ -39,8 +39,6 @@ from recall_integrations.indexes.asked_server import AT_ONCE, Asking, Collection
 from recall_integrations.indexes.pg_building import BUILDING, NO_ROOM, Built, Way, build, is_free, ways
 from recall_integrations.indexes.pg_tables import (
     CATALOGUE,
-    INDEXED,
-    LOADED,
     PREFIX,
     Extension,
     has_catalogue,
@@ -220,7 +218,7 @@ class PgVectors:
         def looked(connection: Connection) -> Seen:
             row = connection.execute(
                 text(
-                    f"SELECT c.dimension, c.seq, c.digest, {INDEXED}, (SELECT a.atttypmod FROM pg_attribute a "
+                    f"SELECT c.dimension, c.seq, c.digest, c.indexed, (SELECT a.atttypmod FROM pg_attribute a "
                     f"WHERE a.attrelid = to_regclass('{table}') AND a.attname = 'vector' AND NOT a.attisdropped), "
                     f"EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('{table}_i') AND i.indisvalid) "
                     f"FROM {CATALOGUE} c WHERE c.home = :home"
@@ -298,7 +296,7 @@ class PgVectors:
         Raises:
             CollectionBusy: another node builds its index.
         """
-        listed = text(f"SELECT {LOADED}, {INDEXED} FROM {CATALOGUE} c WHERE c.home = :home")
+        listed = text(f"SELECT loaded, indexed FROM {CATALOGUE} WHERE home = :home")
 
         def asked(connection: Connection) -> Loaded | None:
             if not has_catalogue(connection):
@@ -306,8 +304,7 @@ class PgVectors:
             if not is_free(connection, home):
                 return None
             row = connection.execute(listed, {"home": home}).first()
-            # Where nothing is noted, an earlier version made it, and began with the index.
-            return Loaded(upto=int(row[0]), indexed=bool(row[1])) if row is not None and row[0] else Loaded()
+            return Loaded() if row is None else Loaded(upto=int(row[0]), indexed=bool(row[1]))
 
         found = self._asked(asked)
         if found is None:

@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine
 
-from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
 from recall_integrations.database.watching import Watch
 from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNS, LearnedFiles
-from recall_integrations.store.migrations import current_version, migrate
 from recall_integrations.store.presence import PROCESSES, Presence
+from recall_integrations.store.tables import make_ready
 from recall_integrations.store.turns import OfFile, WriteTurn
 
 if TYPE_CHECKING:
@@ -96,14 +95,12 @@ class HeldDirectory:
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
-        """Bring the schema up to date; of a new store or of one that nobody else has open.
+        """Make the tables of a new store.
 
         Raises:
-            StoreLocked: others have it open.
+            StoreVersionError: they are of another version.
         """
-        if 0 < current_version(self.engine) < schema.SCHEMA_VERSION:
-            self.check_alone("to bring it to this version")
-        migrate(self.engine)
+        make_ready(self.engine)
 
     def keeps(self) -> bool:
         """Whether it is this one that keeps the indexes."""

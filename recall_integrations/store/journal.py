@@ -127,14 +127,6 @@ def _made(connection: Connection, name: str, seq: int) -> bool:
     return True
 
 
-def chain(connection: Connection) -> None:
-    """Give digests to the entries of a store that has none, in the caller's transaction."""
-    c, digest = schema.changes, ""
-    for seq, scope_id, op, num in connection.execute(select(c.c.seq, c.c.scope_id, c.c.op, c.c.num).order_by(c.c.seq)):
-        digest = history.digest(digest, seq, scope_id, op, num, None)
-        connection.execute(update(c).where(c.c.seq == seq).values(digest=digest))
-
-
 def _newest(connection: Connection) -> Point:
     c = schema.changes.c
     found = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()

@@ -170,8 +170,8 @@ class MemoryStore:
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
             StoreLocked: another process writes to it for more than a minute; or it has it open, and something is to be
-                made anew here that no other may look at (vectors of another embedding, an older version's tables).
-            StoreCorrupt, StoreVersionError: it is damaged or missing; a newer version wrote it; nothing was touched.
+                made anew here that no other may look at (vectors of another embedding, say).
+            StoreCorrupt, StoreVersionError: it is damaged or missing; another version wrote it; nothing was touched.
             EmbeddingMismatch: another embedding made it, and `reindex` is false.
             VectorsRefused: the Chroma server or pgvector cannot be used, or not by us. One that is away is no error.
         """

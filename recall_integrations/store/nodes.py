@@ -19,6 +19,7 @@ from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.reading import REPLICAS
+from recall_integrations.database.tables import make_ready
 from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
@@ -31,7 +32,6 @@ from recall_integrations.database.turns import (
     Outside,
     WriteLock,
 )
-from recall_integrations.database.upgrading import make_ready
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store import journal, node_places
@@ -112,7 +112,11 @@ class Node:
         return mapped_error(error, self.engine.url)
 
     def make_ready(self) -> None:
-        """Make the tables of an empty database; others are left to `recall db upgrade`."""
+        """Make the tables of an empty database.
+
+        Raises:
+            StoreVersionError: they are of another version.
+        """
         make_ready(self.engine)
 
     def size(self) -> int:

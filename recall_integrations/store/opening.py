@@ -1,4 +1,4 @@
-"""Opening a store: its directory is held, its database migrated, its indexes caught up; and letting all of it go."""
+"""Opening a store: its directory is held, its tables made, its indexes caught up; and letting all of it go."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ logger = logging.getLogger("recall_integrations")
 
 SLICE = 1_000  # memories that are counted in one turn to write
 SHRUNK = 0.8  # of `local_max`: a scope that has become so small is read whole again
-LIMIT = 2  # `pushed.whole` is the limit of who counted it and this; 1 = one that an earlier version did not say
+LIMIT = 2  # `pushed.whole` is the limit of who counted it and this, so that it is above 0
 CLOSE_S = 10.0  # for the slice that is under way
 _P, _S = schema.pushed.c, schema.scopes.c
 
@@ -106,7 +106,7 @@ class Pushing:
     def _small(self, scope_id: int, whole: int) -> float:
         """Up to how many memories a scope is given back that was pushed; -1 = not by this node."""
         assert self.local_max is not None
-        if scope_id in self._own or whole == LIMIT - 1:
+        if scope_id in self._own:
             return SHRUNK * self.local_max
         return SHRUNK * min(self.local_max, whole - LIMIT) if whole else -1
 
@@ -164,7 +164,7 @@ class Pushing:
                     with reading(self._engine) as connection:
                         rows = connection.execute(select(_P.scope_id, _P.whole)).all()
                     known = self._known = {int(scope_id): int(whole) for scope_id, whole in rows}
-                    self._see_limits({whole - LIMIT for whole in known.values() if whole >= LIMIT})
+                    self._see_limits({whole - LIMIT for whole in known.values() if whole})
         return known
 
     def _see_limits(self, limits: set[int]) -> None:
@@ -259,9 +259,7 @@ def _work(connection: Connection, local_max: int, own: Collection[int]) -> tuple
     """
     large = _S.memories > local_max
     mine = _P.scope_id.in_(sorted(own))
-    least = case(
-        (mine | (_P.whole == LIMIT - 1), local_max), (_P.whole > 0, func.least(_P.whole - LIMIT, local_max)), else_=-1
-    )
+    least = case((mine, local_max), (_P.whole > 0, func.least(_P.whole - LIMIT, local_max)), else_=-1)
     small = _P.scope_id.is_not(None) & (_S.memories <= SHRUNK * least)
     query = select(_S.scope_id, large).select_from(schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id))
     query = query.where((large & (_P.scope_id.is_(None) | (_P.whole == 0))) | small)

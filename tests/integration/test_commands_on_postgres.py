@@ -10,8 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from sqlalchemy import make_url
 
+from recall_integrations import MemoryStore
 from recall_integrations.cli import main
 from recall_integrations.console.places import Address, opens
+from recall_integrations.database.meta import put_meta
+from recall_integrations.database.postgres import open_postgres
 
 SECRET = "tulip-4711"
 ROW = {"id": "m1", "text": "Priya moved the launch of Project Kestrel to May.", "event_at": "2024-05-01T10:00:00Z"}
@@ -32,8 +35,7 @@ def test_a_store_by_its_address(address: str, tmp_path: Path) -> None:
     assert invoke("search", address, "anything").exit_code == 1  # reading makes no store
     found = invoke("db", "check", address)
     assert found.exit_code == 1 and "no tables yet" in found.output
-    assert "upgraded to version" in invoke("db", "upgrade", address).output
-    assert "already" in invoke("db", "upgrade", address).output
+    MemoryStore.open(address).close()
     assert invoke("db", "check", address).exit_code == 0
 
     rows = tmp_path / "rows.jsonl"
@@ -61,6 +63,18 @@ def test_a_store_by_its_address(address: str, tmp_path: Path) -> None:
     assert "launch of Project Kestrel" in (tmp_path / "out.jsonl").read_text(encoding="utf-8")
 
 
+def test_tables_of_another_version_are_named_with_what_to_do(address: str) -> None:
+    MemoryStore.open(address).close()
+    engine = open_postgres(address)
+    with engine.begin() as connection:
+        put_meta(connection, "schema_version", "16")
+    engine.dispose()
+    for words in (("db", "check", address), ("stats", address), ("add", address, "Tea is ready")):
+        found = invoke(*words)
+        assert found.exit_code == 1 and SECRET not in found.output
+        assert "schema version 16" in found.output and "recall export" in found.output, words
+
+
 @pytest.mark.parametrize("words", [("doctor", "{}"), ("doctor", "{}", "--repair")])
 def test_what_is_about_files_says_so(words: tuple[str, ...], address: str) -> None:
     found = invoke(*(word.format(address) for word in words))
@@ -83,9 +97,8 @@ def test_an_address_that_leads_nowhere(given: str, says: str) -> None:
 
 
 def test_db_is_for_databases(tmp_path: Path) -> None:
-    for command in ("check", "upgrade"):
-        found = invoke("db", command, str(tmp_path))
-        assert found.exit_code == 1 and "postgresql://" in found.output
+    found = invoke("db", "check", str(tmp_path))
+    assert found.exit_code == 1 and "postgresql://" in found.output
     assert list(tmp_path.iterdir()) == []
 
 

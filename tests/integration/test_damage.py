@@ -320,13 +320,13 @@ def test_damage_that_is_met_later_is_named_too(
         store.fetch(store.scope_id(SCOPE) or 0, range(1, COUNT))
 
 
-@pytest.mark.parametrize("version", [str(schema.SCHEMA_VERSION + 1), "999"])
-def test_newer_store_is_refused_and_untouched(copy: Path, module_embedding: object, version: str) -> None:
+@pytest.mark.parametrize("version", [str(schema.SCHEMA_VERSION - 1), str(schema.SCHEMA_VERSION + 1), "999"])
+def test_another_version_is_refused_and_untouched(copy: Path, module_embedding: object, version: str) -> None:
     with sqlite3.connect(copy / "recall.db") as connection:
         connection.execute("UPDATE meta SET value = ? WHERE key = 'schema_version'", (version,))
     connection.close()
     before = fingerprint(copy)
-    with pytest.raises(StoreVersionError, match=f"version {version}.*Upgrade"):
+    with pytest.raises(StoreVersionError, match=f"version {version}.*recall export.*recall import"):
         MemoryStore.open(copy, embedding=module_embedding, config=CONFIG)
     assert fingerprint(copy) == before
 

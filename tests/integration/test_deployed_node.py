@@ -38,10 +38,6 @@ def node(postgres_url: str, tmp_path: Path) -> Iterator[tuple[str, subprocess.Po
     tokens = Tokens(tmp_path / "tokens.json")
     tokens.add(scopes=["nobody"])
     environment = {**ENVIRONMENT, "PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)}
-    done = subprocess.run(
-        command("upgrade", address, tokens.path), env=environment, timeout=60, check=True, cwd=tmp_path
-    )
-    assert done.returncode == 0
     started = subprocess.Popen(
         command("node-1", address, tokens.path), env=environment, cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )

@@ -24,7 +24,8 @@ from recall_integrations.arms import semantic
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.console import rendering
-from recall_integrations.database import tenants, upgrading
+from recall_integrations.database import tables as store_tables
+from recall_integrations.database import tenants
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
 from recall_integrations.evaluation.moved import verify
@@ -439,27 +440,6 @@ def test_with_little_room_it_is_built_alone(
             other.index(HOME, never)
     while_it_is_built(postgres_url, "NULL;")
     assert not server.index(HOME, never), "up to `shared_buffers` it takes what it needs"
-
-
-def test_collections_of_an_earlier_version(postgres_url: str) -> None:
-    """Their list has no columns for it, and their index was there from the start."""
-    with MemoryStore.open(postgres_url, config=config()) as store:
-        put(store, 0, 40)
-        agrees(postgres_url, store)
-        before = home(store)
-    with beside(postgres_url) as connection:
-        connection.execute(text(f"ALTER TABLE {CATALOGUE} DROP COLUMN loaded, DROP COLUMN indexed"))
-    with MemoryStore.open(postgres_url, config=config()) as store:
-        put(store, 40, 50)
-        finds(store, 7, 45)
-        agrees(postgres_url, store)
-        assert home(store) == before and not store.stats()["notices"]
-        with beside(postgres_url) as connection:  # what it left half way
-            connection.execute(text(f"UPDATE scopes SET vector_until = 0 WHERE vector_home = '{before}'"))
-    with MemoryStore.open(postgres_url, config=config()) as store:
-        agrees(postgres_url, store)
-        finds(store, 7, 45)
-        assert home(store) == before and store.indexes.home_until(number(store))
 
 
 def test_until_its_index_is_there_a_scope_answers_as_without(
@@ -993,7 +973,7 @@ def closing_engine(url: str) -> Iterator[Any]:
 # -- beside the tables of the store ------------------------------------------------------------------------------------
 
 
-def test_the_tables_are_checked_upgraded_and_moved_without_it(
+def test_the_tables_are_checked_and_moved_without_it(
     postgres: Postgres, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def checked(url: str = postgres_url) -> tuple[int, str]:
@@ -1007,7 +987,7 @@ def test_the_tables_are_checked_upgraded_and_moved_without_it(
         monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "pgvector")
         assert checked()[0] == 0 and "pgvector: ok" in checked()[1]
         with closing_engine(postgres_url) as engine:
-            assert upgrading.check(engine).ready and upgrading.upgrade(engine) == ()
+            assert store_tables.check(engine).ready
         with beside(postgres_url) as connection:
             connection.execute(text(f"DELETE FROM {table_of(home(store))} WHERE num <= 3"))
         assert checked()[0] == 1 and "lacks 3 and holds 0 that are gone" in checked()[1]

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, make_url, selec
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
-from recall_integrations.database import policies, schema, tenants, upgrading
+from recall_integrations.database import policies, schema, tables, tenants
 from recall_integrations.database.meta import noted_by
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, InvalidArgument, RecallError, StoreError, StoreVersionError
@@ -358,7 +358,7 @@ def test_plans_tell_nothing_of_the_values_of_others(database: str) -> None:
             kept = text("SELECT attname FROM pg_stats WHERE tablename IN ('memories', 'scopes')")
             names = set(connection.execute(kept).scalars())
             assert not names & {"text", "id", "actor", "user_id", "agent_id"} and "num" in names
-            assert upgrading.check(engine).ready  # the tables are what they were
+            assert tables.check(engine).ready  # the tables are what they were
         store.remember(Memory("Bob saw otters", id="otters"), scope=BOB)
         assert "Bob saw otters" in texts(store, "otters", BOB)
 
@@ -520,7 +520,7 @@ def test_asked_again_undone_and_what_lacks(isolated: Isolated) -> None:
         with engine.connect() as connection:
             assert list(tenants.lacking(connection)) == []
 
-        with engine.begin() as connection:  # as a newer version of the tables would have one more
+        with engine.begin() as connection:
             connection.execute(text("ALTER TABLE facts DISABLE ROW LEVEL SECURITY"))
             connection.execute(text("GRANT passing TO ann"))
             connection.execute(text("GRANT TRUNCATE ON judged TO ann"))
@@ -592,12 +592,13 @@ def test_the_command(database: str, tmp_path: Path) -> None:
         connection.execute(text("ALTER TABLE words DISABLE ROW LEVEL SECURITY"))
     found = invoke("db", "check", database)
     assert found.exit_code == 1 and "words has no row-level security" in found.output
-    found = invoke("db", "isolate", database, "--again")
+    found = invoke("db", "isolate", database, "--role", role, "--user", "bob")
     assert found.exit_code == 0 and f"role {role} sees the scopes of user bob only" in found.output
     assert invoke("db", "check", database).exit_code == 0
-    for wrong in (["--again", "--role", role], ["--again", "--undo"], ["--user", "bob"], []):
-        assert "--again alone" in invoke("db", "isolate", database, *wrong).output
-    assert invoke("db", "isolate", database, "--role", role).exit_code == 1
-    assert invoke("db", "isolate", database, "--role", role, "--user", "bob", "--undo").exit_code == 1
+    for wrong in (["--user", "bob"], ["--undo"], []):
+        assert "--role" in invoke("db", "isolate", database, *wrong).output
+    for wrong in ([], ["--user", "bob", "--undo"]):
+        found = invoke("db", "isolate", database, "--role", role, *wrong)
+        assert found.exit_code == 1 and "--user USER or with --undo" in found.output
     assert "sees nothing any more" in invoke("db", "isolate", database, "--role", role, "--undo").output
     assert "Nothing to do" in invoke("db", "isolate", database, "--role", role, "--undo").output

@@ -22,8 +22,8 @@ def _engine(store: Place) -> Iterator[Engine]:
 
     if not isinstance(store, Address):
         raise InvalidArgument(
-            f"{store} is a directory, whose tables are brought up to date when it is opened. `recall db` is for "
-            "databases: postgresql://user@host:5432/name."
+            f"{store} is a directory, which `recall doctor` looks over. `recall db` is for databases: "
+            "postgresql://user@host:5432/name."
         )
     engine = open_postgres(store.given)
     try:
@@ -42,7 +42,7 @@ def db() -> None:
 
     \b
     recall db check postgresql://recall@localhost/memories
-    recall db upgrade postgresql://recall@localhost/memories
+    recall db isolate postgresql://recall@localhost/memories --role ann --user ann
     """
 
 
@@ -50,7 +50,7 @@ def db() -> None:
 @STORE
 @click.pass_context
 def check(ctx: click.Context, store: Place) -> None:
-    """Say what `recall db upgrade` would do. Nothing is changed.
+    """Say whether the tables are as a store needs them. Nothing is changed.
 
     Where large scopes have their vectors on a Chroma server or in pgvector,
     they are compared with the record: RECALL_VECTORS__ADDRESS says where.
@@ -61,25 +61,25 @@ def check(ctx: click.Context, store: Place) -> None:
     Roles that were isolated (`recall db isolate`) are listed, and on Citus
     which tables are shared out (`recall db distribute`).
 
-    Exit code 0: the tables are as this version needs them, no tenant sees what
+    Exit code 0: the tables are as this package needs them, no tenant sees what
     is not its own, and what the server holds is as it should be, or could not
     be looked at. 1: they are not.
     """
-    from recall_integrations.database import upgrading
+    from recall_integrations.database import tables
+    from recall_integrations.database.meta import check_version
 
     with _engine(store) as engine:
-        found = upgrading.check(engine)
+        found = tables.check(engine)
         if found.ready:
             click.echo(f"{store}: version {found.version}, as this package needs it.")
             well = [_isolated_well(engine), _distributed_well(engine), _served_well(engine)]
             _say_large(engine)
             ctx.exit(0 if all(well) else 1)
     if not found.version:
-        click.echo(f"{store}: no tables yet. `recall db upgrade` makes version {found.newest}.")
-    elif found.pending:
-        click.echo(f"{store}: version {found.version}. `recall db upgrade` brings it to {found.newest}.")
-    for lock in found.locks if found.version else ():  # of tables that are there
-        click.echo(f"  keeps others waiting while it runs: {lock}")
+        click.echo(f"{store}: no tables yet. Who opens a store there makes them: recall add, import or serve.")
+    else:
+        check_version(found.version, f"The store {store}")
+        click.echo(f"{store}: version {found.version}, but with other tables.")
     for difference in found.differences:
         click.echo(f"  not as it should be: {difference}")
     ctx.exit(1)
@@ -150,60 +150,29 @@ def _isolated_well(engine: Engine) -> bool:
     return not lacking
 
 
-@db.command("upgrade")
-@STORE
-@click.option(
-    "--lock-timeout",
-    default=3.0,
-    show_default=True,
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="How long a statement waits for others, who wait behind it meanwhile.",
-)
-def upgrade(store: Place, lock_timeout: float) -> None:
-    """Bring the tables of STORE to this version, or make them.
-
-    Others go on reading and writing. Each version is a transaction of its own;
-    one that cannot get a lock in time gives up, and can be asked for again.
-    """
-    from recall_integrations.database import upgrading
-
-    with _engine(store) as engine:
-        made = upgrading.upgrade(engine, lock_timeout_ms=max(1, round(lock_timeout * 1000)))
-        version = upgrading.check(engine).version
-    if made:
-        click.echo(f"{store}: upgraded to version {version}.")
-    else:
-        click.echo(f"{store}: version {version} already.")
-
-
 @db.command("isolate")
 @STORE
-@click.option("--role", metavar="ROLE", help="Of the server. It has to be there, and may log in.")
+@click.option("--role", metavar="ROLE", required=True, help="Of the server. It has to be there, and may log in.")
 @click.option("--user", metavar="USER", help="First part of the scopes that it sees: its user_id.")
 @click.option("--undo", is_flag=True, help="Take back what the role was given. Memories stay.")
-@click.option("--again", is_flag=True, help="For every role that was isolated: what a newer version adds.")
-def isolate(store: Place, role: str | None, user: str | None, undo: bool, again: bool) -> None:
+def isolate(store: Place, role: str, user: str | None, undo: bool) -> None:
     """Let a role of the server see the scopes of one user only.
 
     The database itself keeps it so, by row-level security: whoever has the
     password of the role meets nothing of anybody else. Run it as the owner of
-    the tables. After an upgrade, run it --again.
+    the tables. Run it once more where `recall db check` says that something
+    lacks.
 
     \b
     recall db isolate postgresql://recall@localhost/memories --role ann --user ann
     recall stats postgresql://ann@localhost/memories
-    recall db isolate postgresql://recall@localhost/memories --again
     """
     from recall_integrations.database import tenants
 
-    if [bool(user), undo, again].count(True) != 1 or again == bool(role):
-        raise InvalidArgument("Give --role ROLE with --user USER or with --undo; or --again alone.")
+    if bool(user) == undo:
+        raise InvalidArgument("Give --role ROLE with --user USER or with --undo.")
     with _engine(store) as engine:
-        if role is None:
-            for one in tenants.isolate_again(engine):
-                click.echo(f"{store}: role {one.role} sees the scopes of user {one.user_id} only.")
-        elif user is None:
+        if user is None:
             had = tenants.give_back(engine, role)
             said = f"role {role} sees nothing any more." if had else f"role {role} was not isolated. Nothing to do."
             click.echo(f"{store}: {said}")

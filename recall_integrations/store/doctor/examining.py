@@ -13,7 +13,7 @@ from sqlalchemy import Connection, inspect
 from recall_integrations.config import VectorsConfig, checked_config
 from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, of_its_indexes_only
-from recall_integrations.database.meta import get_meta
+from recall_integrations.database.meta import OTHER_VERSION, get_meta
 from recall_integrations.errors import StorePathError
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.directory import DATABASE
@@ -41,7 +41,6 @@ class Examined:
         checks: in order.
         contents: of the tables; `None` = they could not be read.
         leftovers: files and directories that nothing reads.
-        version: of the schema; `None` = not known.
         missing: tables that are not there.
         of_indexes: whether the database is damaged in its own indexes only.
     """
@@ -49,7 +48,6 @@ class Examined:
     checks: list[Check] = field(default_factory=list)
     contents: Contents | None = None
     leftovers: list[Path] = field(default_factory=list)
-    version: int | None = None
     missing: list[str] = field(default_factory=list)
     of_indexes: bool = False
 
@@ -183,13 +181,9 @@ def _schema(connection: Connection, found: Examined) -> Check:
     if not {schema.meta.name, schema.memories.name} <= there:
         return problem(TABLES, "It is a database, but not that of a store.", "Give another directory.")
     noted = get_meta(connection, "schema_version") or ""
-    found.version = int(noted) if noted.isdecimal() else None
-    if found.version is None or found.version > schema.SCHEMA_VERSION:
-        says = f"It has the version {noted!r}, and this package knows up to {schema.SCHEMA_VERSION}."
-        return problem(TABLES, says, "Upgrade recall-integrations.")
-    if found.version < schema.SCHEMA_VERSION:
-        says = f"It has the version {noted}; this package's is {schema.SCHEMA_VERSION}."
-        return problem(TABLES, says, "Opening the store brings it forward, and so does `--repair`.")
+    if noted != str(schema.SCHEMA_VERSION):
+        says = f"It has the version {noted!r}, and this package reads {schema.SCHEMA_VERSION}."
+        return problem(TABLES, says, OTHER_VERSION)
     found.missing = sorted(set(schema.metadata.tables) - there)
     columns = [
         f"{name}.{column.name}"
@@ -203,7 +197,7 @@ def _schema(connection: Connection, found: Examined) -> Check:
     if found.missing:
         remedy = "`--repair` makes them, empty, and fills those that are derived from the memories."
         return problem(TABLES, f"{counted(len(found.missing), 'table')} missing.", remedy, found.missing)
-    return ok(TABLES, f"Version {found.version}, the newest.")
+    return ok(TABLES, f"Version {noted}, which this package reads.")
 
 
 # -- what the tables hold ----------------------------------------------------------------------------------------------

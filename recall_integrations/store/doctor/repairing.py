@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import Connection, Engine
 
 from recall_integrations.config import VectorsConfig
-from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_errors
 from recall_integrations.errors import RecallError, StoreError
 from recall_integrations.resilience.breaker import BREAKERS_FILE
@@ -36,7 +35,6 @@ from recall_integrations.store.doctor.examining import (
 )
 from recall_integrations.store.doctor.findings import MENDED, NOTICE, OK, PROBLEM, Check, Findings, ok
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.migrations import migrate
 
 Mend = Callable[[Connection], str]
 
@@ -104,9 +102,6 @@ class _Repair:
         before = first = self._look()
         if before.of_indexes:
             self._mend(SQL, mending.remake_sql_indexes)
-        if before.version is not None and before.version < schema.SCHEMA_VERSION:
-            said = f"Brought from version {before.version} to {migrate(self._engine)}."
-            self._done.setdefault(TABLES, []).append(said)
         if before.missing:
             self._mend(TABLES, mending.add_tables)
         if self._done:

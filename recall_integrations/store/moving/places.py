@@ -12,8 +12,8 @@ from pathlib import Path
 from sqlalchemy import Connection, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta
-from recall_integrations.errors import InvalidArgument, StorePathError, StoreVersionError
+from recall_integrations.database.meta import check_version, get_meta
+from recall_integrations.errors import InvalidArgument, StorePathError
 from recall_integrations.store import entity_keys, journal
 from recall_integrations.store.directory import DATABASE, hold
 from recall_integrations.store.held import Held
@@ -71,11 +71,7 @@ def _check_version(opened: Held) -> None:
             if mapped is None:
                 raise
             raise mapped from e
-    if version != str(schema.SCHEMA_VERSION):
-        raise StoreVersionError(
-            f"{opened.name} is of version {version or 'none'}, this package's is {schema.SCHEMA_VERSION}. Open it once "
-            "with this version, or run `recall db upgrade` on it; then ask again."
-        )
+    check_version(version, f"The store {opened.name}")
 
 
 def identity(connection: Connection, name: str) -> str:

@@ -37,7 +37,7 @@ REDIS: dict[str, dict[str, Any]] = {
 }
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: one for name, one in SERVICES.items() if one["image"] == IMAGE}
-PODS = {kind: OBJECTS[kind]["spec"]["template"]["spec"] for kind in ("Deployment", "Job")}
+PODS = {kind: OBJECTS[kind]["spec"]["template"]["spec"] for kind in ("Deployment",)}
 CONTAINERS = {
     f"{kind} {one['name']}": one
     for kind, pod in PODS.items()
@@ -197,13 +197,9 @@ def test_what_has_a_limit_of_memory_keeps_little_of_scopes(name: str) -> None:
     assert settings["retrieval.cache_mb"] == 128  # the default is half of a node's limit: it would be killed
 
 
-@pytest.mark.parametrize("name", sorted(SERVICES.keys() - {"upgrade"}))
+@pytest.mark.parametrize("name", sorted(SERVICES))
 def test_services_come_back(name: str) -> None:
     assert SERVICES[name]["restart"] == "unless-stopped"
-
-
-def test_the_upgrade_is_made_once() -> None:
-    assert "restart" not in SERVICES["upgrade"]
 
 
 def test_settings_of_the_cluster_are_settings() -> None:

@@ -18,7 +18,6 @@ DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 NODES = {
     ("Namespace", "recall"),
     ("ConfigMap", "recall"),
-    ("Job", "recall-upgrade"),
     ("Deployment", "recall"),
     ("Service", "recall"),
     ("PodDisruptionBudget", "recall"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import delete, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.indexes import word_rows as words
@@ -47,7 +47,7 @@ def test_cut_gives_the_content_words(said: str) -> None:
 
 
 def test_what_a_row_holds() -> None:
-    """If this changes, stored words are out of date: add a migration that refills them."""
+    """If this changes, stored words are out of date: `text.ANALYSER_VERSION` has to change, too."""
     row = words.to_row(1, 7, "Didn’t Priya's team move to Café ½? It did")
     wanted = "priya\nteam\nmove\ncafé\n1⁄2"
     asked = b"\xf8"  # the five words of the first sentence: 11111000
@@ -129,18 +129,6 @@ def test_what_is_asked_is_the_same_live_and_after_reopening(open_store: OpenStor
     assert columns(open_store()) == live
 
 
-def test_version_4_gets_its_flags_when_it_is_opened(open_store: OpenStore) -> None:
-    store = open_store()
-    store.remember_many(["Kestrel ships. Does Priya know?", "plain"])
-    with store.engine.begin() as connection:
-        before = list(connection.execute(select(schema.words.c.asked)).scalars())
-        connection.execute(text("ALTER TABLE words DROP COLUMN asked"))
-        connection.execute(update(schema.meta).where(schema.meta.c.key == "schema_version").values(value="4"))
-    store.close()
-    with open_store().engine.connect() as connection:
-        assert list(connection.execute(select(schema.words.c.asked)).scalars()) == before == [b"\x30", None]
-
-
 def test_a_very_long_text_keeps_its_beginning_and_its_length() -> None:
     row = words.to_row(1, 1, "budget " * (WORDS_MAX + 7))
     assert row["words"].count("budget") == WORDS_MAX and row["length"] == WORDS_MAX + 7
@@ -171,19 +159,6 @@ def test_words_are_in_the_transaction_of_their_memory(store: MemoryStore, monkey
     assert stored(store) == before
     store.remember(Memory("Sam sings", id="b"))
     assert list(stored(store).values()) == ["kestrel\nships", "sam\nsings"]
-
-
-def test_version_2_gets_its_words_when_it_is_opened(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = open_store()
-    store.remember_many([f"Kestrel {i}" for i in range(5)])
-    store.remember("Priya?", scope=Scope(user_id="other"))
-    before = stored(store)
-    with store.engine.begin() as connection:
-        connection.execute(text("DROP TABLE words"))
-        connection.execute(update(schema.meta).where(schema.meta.c.key == "schema_version").values(value="2"))
-    store.close()
-    monkeypatch.setattr(words, "BATCH", 2)
-    assert stored(open_store()) == before
 
 
 def test_fill_leaves_what_is_there_and_refill_does_not(store: MemoryStore) -> None:

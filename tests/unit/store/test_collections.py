@@ -19,7 +19,7 @@ from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import collections, epochs, filling, journal
+from recall_integrations.store import collections, filling, journal
 from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
@@ -342,7 +342,7 @@ def test_damage_that_shows_in_a_recall_is_scanned_around(
     assert [p.name for p in store.path.glob("semantic*")] == ["semantic.1"]
 
 
-# -- the journal and older stores --------------------------------------------------------------------------------------
+# -- the journal -------------------------------------------------------------------------------------------------------
 
 
 def test_the_journal_keeps_what_a_collection_has_not_seen(
@@ -391,30 +391,3 @@ def test_reindex_fills_before_it_returns_and_says_how_far_it_is(open_store: Open
     assert [step for step in told if step[0] == "semantic"][-1] == ("semantic", 40, 40)
     assert store.indexes.collections.lacking() == {number(store): 0}
     agrees(store)
-
-
-def test_the_collections_of_an_older_version_go(open_store: OpenStore) -> None:
-    """Version 10 had all vectors in Chroma, those of small scopes in one collection."""
-    store = open_store(config=TEN)
-    put(store, 0, 40)
-    put(store, 0, 4, SMALL)
-    assert store.indexes.settle(60)
-    vectors = np.ones((4, 16), dtype=np.float32) / 4
-    store.semantic.apply("shared", [41, 42, 43, 44], vectors, [])
-    with store.engine.begin() as connection:
-        connection.exec_driver_sql("ALTER TABLE scopes DROP COLUMN vector_until")
-        connection.exec_driver_sql("UPDATE scopes SET vector_home = 'shared' WHERE user_id = 'small'")
-        connection.exec_driver_sql("UPDATE meta SET value = '10' WHERE key = 'schema_version'")
-    store.indexes.collections.filling.stop(60)
-    store.close()
-    store = open_store(config=TEN)
-    assert store.stats()["notices"] == []
-    assert [p.name for p in store.path.glob("semantic*")] in ([], ["semantic.1"])
-    assert store.indexes.settle(60)
-    assert list(store.semantic.nums()) == [f"recall-scope-{number(store)}"]
-    agrees(store)
-    store.close()
-    store = open_store()
-    assert not list(store.path.glob("semantic*")), "nothing is large any more"
-    with store.engine.connect() as connection:
-        assert epochs.of(connection, journal.SEMANTIC) == 2

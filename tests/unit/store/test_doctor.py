@@ -270,15 +270,16 @@ def test_a_damaged_database_is_left_to_a_backup(path: Path, mend: Callable[[Path
     assert prints(path) == before
 
 
-@pytest.mark.parametrize("what", ["missing", "empty", "of another program", "newer"])
+@pytest.mark.parametrize("what", ["missing", "empty", "of another program", "older", "newer"])
 def test_no_store_of_ours(path: Path, mend: Callable[[Path], Findings], what: str) -> None:
     database = path / "recall.db"
     if what == "missing":
         database.unlink()
     elif what == "empty":
         database.write_bytes(b"")
-    elif what == "newer":
-        sql(path, "UPDATE meta SET value = '999' WHERE key = 'schema_version'")
+    elif what in ("older", "newer"):
+        number = "16" if what == "older" else "999"
+        sql(path, f"UPDATE meta SET value = '{number}' WHERE key = 'schema_version'")
     else:
         database.unlink()
         with closing(sqlite3.connect(database)) as connection:

@@ -11,7 +11,7 @@ from sqlalchemy import text
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.database.engine import open_sqlite
 from recall_integrations.query.entities.units import entity_id_of
-from recall_integrations.store import entity_keys, migrations
+from recall_integrations.store import entity_keys
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Memory
 
@@ -47,22 +47,6 @@ def test_no_part_of_a_name_is_in_its_id() -> None:
     for name in NAMES:  # under one key: three digits stand in some digest by chance
         entity_id = entity_id_of(name, bytes(entity_keys.BYTES))
         assert not any(word in entity_id for word in name.casefold().split()), name
-
-
-def test_a_store_of_version_9_gets_a_key_and_new_ids(tmp_path: Path) -> None:
-    first = made(tmp_path / "a")
-    engine = open_sqlite(tmp_path / "a" / "recall.db")
-    with engine.begin() as connection:
-        connection.execute(text("UPDATE entities SET entity_id = 'ent_priya_raman_00' WHERE norm = 'priya raman'"))
-        connection.execute(text("DELETE FROM meta WHERE key = 'entity_key'"))
-        connection.execute(text("UPDATE meta SET value = '9' WHERE key = 'schema_version'"))
-    migrations.migrate(engine)
-    with engine.connect() as connection:
-        key = entity_keys.kept(connection)
-    engine.dispose()
-    assert len(key) == entity_keys.BYTES
-    after = made(tmp_path / "a")
-    assert after == {name: entity_id_of(name, key) for name in NAMES} and not set(after.values()) & set(first.values())
 
 
 def test_a_key_that_is_lost_is_made_anew_and_never_left_out(tmp_path: Path) -> None:

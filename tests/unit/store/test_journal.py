@@ -9,14 +9,14 @@ from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
 from recall_integrations.store import journal
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.migrations import migrate
+from recall_integrations.store.tables import make_ready
 from recall_integrations.types import Memory
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
     engine = open_sqlite(tmp_path / "recall.db")
-    migrate(engine)
+    make_ready(engine)
     return engine
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import delete, select, text, update
+from sqlalchemy import delete, select, text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.database import schema
@@ -21,7 +21,7 @@ TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "
 
 
 def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store as version 5 left it: everything read as English, and no word of the analyser."""
+    """A store as another analyser left it: everything read as English, and no word of the analyser."""
     with monkeypatch.context() as patch:
         patch.setattr("recall_integrations.indexes.words.stems", lambda text, _language: stems(text, None))
         patch.setattr("recall_integrations.store.indexes.language_of", lambda _text: None)
@@ -31,7 +31,6 @@ def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPa
         store.remember_many([Memory(text=t, id=str(i)) for i, t in enumerate(TEXTS)])
         assert store.lexical.document_frequency(1, "haus") == 0
         with store.engine.begin() as connection:
-            connection.execute(update(schema.meta).where(schema.meta.c.key == "schema_version").values(value="5"))
             connection.execute(delete(schema.meta).where(schema.meta.c.key == ANALYSER))
         store.close()
 

@@ -7,19 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import inspect, text
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
 from recall_integrations.console.importing import Importer
-from recall_integrations.database import schema
-from recall_integrations.database.engine import open_sqlite
 from recall_integrations.delivery.as_data import memory_data
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.entities.units import entity_id_of
-from recall_integrations.store import migrations
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
 
 SPELT = {
@@ -111,30 +107,6 @@ def test_roles_are_stored_and_columns_have_them(tmp_path: Path) -> None:
             assert columns.roles.tolist() == [ROLE_CODES[r] for r in ROLES]
             names = {code: [columns.actor_names[a] for a in actors] for code, actors in columns.role_actors.items()}
             assert names == {1: ["User", "Model"], 2: ["Claude"]}
-
-
-def test_a_store_of_version_3_opens_and_reads_roles_from_names(tmp_path: Path) -> None:
-    with MemoryStore.open(tmp_path / "s") as store:
-        store.remember_many([Memory("hello", id="a", actor="User"), Memory("fine", id="b", actor="Sam")])
-    engine = open_sqlite(tmp_path / "s" / "recall.db")
-    with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE memories DROP COLUMN role"))
-        connection.execute(text("UPDATE meta SET value = '3' WHERE key = 'schema_version'"))
-    engine.dispose()
-    with MemoryStore.open(tmp_path / "s") as store:
-        store.remember(Memory("hi", id="c", actor="Claude", role="assistant"))
-        assert [store.get(i).role for i in "abc"] == [Role.USER, None, Role.ASSISTANT]  # type: ignore[union-attr]
-        columns = store.view(store.scope_id(Scope()) or 0).text
-        assert columns is not None and columns.roles.tolist() == [1, 0, 2]
-
-
-def test_the_step_to_version_4_leaves_a_new_store_alone(tmp_path: Path) -> None:
-    engine = open_sqlite(tmp_path / "recall.db")
-    migrations.migrate(engine)
-    with engine.begin() as connection:
-        migrations._add_role(connection)
-    names = [c["name"] for c in inspect(engine).get_columns("memories")]
-    assert sorted(names) == sorted(c.name for c in schema.memories.columns)
 
 
 def test_columns_grow_and_keep_older_snapshots() -> None:

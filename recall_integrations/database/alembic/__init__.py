@@ -1,1 +1,0 @@
-"""The way of the tables in PostgreSQL from version to version, for Alembic. See `database.upgrading`."""
