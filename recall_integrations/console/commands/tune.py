@@ -12,7 +12,7 @@ from recall_integrations.console.commands.evaluate import (
     QUESTIONS_NOW,
     QUESTIONS_SCOPE,
     RERANKER,
-    checked_outputs,
+    checked_json,
     written,
 )
 from recall_integrations.console.commands.shared import (
@@ -35,7 +35,6 @@ from recall_integrations.errors import InvalidArgument
 @click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--out", "out", required=True, metavar="FILE.yaml", type=click.Path(path_type=Path),
               help="Where the configuration goes.")  # fmt: skip
-@click.option("--report", "page_path", metavar="FILE.html", help="Write the report as one HTML file.")
 @click.option("--minutes", default=10.0, show_default=True, type=click.FloatRange(min=0.01),
               help="After which nothing more is tried.")  # fmt: skip
 @click.option("--metric", default="ndcg", show_default=True, type=click.Choice(["ndcg", "recall", "mrr"]))
@@ -62,7 +61,7 @@ def tune(store: Place, queries: Path, out: Path, **options: Any) -> None:
     from recall_integrations.evaluation.tuning.tune import tune as search
 
     checked_output(out)
-    checked_outputs(options)
+    checked_json(options)
     config, reranker = settings(options["config_path"]), given(options["reranker"])
     with existing_store(store, options["embedding"], config) as source, named_progress() as show:
         found = search(

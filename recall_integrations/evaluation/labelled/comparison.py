@@ -168,12 +168,6 @@ class Comparison:
 
         return text_of(of_comparison(self))
 
-    def html(self) -> str:
-        """A page that stands alone."""
-        from recall_integrations.evaluation.sheets.of_comparison import page
-
-        return page(self)
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {

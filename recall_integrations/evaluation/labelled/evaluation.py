@@ -130,12 +130,6 @@ class Evaluation:
 
         return text_of(of_evaluation(self))
 
-    def html(self) -> str:
-        """A page that stands alone."""
-        from recall_integrations.evaluation.sheets.of_evaluation import page
-
-        return page(self)
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {

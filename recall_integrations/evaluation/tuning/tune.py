@@ -171,12 +171,6 @@ class Tuning:
 
         return text_of(of_tuning(self))
 
-    def html(self) -> str:
-        """A page that stands alone."""
-        from recall_integrations.evaluation.sheets.of_tuning import page
-
-        return page(self)
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
