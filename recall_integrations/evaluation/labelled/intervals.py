@@ -73,34 +73,6 @@ def chance(gaps: Sequence[float], *, samples: int = SAMPLES, seed: int = 0) -> f
     return (reached + 1) / (samples + 1)
 
 
-def chance_of_best(gaps: Figures, chosen: int, *, samples: int = SAMPLES, seed: int = 0) -> float:
-    """The share of random signs under which the best of all settings looks as good as the chosen one does, in (0, 1].
-
-    The signs of a question's differences are flipped for all settings at once, so what they have in common stays
-    (Westfall and Young, 1993: the greatest of the statistics). However many are tried, of noise this is small as rarely
-    as it says.
-
-    Args:
-        gaps: `(questions, settings)`, the differences of each setting.
-        chosen: its column.
-        samples, seed: of the draws.
-    """
-    spread = np.sqrt((gaps**2).sum(axis=0))  # signs leave it as it is
-    moving = spread > 0
-    if not moving[chosen]:
-        return 1.0
-    scaled = gaps[:, moving] / spread[moving]
-    seen = float(gaps[:, chosen].sum() / spread[chosen]) * (1 - 1e-9)
-    rng = np.random.default_rng(seed)
-    reached = done = 0
-    while done < samples:
-        size = min(samples - done, max(1, _AT_ONCE // len(gaps)))
-        signs = np.where(rng.random((size, len(gaps))) < 0.5, -1.0, 1.0)
-        reached += int(np.count_nonzero((signs @ scaled).max(axis=1) >= seen))
-        done += size
-    return (reached + 1) / (samples + 1)
-
-
 def labels_needed(deviation: float, effect: float) -> int:
     """Labelled questions with which a difference of that size would be seen four times out of five, at 95 %.
 
