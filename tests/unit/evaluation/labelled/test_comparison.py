@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RerankConfig, RewritingConfig
+from recall_integrations import Memory, MemoryStore, RecallConfig, RerankConfig, RewritingConfig
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import Comparison, compare
@@ -199,15 +199,9 @@ def test_cosines_are_those_of_the_vectors(shelves: MemoryStore) -> None:
 # -- bad input and the command -----------------------------------------------------------------------------------------
 
 
-def test_one_configuration_and_an_optimizer_of_elsewhere_are_refused(
-    shelves: MemoryStore, asked: list[dict[str, object]]
-) -> None:
+def test_one_configuration_is_refused(shelves: MemoryStore, asked: list[dict[str, object]]) -> None:
     with pytest.raises(InvalidArgument, match="two configurations at least"):
         compare(shelves, asked, configurations={"x": RecallConfig()}, now=NOW)
-    with MemoryStore.open() as other:
-        own: dict[str, RecallConfig | QueryOptimizer] = {"x": RecallConfig(), "y": QueryOptimizer(other)}
-        with pytest.raises(InvalidArgument, match="another store"):
-            compare(shelves, asked, configurations=own, now=NOW)
 
 
 @pytest.fixture(scope="module")

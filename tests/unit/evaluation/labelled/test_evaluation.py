@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import Evaluation, evaluate
@@ -85,8 +85,6 @@ def test_an_optimizer_is_measured_with_what_it_was_given(shelves: MemoryStore, a
     optimizer = QueryOptimizer(shelves, observers=[lambda event: stages.append(event.stage)])
     evaluate(optimizer, asked, k=1, now=NOW)
     assert stages.count("deliver") >= len(asked)
-    with pytest.raises(InvalidArgument, match="has its configuration"):
-        evaluate(optimizer, asked, config=RecallConfig())
 
 
 def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
