@@ -26,7 +26,6 @@ from recall_integrations.console.commands.remember import entity, import_, reind
 from recall_integrations.console.commands.serve import look, serve, token
 from recall_integrations.console.commands.shared import line, quiet_option
 from recall_integrations.console.commands.train import train
-from recall_integrations.console.commands.tune import tune
 from recall_integrations.errors import ConfigError, RecallError
 
 
@@ -58,10 +57,10 @@ def main(debug: bool) -> None:
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
     *(search, explain, facts, feedback, learn, stats, doctor, serve, token, look, mcp),
-    *(eval_, ab, tune, train, bench, config, db, move),
+    *(eval_, ab, train, bench, config, db, move),
 ):
     main.add_command(_command)
-for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, tune, train, move):
+for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, train, move):
     _command.params.append(quiet_option())
 learn.commands["run"].params.append(quiet_option())
 

@@ -1,7 +1,8 @@
-"""Counterfactuals as plain data, for `--json` and the page. Keys are only ever added."""
+"""Counterfactuals as plain data, for `--json` and the page."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from recall_integrations.counterfactual.parts import Part
@@ -12,23 +13,20 @@ DECIMALS = 6
 
 
 def counterfactuals_data(found: Counterfactuals) -> dict[str, Any]:
-    """`{parts, hits, without, took_ms}`.
+    """`{parts, without}`.
 
-    `parts` are `{key, kind, name, label}`; `hits`, those of the whole recall, `{id, score}`; each of `without` is
-    `{parts, label, reached, plan, effect, summary, gone, come, shifted, degraded, moves}`, and a move
-    `{id, text, before, after, hit_before, hit_after, score_before, score_after}`.
+    `parts` are `{key, kind, label}`; each of `without` is `{parts, label, reached, effect, summary, degraded, moves}`,
+    and a move `{id, text, before, after, hit_before, hit_after, score_before, score_after}`.
     """
     return {
         "parts": [part_data(part) for part in found.parts],
-        "hits": [{"id": hit.memory.id, "score": round(hit.score, DECIMALS)} for hit in found.whole.hits],
         "without": [_left_out(one, found) for one in found.without],
-        "took_ms": found.took_ms,
     }
 
 
 def part_data(part: Part) -> dict[str, str]:
     """Something that can be left out."""
-    return {"key": part.key, "kind": part.kind, "name": part.name, "label": part.label}
+    return {"key": part.key, "kind": part.kind, "label": part.label}
 
 
 def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
@@ -38,23 +36,15 @@ def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
         "parts": [part.key for part in one.parts],
         "label": one.label,
         "reached": less is not None,
-        "plan": None if less is None else less.plan.name,
         "effect": one.effect,
         "summary": one.summary,
-        "gone": one.gone,
-        "come": one.come,
-        "shifted": one.shifted,
         "degraded": [
             {"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in (() if less is None else less.degraded)
         ],
         "moves": [
             {
-                "id": move.id,
+                **asdict(move),
                 "text": _short(texts.get(move.id, "")),
-                "before": move.before,
-                "after": move.after,
-                "hit_before": move.hit_before,
-                "hit_after": move.hit_after,
                 "score_before": _rounded(move.score_before),
                 "score_after": _rounded(move.score_after),
             }

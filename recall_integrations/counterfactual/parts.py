@@ -8,7 +8,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.records import record
-from recall_integrations.types import ParsedQuery, RecallResult
+from recall_integrations.types import RecallResult
 
 ARM, FEATURE, RULE = "arm", "feature", "rule"
 NEAR = 0.7  # how alike a name is that may have been meant
@@ -77,9 +77,9 @@ RULES = {
 }
 
 
-def part_of(key: str, known: FeatureSet, arms: Collection[str] = tuple(_ARMS)) -> Part:
-    """The part that a key names: `arm:lexical`, `feature:words`, `feature:cosine`, `rule:time`; an arm or a rule may be
-    given by its name alone.
+def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
+    """Find the part that a key names: `arm:lexical`, `feature:words`, `feature:cosine`, `rule:time`; an arm or a rule
+    may be given by its name alone.
 
     Args:
         key: as it was written.
@@ -98,29 +98,22 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str] = tuple(_ARMS)) -
         return Part(kind=RULE, name=name, label=RULES[name])
     if kind == FEATURE and (name in known.main or members(name, known)):
         return Part(kind=FEATURE, name=name, label=_evidence(name))
+    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]  # no trees' own
     raise InvalidArgument(
-        f"There is no part {key!r} of a recall to leave out.{_did_you_mean(kind if sign else '', name, known, arms)} "
-        f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(_weighed(known))}, or a "
-        f"single feature. Rules: rule:{', rule:'.join(RULES)}."
+        f"There is no part {key!r} of a recall to leave out.{_did_you_mean(name, [*known.main, *kinds], arms)} "
+        f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(kinds)}, or a single feature. "
+        f"Rules: rule:{', rule:'.join(RULES)}."
     )
 
 
-def _did_you_mean(kind: str, name: str, known: FeatureSet, arms: Collection[str]) -> str:
-    """ " Did you mean …?", or nothing where no name is near; one of the same kind is meant rather than another."""
+def _did_you_mean(name: str, features: Collection[str], arms: Collection[str]) -> str:
+    """ " Did you mean …?", or nothing where no name is near."""
     import difflib
 
-    every = {FEATURE: (*known.main, *_weighed(known)), RULE: tuple(RULES), ARM: tuple(arms)}
-    of_all = {other: f"{its}:{other}" for its, others in every.items() for other in others}
-    of_kind = {other: f"{kind}:{other}" for other in every.get(kind, ())}
-    for keys in (of_kind, of_all):
-        if near := difflib.get_close_matches(name, keys, 1, NEAR):
-            return f" Did you mean {keys[near[0]]}?"
-    return ""
-
-
-def _weighed(known: FeatureSet) -> list[str]:
-    """Names of the kinds of evidence that a sum may weigh: at others, only trees look."""
-    return [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]
+    every = {FEATURE: features, RULE: RULES, ARM: arms}
+    keys = {other: f"{kind}:{other}" for kind, others in every.items() for other in others}
+    near = difflib.get_close_matches(name, keys, 1, NEAR)
+    return f" Did you mean {keys[near[0]]}?" if near else ""
 
 
 def members(name: str, known: FeatureSet) -> tuple[str, ...]:
@@ -174,13 +167,8 @@ def _evidence(name: str) -> str:
     return _GROUPS[name][1] if name in _GROUPS else name.replace("_", " ")
 
 
-def is_named(parsed: ParsedQuery) -> bool:
-    """Whether the query names somebody or something."""
-    return any(ref.stage != IMPLICIT for ref in parsed.entity_refs)
-
-
 _APPLIED: Mapping[str, Callable[[RecallResult], bool]] = {
-    "names": lambda r: is_named(r.query),
+    "names": lambda r: any(ref.stage != IMPLICIT for ref in r.query.entity_refs),
     "time": lambda r: r.query.temporal_window is not None,
     "session": lambda r: r.query.session is not None,
     "negation": lambda r: bool(r.query.negations) or _moved(r, "negation"),

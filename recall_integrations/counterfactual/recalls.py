@@ -1,9 +1,5 @@
 """Recalls with something left out, beside the recall with everything in it.
 
-    found = counterfactuals(optimizer, "who manages Sam?", scope=Scope(user_id="u1"))
-    for one in found.without:
-        print(one.label, one.summary)
-
 Everything else stays as it is: the same store, the same settings, the same moment. The time read from the query and
 the filters are left out by not giving them, arms by not asking them, evidence by taking what it added out of the sum.
 """
@@ -26,22 +22,6 @@ from recall_integrations.types import RecallResult, ScopeLike
 from recall_integrations.types.numbers import is_number
 
 BUDGET_MS = 5_000.0
-PARTS_MAX = 64  # recalls of one call, besides the whole one
-_ARGUMENTS = frozenset(
-    {
-        "k",
-        "scope",
-        "filters",
-        "now",
-        "time_budget_ms",
-        "tokens_max",
-        "privacy",
-        "window",
-        "timezone",
-        "score_min",
-        "as_of",
-    }
-)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -90,48 +70,35 @@ class LeftOut:
         return ", ".join(part.label for part in self.parts)
 
     @property
-    def gone(self) -> int:
-        """How many hits are none any more."""
-        return sum(move.hit_before and not move.hit_after for move in self.moves)
-
-    @property
-    def come(self) -> int:
-        """How many hits were none before."""
-        return sum(move.hit_after and not move.hit_before for move in self.moves)
-
-    @property
-    def shifted(self) -> int:
-        """How many hits are at another place."""
-        return sum(move.moved and move.hit_before and move.hit_after for move in self.moves)
-
-    @property
     def effect(self) -> float:
         """How much of the answer hangs on it: 0 = nothing, 1 = all. Places count for 1 / log2(1 + place)."""
-        every = [move.before for move in self.moves if move.hit_before and move.before is not None]
-        if not every:
-            return 1.0 if self.come else 0.0
-        lost = sum(
-            max(0.0, _worth(m.before) - (_worth(m.after) if m.hit_after else 0.0)) for m in self.moves if m.hit_before
-        )
-        return round(lost / sum(map(_worth, every)), 6)
+        before = [move for move in self.moves if move.hit_before]
+        if not before:
+            return float(bool(self.moves))
+        lost = sum(max(0.0, _worth(m.before) - (_worth(m.after) if m.hit_after else 0.0)) for m in before)
+        return round(lost / sum(_worth(m.before) for m in before), 6)
 
     @property
     def summary(self) -> str:
         """What changes, in words."""
         if self.result is None:
             return "not tried: there was no time left"
-        before, after = _first(self.moves, after=False), _first(self.moves, after=True)
-        if not (self.gone or self.come or self.shifted):
+        gone = sum(move.hit_before and not move.hit_after for move in self.moves)
+        come = sum(move.hit_after and not move.hit_before for move in self.moves)
+        shifted = sum(move.moved and move.hit_before and move.hit_after for move in self.moves)
+        if not (gone or come or shifted):
             return "nothing changes"
         said = [
             f"{count} {verb[count != 1]}"
             for count, verb in (
-                (self.gone, ("hit leaves", "hits leave")),
-                (self.come, ("comes in", "come in")),
-                (self.shifted, ("changes place", "change places")),
+                (gone, ("hit leaves", "hits leave")),
+                (come, ("comes in", "come in")),
+                (shifted, ("changes place", "change places")),
             )
             if count
         ]
+        before = next((move.id for move in self.moves if move.hit_before and move.before == 1), None)
+        after = next((move.id for move in self.moves if move.hit_after and move.after == 1), None)
         said.append("the first stays first" if before == after else "another comes first" if after else "none is left")
         return ", ".join(said)
 
@@ -144,55 +111,42 @@ class Counterfactuals:
         whole: the recall with everything.
         parts: what can be left out of it: whatever had a hand in it.
         without: a recall for each thing that was left out, in the order in which they were asked for.
-        took_ms: all of them together.
     """
 
     whole: RecallResult
     parts: tuple[Part, ...]
     without: tuple[LeftOut, ...]
-    took_ms: float
-
-    @property
-    def not_reached(self) -> tuple[LeftOut, ...]:
-        """Those that there was no time for."""
-        return tuple(one for one in self.without if one.result is None)
 
 
 def counterfactuals(
     optimizer: QueryOptimizer,
     query: str,
     *,
-    leave_out: Sequence[str | Sequence[str]] | None = None,
+    leave_out: Sequence[Sequence[str]] | None = None,
     budget_ms: float = BUDGET_MS,
     **asked: Any,
 ) -> Counterfactuals:
-    """Recall a query, and again without each of its parts. Observers of the optimizer are told of none of it.
+    """Recall with everything, and again with less.
 
     Args:
-        optimizer: whose recalls they are.
+        optimizer: whose recall it is; its observers are not told.
         query: the question.
-        leave_out: keys of what to leave out (`arm:lexical`, `feature:words`, `rule:time`, docs/page.md); those in a
-            list of their own are left out together. Default: each part that had a hand in the recall, by itself.
+        leave_out: keys of what to leave out, such as `rule:time` or `lexical`; those of one list are left out together.
+            Default: each part that had a hand in the recall, by itself.
         budget_ms: for all of them together. Those that it does not suffice for are there without a result.
-        asked: arguments of `QueryOptimizer.recall`: k, scope, filters, now, time_budget_ms, tokens_max, privacy,
-            window, timezone, score_min, as_of.
+        asked: arguments of `QueryOptimizer.recall`.
 
     Raises:
-        InvalidArgument: there is no such part, too many are given, or an argument has no meaning here.
+        InvalidArgument: there is no such part.
         RecallError: what `QueryOptimizer.recall` raises.
     """
     began = time.monotonic()
-    if unknown := sorted(set(asked) - _ARGUMENTS):
-        raise InvalidArgument(f"{unknown[0]!r} has no meaning here. Known: {', '.join(sorted(_ARGUMENTS))}.")
-    if not is_number(budget_ms) or not 1 <= budget_ms < math.inf:
-        raise InvalidArgument(f"budget_ms must be a number of at least 1, not {budget_ms!r}.")
     trial = _Trial(optimizer, query, asked, lambda: budget_ms - (time.monotonic() - began) * 1e3)
-    wanted = None if leave_out is None else [trial.parts(one) for one in _listed(leave_out)]
+    wanted = None if leave_out is None else [trial.parts(keys) for keys in leave_out]
     whole, places = trial.recalled(())
-    known = trial.acting(whole)
+    known = parts_of(optimizer, whole, asked.get("scope"), filtered=bool(asked.get("filters")))
     without = [trial.left_out(parts, whole, places) for parts in ([(p,) for p in known] if wanted is None else wanted)]
-    took = (time.monotonic() - began) * 1e3
-    return Counterfactuals(whole=whole, parts=known, without=tuple(without), took_ms=round(took, 3))
+    return Counterfactuals(whole=whole, parts=known, without=tuple(without))
 
 
 def parts_of(
@@ -231,23 +185,17 @@ class _Trial:
         self._config = optimizer.config_of(asked.get("scope"))
         self._ranker: Ranker | None = optimizer.ranker or resolve_ranker(self._config.ranking)
         self._features = known_of(self._ranker)
-        self._weighed = _is_sum(self._ranker)
         self._took_ms = 0.0
 
     def parts(self, keys: Iterable[str]) -> tuple[Part, ...]:
         """What is to be left out together."""
         found = tuple(dict.fromkeys(part_of(key, self._features, self._optimizer.arms) for key in keys))
-        if not self._weighed and any(part.kind == FEATURE for part in found):
+        if not _is_sum(self._ranker) and any(part.kind == FEATURE for part in found):
             raise InvalidArgument(
                 "Nothing can be taken out of an order that is no sum of features (ranking.strategy). Leave out arms "
                 "and rules."
             )
         return found
-
-    def acting(self, whole: RecallResult) -> tuple[Part, ...]:
-        """What had a hand in the whole recall."""
-        filters = self._asked.get("filters")
-        return acting(whole, self._features, filtered=bool(filters), weighed=self._weighed)
 
     def recalled(self, parts: tuple[Part, ...]) -> tuple[RecallResult, dict[str, int]]:
         """The recall without some parts, and the places of its candidates."""
@@ -281,18 +229,6 @@ class _Trial:
         return LeftOut(parts=parts, result=result, moves=tuple(_moves(whole, result, places, own)))
 
 
-def _listed(leave_out: Sequence[str | Sequence[str]]) -> list[list[str]]:
-    if isinstance(leave_out, str):
-        raise InvalidArgument(f"leave_out must be a list of keys, not {leave_out!r}: leave_out=[{leave_out!r}].")
-    if len(leave_out) > PARTS_MAX:
-        raise InvalidArgument(f"At most {PARTS_MAX} things can be left out in one call, not {len(leave_out)}.")
-    listed = [[one] if isinstance(one, str) else list(one) for one in leave_out]
-    for keys in listed:
-        if not keys or len(keys) > PARTS_MAX or not all(isinstance(key, str) for key in keys):
-            raise InvalidArgument(f"What is left out together must be 1 to {PARTS_MAX} keys, not {keys!r:.80}.")
-    return listed
-
-
 def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], after: dict[str, int]) -> Iterable[Move]:
     """Of each hit of either where it stands in both."""
     old = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(whole.hits, start=1)}
@@ -311,11 +247,3 @@ def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], afte
 
 def _worth(place: int | None) -> float:
     return 0.0 if place is None else 1 / math.log2(1 + place)
-
-
-def _first(moves: Iterable[Move], *, after: bool) -> str | None:
-    """The id of the first hit."""
-    for move in moves:
-        if (move.after == 1 and move.hit_after) if after else (move.before == 1 and move.hit_before):
-            return move.id
-    return None

@@ -1,10 +1,10 @@
 """Measuring recall on labelled data of one's own: data sets, metrics, quality, abstention, what is read of queries.
 
-    from recall_integrations.evaluation import evaluate, compare, tune
+    from recall_integrations.evaluation import evaluate, compare
 
-`evaluate` says how good recalls of one's own store are, `compare` which of several configurations is better, `tune`
-looks for a better one (docs/evaluate.md). What compares with other libraries, or measures what only the makers look at,
-is in `benchmarks/` of the repository.
+`evaluate` says how good recalls of one's own store are, `compare` which of several configurations is better
+(docs/evaluate.md). What compares with other libraries, or measures what only the makers look at, is in `benchmarks/` of
+the repository.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from recall_integrations.evaluation.labelled.comparison import Comparison, compare
     from recall_integrations.evaluation.labelled.evaluation import Evaluation, evaluate
     from recall_integrations.evaluation.labelled.intervals import labels_needed
-    from recall_integrations.evaluation.tuning.tune import Tuning, tune
 
-__all__ = ["Comparison", "Evaluation", "Tuning", "compare", "evaluate", "labels_needed", "tune"]
+__all__ = ["Comparison", "Evaluation", "compare", "evaluate", "labels_needed"]
 
 _HOMES = {
     **dict.fromkeys(("Comparison", "compare"), "labelled.comparison"),
     **dict.fromkeys(("Evaluation", "evaluate"), "labelled.evaluation"),
     "labels_needed": "labelled.intervals",
-    **dict.fromkeys(("Tuning", "tune"), "tuning.tune"),
 }
 
 

@@ -9,13 +9,10 @@ window for it, however unsure, is a false positive.
 The data ends a range where its last day, month or year begins ("from 2014 to 2018" with 2017); people include it, and
 so does `parse_window`. Of a span that joins two dates, or says "until", both ends are right; `as_written` is by the
 letter.
-
-    python -m recall_integrations.evaluation.date_accuracy PATH [--misses]
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import time
@@ -107,17 +104,6 @@ class TemporalReport:
 
     scores: tuple[TemporalScore, ...]
     misses: tuple[TemporalMiss, ...]
-
-    def score(self, system: str = "recall", kind: str = "all") -> TemporalScore:
-        """One score.
-
-        Raises:
-            InvalidArgument: there is none for this system and kind.
-        """
-        for score in self.scores:
-            if (score.system, score.kind) == (system, kind):
-                return score
-        raise InvalidArgument(f"The report has no score for {system!r} on {kind!r}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,26 +311,3 @@ def _describe(miss: TemporalMiss) -> str:
     found = " … ".join("open" if m is None else m.isoformat(" ", "minutes") for m in miss.found or ()) or "nothing"
     wanted = " or ".join(" … ".join("open" if d is None else d.isoformat() for d in r) for r in miss.row.ranges)
     return f"{miss.row.reference:%Y-%m-%d}  {miss.row.text!r}\n    wanted {wanted or 'nothing'}; found {found}"
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """The options that this command and `recall bench temporal` share."""
-    parser.add_argument("--language", help="read every text in this language (default: the one its row says, or en)")
-    parser.add_argument("--half", choices=HALVES, help="only the even or only the odd rows, counted from 0")
-    parser.add_argument("--no-peer", dest="peer", action="store_false", help="without dateparser beside it")
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """The command line of this module."""
-    from rich.console import Console
-
-    parser = argparse.ArgumentParser(prog="recall bench temporal", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("path", type=Path, help="JSON lines with date expressions")
-    parser.add_argument("--misses", action="store_true", help="also print every miss")
-    add_options(parser)
-    given = parser.parse_args(arguments)
-    run(given.path, given.misses, Console(), language=given.language, half=given.half, peer=given.peer)
-
-
-if __name__ == "__main__":
-    main()

@@ -48,7 +48,6 @@ def verify(
     target: Place,
     *,
     sample: int = SAMPLE,
-    seed: int = 0,
     embedding: Any = None,
     config: RecallConfig | None = None,
     progress: bool | Told = False,
@@ -58,7 +57,6 @@ def verify(
     Args:
         source, target: directories, or addresses of databases.
         sample: how many questions are asked at both, made of words of memories.
-        seed: of which ones.
         embedding: as for `MemoryStore.open`, of which rows need nothing.
         config: by which questions are answered, at both without pgvector.
         progress: whether to show how far it is, or who is told.
@@ -84,7 +82,7 @@ def verify(
         differences += [f"scope {scope_id} is missing" for scope_id in lost]
         same = sorted(scope_id for scope_id in mine.keys() & theirs.keys() if mine[scope_id] == theirs[scope_id])
         count = _rows(left, right, same, tell, differences)
-        asked = _questions(left, same, sample, random.Random(seed))
+        asked = _questions(left, same, sample, random.Random(0))
         names = {scope_id: name for scope_id, (_, name) in mine.items()}
     gone = len(mine.keys() ^ theirs.keys()) - len(lost)
     if not same and (mine or theirs):

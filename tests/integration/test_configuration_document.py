@@ -1,4 +1,4 @@
-"""docs/configuration.md and docs/tune.md: examples print what stands below them, files are right, tables are whole."""
+"""docs/configuration.md: examples print what stands below them, files are right, tables are whole."""
 
 from __future__ import annotations
 
@@ -33,14 +33,6 @@ def written(tmp_path: Path, monkeypatch: Any) -> Path:
 @pytest.mark.usefixtures("no_hurry", "written")
 def test_the_examples_print_what_the_page_says() -> None:
     assert prints_what_it_says("configuration.md") == 5
-
-
-@pytest.mark.usefixtures("no_hurry")
-def test_the_examples_of_tuning_print_what_the_page_says(tmp_path: Path) -> None:
-    assert prints_what_it_says("tune.md") == 1
-    for text in re.findall(r"```yaml\n(.*?)```", (DOCS / "tune.md").read_text(encoding="utf-8"), re.DOTALL):
-        (tmp_path / "t.yaml").write_text(text, encoding="utf-8")
-        assert RecallConfig.from_yaml(tmp_path / "t.yaml") != RecallConfig()
 
 
 @pytest.mark.usefixtures("written")

@@ -198,7 +198,7 @@ def explain(
       switches  {type_filter, window_filter, time_filter, in_order,
                 exact_match, time_bias, rewrite, rerank, diversity, prefers}
       arms      also {asked, ms}; ms is null where it was not asked
-      without   with --without: {parts, without, took_ms}; see docs/page.md
+      without   with --without: {parts, without}; see docs/page.md
     """
     from recall_integrations.console.opening import existing_optimizer
 
@@ -251,7 +251,7 @@ def _without(optimizer: QueryOptimizer, query: str, keys: tuple[str, ...], optio
     if "each" in keys:
         return counterfactuals(optimizer, query, **options)
     together = [keys] if len(keys) > 1 else []
-    return counterfactuals(optimizer, query, leave_out=[*keys, *together], **options)
+    return counterfactuals(optimizer, query, leave_out=[*([key] for key in keys), *together], **options)
 
 
 def _read(optimizer: QueryOptimizer, query: str, privacy: str, options: Any) -> tuple[ParsedQuery, RetrievalPlan]:

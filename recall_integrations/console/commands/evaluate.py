@@ -31,7 +31,6 @@ QUESTIONS_SCOPE = click.option("--scope", metavar="SCOPE", help=f"Scope of quest
 QUESTIONS_NOW = click.option(
     "--now", metavar="TIME", help="The present of questions without a time: ISO 8601. Default: the clock."
 )
-PAGE = click.option("--out", "page_path", metavar="FILE.html", help="Write the report as one HTML file.")
 JSON = click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for standard output.")
 RERANKER = click.option(
     "--reranker", metavar="NAME", help="Cross-encoder (name or path), or module:function (query, texts) -> scores."
@@ -78,7 +77,6 @@ your users' queries with what was found for each, of which you mark what is righ
 @RERANKER
 @LLM
 @seed_option("Of the intervals, and of what --make draws.")
-@PAGE
 @JSON
 @CONFIG
 @EMBEDDING
@@ -126,7 +124,7 @@ def _measure(store: Place, queries: Path | None, options: dict[str, Any]) -> Non
     from recall_integrations.optimizer import QueryOptimizer
 
     assert queries is not None
-    checked_outputs(options)
+    checked_json(options)
     config = settings(options["config_path"])
     reranker, llm = given(options["reranker"]), given(options["llm"])
     with existing_store(store, options["embedding"], config) as source, named_progress() as show:
@@ -175,7 +173,6 @@ cosine would have made the result look better than it is.
 @QUESTIONS_SCOPE
 @QUESTIONS_NOW
 @seed_option("Of the intervals.")
-@PAGE
 @JSON
 @EMBEDDING
 def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
@@ -185,7 +182,7 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
     from recall_integrations.evaluation.labelled.comparison import compare
     from recall_integrations.evaluation.labelled.comparison_table import of_comparison
 
-    checked_outputs(options)
+    checked_json(options)
     base, own = _configurations(configs)
     reranker, llm, judge = given(options["reranker"]), given(options["llm"]), given(options["judge"])
     with existing_store(store, options["embedding"], base) as source, named_progress() as show:
@@ -220,11 +217,10 @@ def _configurations(given: tuple[str, ...]) -> tuple[RecallConfig | None, dict[s
     return base, named
 
 
-def checked_outputs(options: dict[str, Any]) -> None:
-    """The files that are to be written can be, before the long run."""
+def checked_json(options: dict[str, Any]) -> None:
+    """Refuse a report that cannot be written, before the long run."""
     from recall_integrations.evaluation.reports import checked_output
 
-    checked_output(options["page_path"])
     checked_output(None if options["json_path"] == "-" else options["json_path"])
 
 
@@ -234,25 +230,24 @@ def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
     Args:
         found: the report.
         parts: of it, for a terminal.
-        options: of the command: `page_path` and `json_path`.
+        options: of the command: `json_path`.
 
     Raises:
         InvalidArgument: a file cannot be written.
     """
     from recall_integrations.evaluation.reports import write_whole
 
-    json_path, page_path = options["json_path"], options["page_path"]
-    if json_path == "-":
+    path = options["json_path"]
+    if path == "-":
         click.echo(found.to_json())
-    else:
-        terminal = console()
-        for part in parts:
-            terminal.print(part)
-    for path, text in ((json_path, found.to_json), (page_path, found.html)):
-        if path is None or path == "-":
-            continue
-        try:
-            write_whole(path, text())
-        except OSError as e:
-            raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
-        click.echo(f"Report written to {line(path)}", err=json_path == "-")
+        return
+    terminal = console()
+    for part in parts:
+        terminal.print(part)
+    if path is None:
+        return
+    try:
+        write_whole(path, found.to_json())
+    except OSError as e:
+        raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
+    click.echo(f"Report written to {line(path)}")

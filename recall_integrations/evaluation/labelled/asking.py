@@ -65,9 +65,7 @@ class Latency:
     recalls: int
 
 
-def recalled(
-    optimizer: QueryOptimizer, question: Question, k: int, now: datetime, budget_ms: float | None = None
-) -> tuple[RecallResult, float]:
+def recalled(optimizer: QueryOptimizer, question: Question, k: int, now: datetime) -> tuple[RecallResult, float]:
     """The result, and how many milliseconds it took.
 
     Raises:
@@ -81,18 +79,15 @@ def recalled(
             scope=question.scope,
             filters=question.filters,
             now=question.asked_at or now,
-            time_budget_ms=budget_ms,
         )
     except InvalidInput as e:
         raise InvalidArgument(f"Question {question.id!r} cannot be asked: {e}") from e
     return result, (time.perf_counter() - began) * 1e3
 
 
-def answered(
-    optimizer: QueryOptimizer, question: Question, k: int, now: datetime, budget_ms: float | None = None
-) -> Answered:
+def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetime) -> Answered:
     """The question asked once."""
-    result, ms = recalled(optimizer, question, k, now, budget_ms)
+    result, ms = recalled(optimizer, question, k, now)
     return Answered(
         question=question,
         k=k,

@@ -28,13 +28,12 @@ from recall_integrations.evaluation.labelled.asking import (
 )
 from recall_integrations.evaluation.labelled.evaluation import refuse_none
 from recall_integrations.evaluation.labelled.figures import figures, hit_names, names
-from recall_integrations.evaluation.labelled.intervals import SAMPLES, chance, deviation, intervals, labels_needed
+from recall_integrations.evaluation.labelled.intervals import chance, deviation, intervals, labels_needed
 from recall_integrations.evaluation.labelled.judges import Cosines, Judge
 from recall_integrations.evaluation.labelled.labels import Labels, read_labels
 from recall_integrations.evaluation.labelled.placing import Placed, placed
 from recall_integrations.evaluation.labelled.ways import Ways, a_to_d, own_ways
 from recall_integrations.evaluation.metrics import Interval
-from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
 
@@ -168,12 +167,6 @@ class Comparison:
 
         return text_of(of_comparison(self))
 
-    def html(self) -> str:
-        """A page that stands alone."""
-        from recall_integrations.evaluation.sheets.of_comparison import page
-
-        return page(self)
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -207,7 +200,7 @@ def compare(
     store: MemoryStore,
     labels: Labels,
     *,
-    configurations: Mapping[str, RecallConfig | QueryOptimizer] | None = None,
+    configurations: Mapping[str, RecallConfig] | None = None,
     reranker: Any = None,
     llm: Any = None,
     judge: object = None,
@@ -217,7 +210,6 @@ def compare(
     now: datetime | None = None,
     config: RecallConfig | None = None,
     cosine: float = COSINE,
-    samples: int = SAMPLES,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Comparison:
@@ -226,15 +218,15 @@ def compare(
     Args:
         store: where the memories are.
         labels: as for `evaluate`; with a judge, queries alone will do.
-        configurations: name → configuration, or optimizer over the store; the first is what the others are compared
-            with. Default: A (plain), B (reranker), C (expansion) and D (both), as far as there is what they need.
+        configurations: name → configuration; the first is what the others are compared with. Default: A (plain), B
+            (reranker), C (expansion) and D (both), as far as there is what they need.
         reranker, llm: as `QueryOptimizer` takes them.
         judge: says what is relevant instead of the labels: as `Judge`.
         threshold: score of the judge from which a memory is relevant; see `Judge`.
         k, scope, now: as for `evaluate`.
         config: what A to D are made from.
         cosine: the threshold on the cosine whose word is set beside.
-        samples, seed: of the bootstrap.
+        seed: of the bootstrap.
         progress: called with what is done, how much of it, and how much there is.
 
     Raises:
@@ -251,7 +243,7 @@ def compare(
     with closing(ways):
         answers = _asked(ways, found.questions, k, utc_now() if now is None else now, progress)
     judged = _Judged(answers, judging, Cosines(store), cosine, progress)
-    return _report(ways, found, judged, answers, (samples, seed), _about(judging, reranker))
+    return _report(ways, found, judged, answers, seed, _about(judging, reranker))
 
 
 def _report(
@@ -259,22 +251,20 @@ def _report(
     found: Placed,
     judged: _Judged,
     answers: Mapping[str, Sequence[Answered]],
-    drawn: tuple[int, int],
+    seed: int,
     notes: Sequence[str],
 ) -> Comparison:
-    (samples, seed), k = drawn, next(iter(answers.values()))[0].k
+    k = next(iter(answers.values()))[0].k
     shown = names(k) if judged.judge is None else hit_names(k)
     return Comparison(
         k=k,
         questions=len(found.questions),
         judge=LABELS if judged.judge is None else judged.judge.name,
         figures=shown,
-        compared=tuple(
-            _compared(way.name, way.title, answers[way.name], judged, shown, samples, seed) for way in ways.asked
-        ),
-        differences=_differences(answers, judged.figures, shown, samples, seed),
+        compared=tuple(_compared(way.name, way.title, answers[way.name], judged, shown, seed) for way in ways.asked),
+        differences=_differences(answers, judged.figures, shown, seed),
         cosine=judged.threshold,
-        flattery=judged.flattery(k, samples, seed),
+        flattery=judged.flattery(k, seed),
         skipped=ways.skipped,
         notes=(*ways.notes, *notes),
         answers={name: tuple(own) for name, own in answers.items()},
@@ -340,7 +330,7 @@ class _Judged:
                 if near or not pool:
                     self._cosine[name].append(figures(a.ids, close, k))
 
-    def flattery(self, k: int, samples: int, seed: int) -> tuple[Flattery, ...]:
+    def flattery(self, k: int, seed: int) -> tuple[Flattery, ...]:
         """What the threshold says of each configuration beside what is so."""
         found = []
         shown = [name for name in hit_names(k) if not name.startswith("mrr")]
@@ -349,7 +339,7 @@ class _Judged:
             if len(close) != len(own):
                 continue
             both = np.asarray([[[c[f], o[f]] for f in shown] for c, o in zip(close, own, strict=True)])
-            gaps = intervals(both[:, :, 0] - both[:, :, 1], samples=samples, seed=seed)
+            gaps = intervals(both[:, :, 0] - both[:, :, 1], seed=seed)
             means = both.mean(axis=0)
             found += [
                 Flattery(name=way, figure=f, cosine=float(means[i, 0]), judged=float(means[i, 1]), gap=gaps[i])
@@ -359,13 +349,13 @@ class _Judged:
 
 
 def _compared(
-    name: str, title: str, own: Sequence[Answered], judged: _Judged, shown: Sequence[str], samples: int, seed: int
+    name: str, title: str, own: Sequence[Answered], judged: _Judged, shown: Sequence[str], seed: int
 ) -> Compared:
     values = np.asarray([[row[figure] for figure in shown] for row in judged.figures[name]], dtype=np.float64)
     return Compared(
         name=name,
         title=title,
-        averages=dict(zip(shown, intervals(values, samples=samples, seed=seed), strict=True)),
+        averages=dict(zip(shown, intervals(values, seed=seed), strict=True)),
         latency=latency_of([a.ms for a in own]),
         reranked=sum(a.reranked for a in own),
         rewritten=sum(a.rewritten for a in own),
@@ -375,7 +365,7 @@ def _compared(
 
 
 def _differences(
-    answers: Mapping[str, Sequence[Answered]], scores: Scores, shown: Sequence[str], samples: int, seed: int
+    answers: Mapping[str, Sequence[Answered]], scores: Scores, shown: Sequence[str], seed: int
 ) -> tuple[Difference, ...]:
     first, *others = answers
     found = []
@@ -388,9 +378,9 @@ def _differences(
         found.append(
             Difference(
                 name=name,
-                changes=dict(zip(shown, intervals(gaps, samples=samples, seed=seed), strict=True)),
-                chances={f: chance(gaps[:, i].tolist(), samples=samples, seed=seed) for i, f in enumerate(shown)},
-                ms=intervals(ms, samples=samples, seed=seed)[0],
+                changes=dict(zip(shown, intervals(gaps, seed=seed), strict=True)),
+                chances={f: chance(gaps[:, i].tolist(), seed=seed) for i, f in enumerate(shown)},
+                ms=intervals(ms, seed=seed)[0],
                 moved=sum(a.ids != b.ids for a, b in zip(answers[name], answers[first], strict=True)),
                 labels_needed={effect: labels_needed(spread, effect) for effect in EFFECTS} if spread else {},
             )

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.labelled.asking import (
     Answered,
@@ -32,7 +31,7 @@ from recall_integrations.evaluation.labelled.asking import (
 )
 from recall_integrations.evaluation.labelled.calibration import Bin, bins_of, error_of
 from recall_integrations.evaluation.labelled.figures import names
-from recall_integrations.evaluation.labelled.intervals import SAMPLES, deviation, intervals, labels_for_width
+from recall_integrations.evaluation.labelled.intervals import deviation, intervals, labels_for_width
 from recall_integrations.evaluation.labelled.labels import Labels, Read, read_labels
 from recall_integrations.evaluation.labelled.placing import Placed, placed
 from recall_integrations.evaluation.metrics import OVERALL, Interval
@@ -130,12 +129,6 @@ class Evaluation:
 
         return text_of(of_evaluation(self))
 
-    def html(self) -> str:
-        """A page that stands alone."""
-        from recall_integrations.evaluation.sheets.of_evaluation import page
-
-        return page(self)
-
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -182,10 +175,8 @@ def evaluate(
     k: int = 5,
     scope: str | None = None,
     now: datetime | None = None,
-    config: RecallConfig | None = None,
     worst: int = 10,
     texts: bool = True,
-    samples: int = SAMPLES,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Evaluation:
@@ -198,24 +189,21 @@ def evaluate(
         k: hits of each recall.
         scope: of questions that name none, `user/agent/namespace`.
         now: the present of questions that have none; timezone-aware; default the clock.
-        config: of the recalls, where `source` is a store.
         worst: how many questions that went wrong are described.
         texts: whether queries, memories and reasons are in the report; without them it names ids only.
-        samples, seed: of the bootstrap.
+        seed: of the bootstrap.
         progress: called with what is done, how much of it, and how much there is.
 
     Raises:
         InvalidArgument: a line is wrong, no label is in the store, or a question cannot be asked.
         InvalidScope, NotFound: the scope is not there.
     """
-    if isinstance(source, QueryOptimizer) and config is not None:
-        raise InvalidArgument("An optimizer has its configuration. Leave config out, or give the store.")
     read = read_labels(labels)
     moment = utc_now() if now is None else now
     with ExitStack() as stack:
         optimizer = source
         if not isinstance(optimizer, QueryOptimizer):
-            settings = uncached(config or optimizer.config)
+            settings = uncached(optimizer.config)
             optimizer = stack.enter_context(closing(QueryOptimizer(optimizer, config=settings)))
         found = placed(optimizer.store, read.questions, scope)
         refuse_none(found)
@@ -225,7 +213,7 @@ def evaluate(
             answers.append(answered(optimizer, question, k, moment))
             progress("Asking", len(answers), len(found.questions))
         described = tuple(_described(optimizer, a, k, moment, texts) for a in _went_wrong(answers, k)[:worst])
-    return _report(answers, described, found, read, averaged(answers, names(k), samples=samples, seed=seed))
+    return _report(answers, described, found, read, averaged(answers, names(k), seed))
 
 
 def _report(
@@ -269,7 +257,7 @@ def refuse_none(found: Placed) -> None:
 
 
 def averaged(
-    answers: Sequence[Answered], wanted: Sequence[str], *, samples: int, seed: int
+    answers: Sequence[Answered], wanted: Sequence[str], seed: int
 ) -> tuple[dict[str, dict[str, Interval]], dict[str, int]]:
     """The means of all questions and of each group, with intervals; and how many questions each has."""
     groups: dict[str, list[Answered]] = {OVERALL: list(answers)}
@@ -279,7 +267,7 @@ def averaged(
     averages = {}
     for group, own in groups.items():
         values = np.asarray([[a.figures[name] for name in wanted] for a in own], dtype=np.float64)
-        averages[group] = dict(zip(wanted, intervals(values, samples=samples, seed=seed), strict=True))
+        averages[group] = dict(zip(wanted, intervals(values, seed=seed), strict=True))
     return averages, {group: len(own) for group, own in groups.items()}
 
 

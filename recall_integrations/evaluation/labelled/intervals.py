@@ -22,22 +22,21 @@ CONFIDENCE_Z, POWER_Z = 1.959964, 0.841621  # of 95 % two-sided, and of 80 %
 Figures = NDArray[np.float64]
 
 
-def intervals(values: Figures, *, samples: int = SAMPLES, seed: int = 0) -> list[Interval]:
+def intervals(values: Figures, *, seed: int = 0) -> list[Interval]:
     """The mean of each column and its 95 % interval; zeros without rows.
 
     Args:
         values: `(questions, figures)`.
-        samples: drawn, the same questions for all columns.
-        seed: of the draws.
+        seed: of the draws, the same questions for all columns.
     """
     count, width = values.shape
     if not count:
         return [Interval(mean=0.0, low=0.0, high=0.0)] * width
     rng = np.random.default_rng(seed)
-    means = np.empty((samples, width))
+    means = np.empty((SAMPLES, width))
     step = max(1, _AT_ONCE // (count * max(1, width)))
-    for begin in range(0, samples, step):
-        size = min(step, samples - begin)
+    for begin in range(0, SAMPLES, step):
+        size = min(step, SAMPLES - begin)
         means[begin : begin + size] = values[rng.integers(0, count, (size, count))].mean(axis=1)
     low, high = np.percentile(means, (2.5, 97.5), axis=0)
     return [
@@ -46,12 +45,12 @@ def intervals(values: Figures, *, samples: int = SAMPLES, seed: int = 0) -> list
     ]
 
 
-def interval(values: Sequence[float], *, samples: int = SAMPLES, seed: int = 0) -> Interval:
+def interval(values: Sequence[float], *, seed: int = 0) -> Interval:
     """The mean of one figure and its 95 % interval."""
-    return intervals(np.asarray(values, dtype=np.float64).reshape(-1, 1), samples=samples, seed=seed)[0]
+    return intervals(np.asarray(values, dtype=np.float64).reshape(-1, 1), seed=seed)[0]
 
 
-def chance(gaps: Sequence[float], *, samples: int = SAMPLES, seed: int = 0) -> float:
+def chance(gaps: Sequence[float], *, seed: int = 0) -> float:
     """The share of random signs under which the mean difference is at least as far from 0, in (0, 1].
 
     All signs are tried where there are few differences.
@@ -65,40 +64,12 @@ def chance(gaps: Sequence[float], *, samples: int = SAMPLES, seed: int = 0) -> f
         return float(np.mean(np.abs(signs @ moved) >= seen))
     rng = np.random.default_rng(seed)
     reached = done = 0
-    while done < samples:
-        size = min(samples - done, max(1, _AT_ONCE // moved.size))
+    while done < SAMPLES:
+        size = min(SAMPLES - done, max(1, _AT_ONCE // moved.size))
         drawn = np.where(rng.random((size, moved.size)) < 0.5, -1.0, 1.0) @ moved
         reached += int(np.count_nonzero(np.abs(drawn) >= seen))
         done += size
-    return (reached + 1) / (samples + 1)
-
-
-def chance_of_best(gaps: Figures, chosen: int, *, samples: int = SAMPLES, seed: int = 0) -> float:
-    """The share of random signs under which the best of all settings looks as good as the chosen one does, in (0, 1].
-
-    The signs of a question's differences are flipped for all settings at once, so what they have in common stays
-    (Westfall and Young, 1993: the greatest of the statistics). However many are tried, of noise this is small as rarely
-    as it says.
-
-    Args:
-        gaps: `(questions, settings)`, the differences of each setting.
-        chosen: its column.
-        samples, seed: of the draws.
-    """
-    spread = np.sqrt((gaps**2).sum(axis=0))  # signs leave it as it is
-    moving = spread > 0
-    if not moving[chosen]:
-        return 1.0
-    scaled = gaps[:, moving] / spread[moving]
-    seen = float(gaps[:, chosen].sum() / spread[chosen]) * (1 - 1e-9)
-    rng = np.random.default_rng(seed)
-    reached = done = 0
-    while done < samples:
-        size = min(samples - done, max(1, _AT_ONCE // len(gaps)))
-        signs = np.where(rng.random((size, len(gaps))) < 0.5, -1.0, 1.0)
-        reached += int(np.count_nonzero((signs @ scaled).max(axis=1) >= seen))
-        done += size
-    return (reached + 1) / (samples + 1)
+    return (reached + 1) / (SAMPLES + 1)
 
 
 def labels_needed(deviation: float, effect: float) -> int:

@@ -25,12 +25,11 @@ NO_LLM = "There is no LLM, so expansion is the correction of spelling alone. Giv
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """A configuration that is asked; `own` says whether its optimizer is to be closed here."""
+    """A configuration that is asked."""
 
     name: str
     title: str
     optimizer: QueryOptimizer
-    own: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +43,7 @@ class Ways:
     def close(self) -> None:
         """Let go of the optimizers that were made for it."""
         for way in self.asked:
-            if way.own:
-                way.optimizer.close()
+            way.optimizer.close()
 
 
 def plain(config: RecallConfig) -> RecallConfig:
@@ -79,25 +77,17 @@ def a_to_d(store: MemoryStore, config: RecallConfig, reranker: Any = None, llm: 
 
 
 def own_ways(
-    store: MemoryStore,
-    configurations: Mapping[str, RecallConfig | QueryOptimizer],
-    reranker: Any = None,
-    llm: Any = None,
+    store: MemoryStore, configurations: Mapping[str, RecallConfig], reranker: Any = None, llm: Any = None
 ) -> Ways:
     """A user's own, the first one being what the others are compared with.
 
     Raises:
-        InvalidArgument: fewer than two, or an optimizer over another store.
+        InvalidArgument: fewer than two.
     """
     if len(configurations) < 2:
         raise InvalidArgument(f"A comparison needs two configurations at least, not {len(configurations)}.")
-    ways = []
-    for name, given in configurations.items():
-        if isinstance(given, QueryOptimizer):
-            if given.store is not store:
-                raise InvalidArgument(f"The optimizer {name!r} is over another store. Ask both the same memories.")
-            ways.append(Way(name=name, title="", optimizer=given, own=False))
-        else:
-            made = QueryOptimizer(store, config=uncached(given), reranker=reranker, llm=llm)
-            ways.append(Way(name=name, title="", optimizer=made))
+    ways = (
+        Way(name=name, title="", optimizer=QueryOptimizer(store, config=uncached(given), reranker=reranker, llm=llm))
+        for name, given in configurations.items()
+    )
     return Ways(asked=tuple(ways))

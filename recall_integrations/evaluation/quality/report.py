@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from recall_integrations.types import RecallResult
 
 OURS = "recall"
-KINDS = ("ours", "peer", "stage")
 COMPARED = ("recall@5", "ndcg@10")  # metrics of the differences
 FORMAT = 2  # of the JSON
 
@@ -64,7 +63,7 @@ class QualityReport:
         scores: system → question id → metric → value.
         averages: system → category (`overall` first) → average.
         differences: system → metric of `COMPARED` → ours minus the system's, with its interval.
-        kinds: system → one of `KINDS`; missing = `ours` for `OURS`, else `peer`.
+        kinds: system → its kind; missing = `ours` for `OURS`, else `peer`.
         notes: system → what must be known to read its figures.
         family: of the data set.
     """
@@ -81,7 +80,7 @@ class QualityReport:
     family: str = ""
 
     def kind(self, system: str) -> str:
-        """One of `KINDS`."""
+        """`ours`, `peer` or `stage`."""
         return self.kinds.get(system, "ours" if system == OURS else "peer")
 
     def systems(self, *kinds: str) -> list[str]:

@@ -18,7 +18,7 @@ from recall_integrations import __version__
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.counterfactual.as_data import counterfactuals_data
-from recall_integrations.counterfactual.recalls import BUDGET_MS, PARTS_MAX, counterfactuals
+from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.modes import MODES
@@ -33,6 +33,7 @@ from recall_integrations.serving.served import Served
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Scope
 
+PARTS_MAX = 64  # recalls of one call, besides the whole one
 SCOPES_MAX = 500  # that are offered
 SKIP_MAX = 1_000_000
 _POLICY = (
@@ -59,7 +60,7 @@ Text = Annotated[str, Query(max_length=512)]
 class WithoutAsked(RecallAsked):
     """A recall, and what to leave out of it."""
 
-    leave_out: Listed[Listed[str]] | None = Field(None, max_length=PARTS_MAX)
+    leave_out: Listed[Annotated[Listed[str], Field(max_length=PARTS_MAX)]] | None = Field(None, max_length=PARTS_MAX)
     budget_ms: float = Field(BUDGET_MS, ge=1, allow_inf_nan=False)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import Evaluation, evaluate
@@ -47,9 +47,8 @@ def test_what_is_not_in_the_store_is_named_and_not_counted_as_wrong(found: Evalu
     assert found.missing == {"wrong": ("gone",), "unanswerable": ("nowhere",)}
     assert found.unanswerable == ("unanswerable",)
     assert (found.unwritten, found.unlabelled) == (1, 1)
-    for said in (found.table(), found.html()):
-        assert "name no memory of their scope, left out: 2" in said
-        assert "Lines without a query: 1" in said
+    assert "name no memory of their scope, left out: 2" in found.table()
+    assert "Lines without a query: 1" in found.table()
 
 
 def test_what_went_wrong_says_what_came_why_and_where_the_expected_one_was(found: Evaluation) -> None:
@@ -78,7 +77,6 @@ def test_figures_are_those_of_what_recall_gives(shelves: MemoryStore, asked: lis
     with_one = evaluate(shelves, asked, k=1, now=NOW, progress=lambda *step: seen.append(step))
     assert with_one.averages["overall"]["recall@1"].mean == 1
     assert with_one.worst == ()
-    assert "What went wrong" in with_one.html()
     assert seen[-1] == ("Asking", 12, 12)
 
 
@@ -87,8 +85,6 @@ def test_an_optimizer_is_measured_with_what_it_was_given(shelves: MemoryStore, a
     optimizer = QueryOptimizer(shelves, observers=[lambda event: stages.append(event.stage)])
     evaluate(optimizer, asked, k=1, now=NOW)
     assert stages.count("deliver") >= len(asked)
-    with pytest.raises(InvalidArgument, match="has its configuration"):
-        evaluate(optimizer, asked, config=RecallConfig())
 
 
 def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
@@ -98,18 +94,14 @@ def test_hostile_texts_are_only_texts(tmp_path: Path) -> None:
         labels = [{"query": f"lantern {HOSTILE}", "relevant": ["b"], "group": HOSTILE, "id": HOSTILE},
                   {"query": f"{HOSTILE}", "relevant": ["b"], "group": "x"}]  # fmt: skip
         found = evaluate(store, labels, now=NOW)
-    page = found.html()
-    assert "<script" not in page
-    assert "<img" not in page
-    assert "\x1b" not in page + found.table()
-    assert "\u202e" not in page + found.table()
-    assert "&lt;script&gt;" in page
+    assert "\x1b" not in found.table()
+    assert "\u202e" not in found.table()
 
 
 def test_a_report_without_texts_names_ids_only(shelves: MemoryStore) -> None:
     row = {"query": "where is the kettle?", "relevant": ["ann-mirror"], "scope": "ann", "id": "q"}
     found = evaluate(shelves, [row], now=NOW, texts=False)
-    for said in (found.table(), found.html(), found.to_json()):
+    for said in (found.table(), found.to_json()):
         assert "kettle?" not in said
         assert "upper shelf" not in said
         assert "ann-mirror" in said
@@ -189,10 +181,9 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_command_shows_and_writes(directory: Path, tmp_path: Path) -> None:
     labels = tmp_path / "queries.jsonl"
     labels.write_text('{"query": "where is the lantern", "relevant": ["m1"]}\n', encoding="utf-8")
-    done = run("eval", directory, labels, "--out", tmp_path / "r.html", "--json", tmp_path / "r.json")
+    done = run("eval", directory, labels, "--json", tmp_path / "r.json")
     assert done.exit_code == 0, done.output
     assert "R@1" in done.output
-    assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["questions"] == 1
     piped = run("eval", directory, labels, "--json", "-")
     assert json.loads(piped.stdout)["k"] == 5
