@@ -108,7 +108,7 @@ class Findings:
 
     @property
     def dated(self) -> list[Span]:
-        """Span of the date; empty if the window was given beside the text."""
+        """Span of the date; empty if the time is only implied, or was given beside the text."""
         return [self.window.span] if self.window is not None and self.window.span != (0, 0) else []
 
     @property

@@ -9,9 +9,9 @@ the report"). Demoting the object of the second kind would push away the very an
 - it corrects a noun ("it's not the Paris trip"), or is an order ("don't include X").
 
 A negated question ("isn't it …", "didn't Priya say …") excludes nothing, and neither does a negated verb if the query
-asks for its subject: "who does not like X" and "which team isn't in Berlin" are propositions. "instead of X" and "rather
-than X" are left alone as well, because their answers usually name both sides. A second negation turns the first
-around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
+asks for its subject: "who does not like X" and "which team isn't in Berlin" are propositions. "instead of X" and
+"rather than X" are left alone as well, because their answers usually name both sides. A second negation turns the
+first around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
 
 In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer.
 

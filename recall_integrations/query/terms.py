@@ -108,7 +108,7 @@ def _without_asking(tokens: list[Token], spans: Spans, when: Span | None) -> lis
 
 
 def _name_behind(ref: EntityRef) -> list[str]:
-    """Return the words of the canonical name that a mention stands for: "Kestral" means one of "Project Kestrel"."""
+    """Return the words of the canonical name that a mention stands for: "kestrel" for "Kestral", not "project"."""
     from rapidfuzz.fuzz import ratio
 
     said = [t.word for t in tokenize(ref.mention)]

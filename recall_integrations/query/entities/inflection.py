@@ -2,7 +2,7 @@
 
 A word of a text stands for a known name if it equals the name without the affixes of the text's language. In Russian,
 Polish, Finnish and other languages that change the end of a name, two words are of one name if they have one root.
-Nothing of this is done for English, nor if the language of the text is not known: there "Annas" may be a name of its own.
+Nothing of this is done for English, nor if the language of the text is unknown: there "Annas" may be a name of its own.
 """
 
 from __future__ import annotations

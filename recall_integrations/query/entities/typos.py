@@ -1,8 +1,8 @@
 """Estimate how likely one word is a misspelling of another, rather than another word.
 
-Some differences are slips of the fingers, and names seldom differ by them: two letters swapped, a letter doubled or not,
-an accent left out, a possessive without its apostrophe. A replaced, added or lost letter makes other names too ("Marina",
-"Marisa", "Maria"), all the more the shorter they are, and most of all at the front.
+Some differences are slips of the fingers, and names seldom differ by them: two letters swapped, a letter doubled or
+not, an accent left out, a possessive without its apostrophe. A replaced, added or lost letter makes other names too
+("Marina", "Marisa", "Maria"), all the more the shorter they are, and most of all at the front.
 The figures were set with `scripts/measure_entities.py`.
 """
 
