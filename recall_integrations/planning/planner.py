@@ -109,7 +109,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
 
     Args:
         parsed: the query.
-        config: of the planner.
+        config: the whole configuration, not only that of the planner.
         given: name of a plan to take whatever the rules choose, to measure the worth of choosing.
     """
     planner = config.planner

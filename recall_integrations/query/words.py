@@ -91,7 +91,7 @@ class QueryWords:
 
     @cached_property
     def memories_in(self) -> str | None:
-        """The language that most memories are in, if hardly any is in that of the query; else `None`."""
+        """Language of most memories, if hardly any is in that of the query; else `None`."""
         if self._told is None or self._memories < MEMORIES_MIN:
             return None
         counts = {code: self._scope.memories_in(code) for code in (*self.languages, "en")}

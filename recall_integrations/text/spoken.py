@@ -97,7 +97,7 @@ class Spoken:
 
     @cached_property
     def leading(self) -> str | None:
-        """The language that the scope is written in, if it is not English and needs no query to be told."""
+        """Language of the scope, if it is not English and needs no query to be told."""
         return self.leading_with("")
 
     @cached_property
