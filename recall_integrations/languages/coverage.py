@@ -1,4 +1,4 @@
-"""What is not read in a language, for want of tables."""
+"""The sections of a language that are not read, because it has no tables for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ENGLISH = "en"  # is read by rules of its own
 
 
 def unread(language: str | None) -> tuple[str, ...]:
-    """The sections that a language has no tables for, in the order of `SECTIONS`; all of them where it is unknown."""
+    """Return the sections that a language has no tables for, in the order of `SECTIONS`; all if it is unknown."""
     if language == ENGLISH:
         return ()
     if language is None or language not in READ:

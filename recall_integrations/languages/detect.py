@@ -1,4 +1,4 @@
-"""The language of a text: `detect_language(text) -> Language`. What it goes by is told in `text.detection`."""
+"""The language of a text: `detect_language(text) -> Language`. `text.detection` describes the method."""
 
 from recall_integrations.text.detection import UNKNOWN, Language, detect_language
 

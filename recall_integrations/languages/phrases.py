@@ -1,4 +1,4 @@
-"""Phrases of the table files, and texts as they are matched against them.
+"""Compile the phrases of the table files, and prepare texts to be matched against them.
 
 A phrase is written as it is said, with a few signs:
 
@@ -50,10 +50,10 @@ Slots = Mapping[str, str]
 
 @record(frozen=True, slots=True)
 class Said:
-    """A text as phrases are matched against it: composed, with single blanks, ASCII for full-width signs.
+    """A text that phrases are matched against: composed, with single blanks, ASCII for full-width signs.
 
     Args:
-        text: what is matched.
+        text: the characters that are matched.
         starts: where each of its characters began in the original.
         ends: where it ended there.
     """
@@ -63,16 +63,16 @@ class Said:
     ends: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the original of one in `text` that is not empty."""
+        """Return the span in the original for a span in `text` that is not empty."""
         return self.starts[start], self.ends[end - 1]
 
     def within(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Spans of the original as spans in `text`."""
+        """Return spans of the original as spans in `text`."""
         return [(bisect_left(self.starts, start), bisect_left(self.starts, end)) for start, end in spans]
 
 
 def said(text: str) -> Said:
-    """The first `CHARS_MAX` characters of a text, ready to be matched."""
+    """Prepare the first `CHARS_MAX` characters of a text to be matched."""
     return _cached(text) if len(text) <= CACHED_CHARS_MAX else _said(text)
 
 
@@ -113,7 +113,7 @@ def _plain(c: str) -> str:
 
 
 def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """The text with what stands in the spans replaced by a sign that no phrase holds; the length stays."""
+    """Replace the characters in the spans by a sign that no phrase holds; the length of the text stays."""
     for start, end in spans:
         text = text[:start] + "\x00" * (end - start) + text[end:]
     return text
@@ -123,7 +123,7 @@ def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 
 def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:
-    """One pattern for all the phrases, the longest first; `None` without any.
+    """Compile one pattern for all the phrases, the longest first; `None` without any.
 
     Raises:
         InvalidArgument: a phrase that cannot be read.
@@ -132,8 +132,8 @@ def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[st
     if not ordered:
         return None
     parts = {p: _compiled(p, slots or {}) for p in ordered}
-    # What all begin and end with is looked at once: nearly every place of a text is none where a word begins, and
-    # it takes a third of the time to make.
+    # A boundary that all phrases share is written once: most places of a text begin no word, and the pattern
+    # compiles in a third of the time.
     begins = _WORD_BEGINS if all(start for start, _, _ in parts.values()) else ""
     ends = _WORD_ENDS if all(end for _, _, end in parts.values()) else ""
     written = (f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts.values())
@@ -153,13 +153,13 @@ def _check(phrase: str, part: str) -> None:
 
 
 def alternatives(phrases: Iterable[str], slots: Slots | None = None) -> str:
-    """The phrases as the value of a slot; of none, what matches nothing."""
+    """Return the phrases as the value of a slot; without phrases, a pattern that matches nothing."""
     ordered = _ordered(phrases)
     return f"(?:{'|'.join(_body(p, slots or {}) for p in ordered)})" if ordered else r"(?!)"
 
 
 def _ordered(phrases: Iterable[str]) -> list[str]:
-    """Those of more words first, then the longer: of two that begin alike, the first that fits is taken."""
+    """Sort the phrases with more words first, then the longer: of two that begin alike, the first match is taken."""
     return sorted({p for p in phrases if p}, key=lambda p: (-_GROUP.sub("x", p).count(" "), -len(p), p))
 
 
@@ -167,7 +167,7 @@ _GROUP = regex(r"\([^()]*\)")
 
 
 def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
-    """A phrase as a regular expression, between the boundaries of words where its script has them."""
+    """Write a phrase as a regular expression, between the boundaries of words where its script has them."""
     attached = phrase.startswith("~")
     body = _body(phrase.removeprefix("~"), slots)
     body = f"(?:{body})" if "|" in phrase else body
@@ -188,7 +188,7 @@ _PIECE = regex(
 
 
 def _loose(phrase: str, slots: Slots) -> bool:
-    """Whether a phrase is of a script without spaces, by its own signs or those of the lists that it names."""
+    """Say whether a phrase is in a script without spaces, by its own signs or those of the lists that it names."""
     named = (slots.get(name, "") for name in re.findall(r"<(\w+)>", phrase))
     return _UNSPACED.search(phrase) is not None or any(map(_UNSPACED.search, named))
 

@@ -1,4 +1,4 @@
-"""The table files: found by name, read when first asked for, kept."""
+"""The table files: each is found by its name, read when it is first asked for, and kept."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ READ: tuple[str, ...] = tuple(
 
 
 def name_of(code: str) -> str:
-    """What a language is called in English; its code, where there is no file for it."""
+    """Return the English name of a language; its code in quotation marks if there is no file for it."""
     return "English" if code == "en" else tables(code).name if code in READ else f"“{code}”"
 
 
 @functools.cache
 def tables(code: str) -> Tables:
-    """The tables of a language.
+    """Return the tables of a language.
 
     Raises:
         InvalidArgument: there is no file for `code`, or it is not what a table file has to be.
@@ -71,7 +71,7 @@ def tables(code: str) -> Tables:
 
 
 def checked(code: str, content: Any) -> Tables:
-    """Tables from what stands in a file.
+    """Make tables from the content of a file.
 
     Raises:
         InvalidArgument: it is no mapping with a name and the known sections.

@@ -1,1 +1,1 @@
-"""A parsed query in, a retrieval plan out: pure, and able to say why."""
+"""Turn a parsed query into a retrieval plan: pure, with the reasons for it."""

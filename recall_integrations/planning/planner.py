@@ -7,7 +7,7 @@
 5 exploratory     specificity < 0.4
 6 balanced        otherwise
 
-Then what else the parser read changes the arms of the chosen plan, each by a rule that can be switched off (`rules`):
+Then further readings of the parser change the chosen plan, each by a rule that can be switched off (`rules`):
 
 identifiers     lexical weight x 1.5, or added; memories that hold one letter by letter are lifted
 graph_bias      ownership and dependency questions that name an entity: graph weight x 2 at most, or added
@@ -15,9 +15,9 @@ conversational  nothing that BM25 could look for: no lexical arm, no rewrites
 router_mode     a small lift for the memory types of the mode
 time_bias       "what happened", "latest": recency counts more
 type_filter     "my preferences": other types come after those, if there are such memories
-window_filter   an entity plan with a sure window drops what lies outside of it
-time_filter     a sure window or a session: temporal arm, if it is not there; and where a session is asked for, or what
-                was said in the window, what lies in it comes first
+window_filter   an entity plan with a sure window drops the memories outside of it
+time_filter     a sure window or a session adds the temporal arm; if the query asks for a session, or for what was said
+                in the window, the memories in it come first
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 @record(frozen=True, slots=True, kw_only=True)
 class PlanRule:
-    """A plan and the condition that chooses it. The condition gives: fired, the values in words, the margin."""
+    """A plan and the condition that chooses it. The condition returns: fired, the values in words, the margin."""
 
     plan: str
     condition: Condition
@@ -109,8 +109,8 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
 
     Args:
         parsed: the query.
-        config: of the planner.
-        given: the name of a plan that is taken whatever the rules choose, to measure what choosing is worth.
+        config: the whole configuration, not only that of the planner.
+        given: name of a plan to take whatever the rules choose, to measure the worth of choosing.
     """
     planner = config.planner
     checks = []
@@ -155,20 +155,20 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
 
 
 def _with_time(arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig) -> tuple[ArmPlan, ...]:
-    """With the temporal arm, where there is something for it to find: what lies in the window is to be a candidate."""
+    """Add the temporal arm if the query has a session or a sure window, to make the memories in it candidates."""
     if any(a.name == "temporal" for a in arms) or not (decides(parsed, config) or _sure_window(parsed, config)):
         return arms
     return (*arms, ArmPlan(name="temporal", weight=TEMPORAL_WEIGHT, limit=config.arm_limit))
 
 
 def _permitted(arms: tuple[ArmPlan, ...], config: PlannerConfig) -> tuple[ArmPlan, ...]:
-    """The arms that may be asked; where the plan asks for none of these, all that may be."""
+    """Return the arms that the configuration permits; if the plan has none of these, all that it permits."""
     kept = tuple([arm for arm in arms if arm.name in config.arms])
     return kept or tuple(ArmPlan(name=name, limit=config.arm_limit) for name in config.arms)
 
 
 def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, float | None]:
-    """The plan with the smallest change of a value that would have chosen it instead.
+    """Return the plan that the smallest change of a value would have chosen instead, and that change.
 
     An earlier rule would have had to fire; for the next one that fires, the chosen rule would have had to fail.
     """
@@ -185,7 +185,7 @@ def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, fl
 def _adjusted(
     arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig
 ) -> tuple[tuple[ArmPlan, ...], list[str]]:
-    """The arms after the rules on identifiers, graph bias and small talk, and the reasons of those that fired."""
+    """Apply the rules on identifiers, graph bias and small talk; return the arms and the reasons that fired."""
     why = []
     if parsed.identifiers and "identifiers" in config.rules:
         arms = _raised(arms, "lexical", IDENTIFIER_FACTOR, config.arm_limit)
@@ -205,7 +205,7 @@ def _adjusted(
 def _raised(
     arms: tuple[ArmPlan, ...], name: str, factor: float, limit: int, *, at_most: float = math.inf
 ) -> tuple[ArmPlan, ...]:
-    """With the arm's weight raised, to `at_most` if it is lower; or with the arm, if it is not there."""
+    """Raise the weight of an arm, to `at_most` at most, and never lower it; add the arm if it is missing."""
     if not any(a.name == name for a in arms):
         return (*arms, ArmPlan(name=name, limit=limit))
     return tuple(
@@ -214,7 +214,7 @@ def _raised(
 
 
 def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:
-    """The references that the graph starts from: the named ones; else the user, for "who is *my* manager"."""
+    """Return the references that the graph starts from: the named ones; else the user, for "who is *my* manager"."""
     named = tuple(r for r in parsed.entity_refs if r.stage != IMPLICIT)
     if named or not parsed.predicate_hints:
         return named
@@ -222,9 +222,9 @@ def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:
 
 
 def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
-    """Whether the time or the session that is asked for decides what comes first.
+    """Say whether the time or the session that the query asks for decides which hits come first.
 
-    A session always does. A window does where it is asked what was said in it. What somebody *did* in May may be told
+    A session always does. A window does if the query asks what was said in it. What somebody *did* in May may be told
     in June: there the window only lifts.
     """
     if parsed.session is not None and parsed.session.found:
@@ -233,14 +233,14 @@ def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
 
 
 def _when(parsed: ParsedQuery, config: PlannerConfig) -> list[str]:
-    """What the time that is asked for does, in words."""
+    """Describe the effect of the time that the query asks for, in words."""
     session = parsed.session
     missing = [] if session is None or session.found or not session.because else [f"{session.because}; {WITHOUT}"]
     return [*missing, filters(parsed)] if decides(parsed, config) else missing
 
 
 def filters(parsed: ParsedQuery) -> str:
-    """The part of a plan's reason that says what decides; `asked_for` takes it back where nothing lies in it."""
+    """Name the deciding time or session, for the plan's reason; `asked_for` replaces it if that is empty."""
     session = parsed.session
     found = session is not None and bool(session.found)
     asked = f"{session.found} filters" if session is not None and found else "the time asked for filters"

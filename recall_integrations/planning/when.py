@@ -1,10 +1,10 @@
-"""What the time or the session that a query asks for is in a scope, and what it decides there.
+"""Settle which session or time of a scope a query asks for, and what it decides there.
 
     ParsedQuery ─ settled ─▶ ParsedQuery whose session is "session 3 of 19" ─ plan ─▶ RetrievalPlan ─ asked_for ─▶ Asked
 
-Where it decides (`plan.time_filter`), the arms look at nothing else if there are `k` memories of it; else those come
-first and the rest fills up. Where nothing lies in it, it decides nothing, the plan's reason says so, and whatever else
-is found is less probably what was meant (`Decided.trust`).
+If it decides (`plan.time_filter`), the arms look only at its memories if there are `k` of them; else those come first
+and others fill up the result. If no memory lies in it, it decides nothing, the plan's reason says so, and every other
+hit is less probably the right one (`Decided.trust`).
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from recall_integrations.types.roles import ROLE_CODES
 
 DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
 ROLE_PLAIN = 0.5  # strength from which a role's words are asked for; "my last session" is .4
-# How often what is asked of a time in which nothing lies is found elsewhere: people mistake days. Set by hand.
+# Share of the answers that lie elsewhere if no memory lies in the asked time: people mistake days. Set by hand.
 MISTAKEN = 0.2
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """What the time or the session that is asked for decides.
+    """The decision that the asked time or session makes.
 
     Args:
-        plan: what is done then.
-        asked: what decides; `None` = nothing does.
-        trust: factor in (0, 1] of all probabilities, below 1 where nothing lies in what was asked for.
+        plan: the plan to carry out.
+        asked: the rows that decide; `None` = none do.
+        trust: factor in (0, 1] of all probabilities, below 1 if no memory lies in the asked time or session.
     """
 
     plan: RetrievalPlan
@@ -50,11 +50,11 @@ class Asked:
     """Rows of the time or the session that decides.
 
     Args:
-        mask: bool `(n,)`: the rows, living and allowed; there is one at least.
-        count: how many there are.
-        order: the first of them in the order of the conversation, where they are to come in it; else `None`.
-        confidence: of the reading, in [0, 1].
-        words: why a hit of them is there.
+        mask: bool `(n,)`: the rows, living and allowed; at least one.
+        count: number of these rows.
+        order: the first of these rows, in the order of the conversation if the plan asks for it; else `None`.
+        confidence: confidence of the reading, in [0, 1].
+        words: reason to show with a hit among these rows.
     """
 
     mask: Mask
@@ -64,7 +64,7 @@ class Asked:
     words: str
 
     def searched(self, k: int) -> Mask | None:
-        """The rows that the arms look at; `None` = all, for there are fewer than `k` of these."""
+        """Return the rows that the arms look at; `None` = all, because there are fewer than `k` of these."""
         if self.count < k:
             return None
         if self.order is None:
@@ -75,9 +75,9 @@ class Asked:
 
 
 def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, Settled | None]:
-    """The query with its session as it is in the scope, and that session's rows.
+    """Return the query with its session as the scope has it, and the rows of that session.
 
-    Who is named and never speaks there is spoken of: then the query asks for more than the talk.
+    If the query names somebody who never speaks in the scope, it asks about them, and so for more than the talk.
     """
     found: Settled | None = None
     session = parsed.session
@@ -100,14 +100,14 @@ def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, S
 def asked_for(
     parsed: ParsedQuery, plan: RetrievalPlan, found: Settled | None, view: ScopeView, allowed: Mask | None, limit: int
 ) -> Decided:
-    """What decides.
+    """Decide which rows come first, and how much the probabilities are trusted.
 
     Args:
         parsed, found: from `settled`.
-        plan: what is done.
+        plan: the plan made from `parsed`.
         view: the scope.
         allowed: rows that meet the filters; `None` = all.
-        limit: rows that come in order, at most.
+        limit: largest number of rows that come in order.
     """
     trust = _trust(found.session.confidence) if found is not None and found.absent else 1.0
     if not plan.time_filter:
@@ -136,12 +136,12 @@ def asked_for(
 
 
 def _trust(confidence: float) -> float:
-    """What is left of probabilities where nothing lies in what a reading of this confidence says is asked for."""
+    """Return the factor of probabilities if no memory lies in the time or session, read with this confidence."""
     return 1 - confidence * (1 - MISTAKEN)
 
 
 def _in_order(parsed: ParsedQuery, found: Settled | None, view: ScopeView, mask: Mask, limit: int) -> Rows:
-    """The first rows, what those said who are asked for before what others said then."""
+    """Return the first rows; those said by the person or role that the query names come before the others."""
     said = _said_by_named(parsed, view)
     if said is None:
         said = _said_by_role(parsed, view)
@@ -162,12 +162,12 @@ def _names(parsed: ParsedQuery) -> set[str]:
 
 
 def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
-    """Whether all who are named say something in the scope."""
+    """Say whether everybody whom the query names says something in the scope."""
     names = _names(parsed)
     if not names or view is None or view.text is None:
         return not names
     text = view.text
-    if view.drawn:  # it names all who speak in the scope, and nobody else
+    if view.drawn:  # `actor_names` then holds all who speak in the scope, and nobody else
         return names <= {actor.casefold() for actor in text.actor_names}
     codes = [code for code, actor in enumerate(text.actor_names) if actor.casefold() in names]
     speaking = np.unique(text.actors[np.isin(text.actors, codes) & view.alive])
@@ -175,7 +175,7 @@ def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
 
 
 def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
-    """Rows that those said who are named; `None` where nobody is."""
+    """Mark the rows that the named people said; `None` if nobody is named."""
     names = _names(parsed)
     if not names or view.text is None:
         return None
@@ -184,9 +184,9 @@ def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
 
 
 def _said_by_role(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
-    """Rows of the role whose words are asked for, user or assistant; `None` where that is not plain.
+    """Mark the rows of the role whose words the query asks for, user or assistant; `None` if that is not plain.
 
-    They go first, and the other's are not dropped: an answer is read with its question, and `k` hits are due.
+    They go first, and the rows of the other role stay: an answer is read with its question, and `k` hits are due.
     """
     if parsed.asked_role is None or parsed.asked_role_strength < ROLE_PLAIN or view.text is None:
         return None

@@ -1,1 +1,1 @@
-"""Text in, `ParsedQuery` out: time, entities, negation, features."""
+"""Read a text into a `ParsedQuery`: time, entities, negation, features."""

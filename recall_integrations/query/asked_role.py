@@ -1,24 +1,25 @@
-"""Whose words a query asks for, in a conversation with an assistant: those of who asks, or those of the assistant.
+"""Find whose words a query asks for, in a conversation with an assistant: the user's or the assistant's.
 
     "what did I tell you about my allergies?"   user         "which hotel did you recommend?"   assistant
 
-It goes by the subject of the verb of saying. Every "I", "you", "my", "the assistant" … is a cue with a rank and a
-strength; the highest rank decides, then the strength, then what comes first:
+The subject of the verb of saying decides. Every "I", "you", "my", "the assistant" … is a cue with a rank and a
+strength; the highest rank decides, then the strength, then the first cue:
 
 - rank 4: asked with a verb of saying: "did I mention", "have you suggested", "what did the assistant say";
 - rank 3: what the user did: "when did I finish", "have I ever met", "what did I hear from you";
 - rank 2: said in a clause: "the code you gave me", "what I said", "your advice", "I was told";
 - rank 1: only of the user: "my manager", "I need it".
 
-A cue may also say that it is nobody's words: "we agreed" is both, and where somebody else spoke ("what did my manager
+A cue may also say that the words are nobody's: "we agreed" is both, and if somebody else spoke ("what did my manager
 tell me", "what was recommended by the doctor") neither did. Somebody with a name is left alone, for the user and the
-assistant may have names too. Where both are asked for ("what did I ask and what did you answer"), it is nobody's.
+assistant may have names too. If the query asks for both ("what did I ask and what did you answer"), it is nobody's.
 
-In a conversation with an assistant, what "was recommended" by nobody in particular was recommended by the assistant.
+In a conversation with an assistant, a thing that "was recommended" by nobody in particular was recommended by the
+assistant.
 
-What is no question about the assistant is passed over: requests ("can you list …", "do you remember …", "tell me …"),
-and what the user thinks or wants ("I wonder", "I'd like to know", "I can't remember"). Where some sentences of a longer
-text ask, the others count half, and so do all of a text of many sentences without a question.
+Words that ask nothing about the assistant are passed over: requests ("can you list …", "do you remember …", "tell me
+…"), and thoughts or wishes of the user ("I wonder", "I'd like to know", "I can't remember"). If some sentences of a
+longer text ask, the others count half, and so do all of a text of many sentences without a question.
 
 Each word is looked at with a few neighbours, so the time is linear in the text.
 """
@@ -40,7 +41,7 @@ NEAR = 5  # words between a subject and its verb
 
 
 class AskedRole(NamedTuple):
-    """Whose words are asked for (`None` = nobody's in particular), and how plainly, in [0, 1]."""
+    """The role whose words a query asks for (`None` = nobody's in particular), and how plainly, in [0, 1]."""
 
     role: Role | None = None
     strength: float = 0.0
@@ -148,14 +149,14 @@ _CUES |= {"myself", "me"}
 def asked_role(
     text: str, tokens: Sequence[Token] | None = None, language: str | None = "en", *, assistant: bool = True
 ) -> AskedRole:
-    """Whose words the query asks for.
+    """Find whose words the query asks for.
 
     Args:
         text: the query.
-        tokens: of `text.tokenize`, if they are at hand.
-        language: code of the query's; nobody's words are asked for in one without tables.
-        assistant: whether an assistant takes part in the conversation; without one, what "was suggested" was so by
-            anybody.
+        tokens: the tokens of `text.tokenize`, if they are at hand.
+        language: code of the query's language; one without tables gives nobody's words.
+        assistant: whether an assistant takes part in the conversation; without one, anybody may have made what "was
+            suggested".
     """
     if language != "en":
         return AskedRole(*person.asked_role(text, language))
@@ -181,7 +182,7 @@ def asked_role(
 
 
 def _asking_sentences(text: str, tokens: Sequence[Token]) -> list[bool]:
-    """For each word, whether its sentence is a question; always for a text of few sentences without any."""
+    """Say for each word whether its sentence is a question; always true if a text of few sentences has none."""
     asks = [True] * len(tokens)
     first, any_asks, plain = 0, False, []
     for i, token in enumerate(tokens):
@@ -205,11 +206,11 @@ class _Words:
         self.words = [t.word for t in tokens]
 
     def at(self, i: int) -> str:
-        """The word at a place, empty beyond the ends."""
+        """Return the word at a place, empty beyond the ends."""
         return self.words[i] if 0 <= i < len(self.words) else ""
 
     def cue(self, i: int) -> _Cue | None:
-        """What the word at `i` says of whose words are asked for."""
+        """Read the cue of the word at `i` on whose words the query asks for; `None` if it gives none."""
         word = self.words[i]
         if word in _PAIR and self._is_paired(i):
             return None
@@ -238,14 +239,14 @@ class _Words:
         return None
 
     def _is_paired(self, i: int) -> bool:
-        """ "What did you and I discuss": both, so neither."""
+        """Say whether two subjects are joined: "what did you and I discuss" asks for both, so for neither."""
         follows, precedes = self.at(i + 1), self.at(i - 1)
         return (follows in ("and", "or") and self.at(i + 2) in _PAIR) or (
             precedes in ("and", "or") and self.at(i - 2) in _PAIR
         )
 
     def _verb(self, i: int) -> tuple[int, set[str]]:
-        """Place of the verb behind a subject, and the auxiliaries between."""
+        """Return the place of the verb behind a subject, and the auxiliaries between."""
         between: set[str] = set()
         for j in range(i + 1, i + 1 + NEAR):
             word = self.at(j)
@@ -256,7 +257,7 @@ class _Words:
         return i + 1, between
 
     def _before(self, i: int) -> str:
-        """The auxiliary in front of a subject, if there is one: "did (I)", "have (you)"."""
+        """Return the auxiliary in front of a subject, empty if there is none: "did (I)", "have (you)"."""
         word = self.at(i - 1)
         return word if word in _PAST or word in _MODALS or word in ("do", "does", "are", "is") else ""
 
@@ -307,7 +308,7 @@ class _Words:
         return _Cue(Role.ASSISTANT, CLAUSE, 0.9) if spoken else None
 
     def _says(self, at: int, before: str) -> bool:
-        """Whether the word is a verb of saying or giving; after "were", only one that goes on."""
+        """Say whether the word is a verb of saying or giving; after "were", only its "-ing" form."""
         verb = self.at(at)
         if verb in _PARTICLES:
             return not _PARTICLES[verb].isdisjoint((self.at(at + 1), self.at(at + 2), self.at(at + 3)))
@@ -327,12 +328,12 @@ class _Words:
         return None
 
     def _we(self, i: int) -> _Cue | None:
-        """ "What did we agree": both spoke. "The date we settled on" says nothing of who said what is asked for."""
+        """Read a "we": in "what did we agree" both spoke; "the date we settled on" does not tell who said it."""
         asked = self._before(i) in _SAID_PAST and stem(self.at(self._verb(i)[0])) in _DECIDING
         return _Cue(None, ASKED_SAYING, 1.0) if asked else None
 
     def _somebody(self, i: int) -> _Cue | None:
-        """Somebody else who spoke: "did my manager tell me", "what she said"."""
+        """Read a subject who is somebody else: "did my manager tell me", "what she said"."""
         asked = self._before(i) in _SAID_PAST
         if not asked and self.at(i - 1) != "what":  # "since my friend suggested it": when, not what
             return None
@@ -351,7 +352,7 @@ class _Words:
         return None
 
     def _advised(self, i: int) -> _Cue | None:
-        """ "Which hotel was suggested": by the assistant, unless it says by whom, or to whom else."""
+        """Read "which hotel was suggested": by the assistant, unless it says by whom, or to whom else."""
         before = i - 1
         while self.at(before) in _ADVERBS:
             before -= 1

@@ -1,9 +1,9 @@
-"""Whether a query asks how things are, and not what happened, why, or how something is done.
+"""Estimate whether a query asks how things are, and not what happened, why, or how something is done.
 
     "which town do I live in?"  ─▶ .99        "how did we meet?"  ─▶ .1
 
 A logistic model over the bundled vector of the query, fitted by `scripts/fit_asking.py`; no word is looked for. The
-bundled embedding knows English; of a query in another language the answer is what is usual.
+bundled embedding knows English; a query in another language gets the usual probability, `USUAL`.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ CHARS_MAX = 1_024  # of a query that are read
 
 @cache
 def _model() -> tuple[NDArray[np.float64], float]:
-    """Weights of the 256 numbers of a vector, and the logit where they are 0."""
+    """Read the weights of the 256 numbers of a vector, and the bias: the logit if all of them are 0."""
     kept = json.loads(WEIGHTS.read_text(encoding="utf-8"))
     return np.asarray(kept["weights"], dtype=np.float64), float(kept["bias"])
 
 
 def bare(query: str) -> str:
-    """Cut a query, and leave out the marks at its end: whether somebody types "?" says nothing of what they want."""
+    """Cut a query, and leave out the marks at its end: a "?" or its absence says nothing of the user's wish."""
     return query[:CHARS_MAX].rstrip(" ?!.…¿¡。？！")
 
 
 def asks_state(query: str, language: str | None) -> float:
-    """Say how probably a query asks how things are.
+    """Estimate the probability that a query asks how things are.
 
     Args:
-        query: as it was asked.
-        language: its code; "" and `None` = it does not tell, which is read as English.
+        query: the query as it was asked.
+        language: code of its language; "" and `None` = unknown, which is read as English.
     """
     return _asks_state(bare(query)) if language in ("en", "", None) else USUAL
 

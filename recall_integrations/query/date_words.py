@@ -1,4 +1,4 @@
-"""Words of a date that are no evidence of what is asked: a memory of that day does not say them."""
+"""Classify the words of a date that are no evidence of the query's topic: a memory of that day does not say them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _YEAR = re.compile(r"\d{4}")
 
 
 def only_time(word: str, language: str | None = "en") -> bool:
-    """Whether a word of a date says nothing but where it lies from now, or a number: "ago", "2", "3rd".
+    """Say whether a word of a date only places it relative to now, or is a number: "ago", "2", "3rd".
 
-    In a language that is not read no word does: only dates in digits are found there.
+    In a language without tables no word does: only dates in digits are found there.
     """
     if language != "en":
         return language in READ and date_words(language).only_time(word)
@@ -40,23 +40,23 @@ def only_time(word: str, language: str | None = "en") -> bool:
 
 
 def is_unit(word: str, language: str | None = "en") -> bool:
-    """Whether a word of a date says what is counted: "weeks"."""
+    """Say whether a word of a date names the unit that is counted: "weeks"."""
     if language != "en":
         return language in READ and date_words(language).is_unit(word)
     return word in _UNITS
 
 
 def in_calendar(words: Iterable[str], language: str | None = "en") -> bool:
-    """Whether a date of these words lies in the calendar, not relative to now: it has a month or a year."""
+    """Say whether a date of these words lies in the calendar, not relative to now: it has a month or a year."""
     if language != "en":
         return language not in READ or date_words(language).in_calendar(words)
     return any(word in MONTH or _YEAR.fullmatch(word) is not None for word in words)
 
 
 def only_when(date: str, language: str | None = "en") -> bool:
-    """Whether all of a date says only where it lies from now: "上周二".
+    """Say whether all of a date only places it relative to now: "上周二".
 
-    In a script whose words are not parted its pairs ("周二", "二我") are no words that could be asked for one by
-    one. In others the words are, and this is never so.
+    In a script whose words are not parted, the pairs of such a date ("周二", "二我") are no words that a query could
+    ask for one by one. In other scripts they are, and the answer is always false.
     """
     return language != "en" and language in READ and date_words(language).only_when(date)

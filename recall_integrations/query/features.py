@@ -23,12 +23,12 @@ from recall_integrations.types.readings import SessionRef
 
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
-ROUNDING = 3  # decimals of the normalised vector: what lies closer together is the same to the planner
+ROUNDING = 3  # decimals of the normalised vector: the planner takes values that lie closer together as equal
 PRIOR_MEMORIES = 20  # a scope smaller than this is treated as if it had this many: two texts know no rarity
 
 
 def specificity(features: QueryFeatures, weights: SpecificityConfig) -> float:
-    """The weighted sum of the four features."""
+    """Return the weighted sum of the four features."""
     return (
         weights.entity_density * features.entity_density
         + weights.temporal * features.temporal
@@ -38,7 +38,7 @@ def specificity(features: QueryFeatures, weights: SpecificityConfig) -> float:
 
 
 def normalised(features: QueryFeatures) -> QueryFeatures:
-    """The vector that is decided on. A specificity taken from it is the same wherever this is the same."""
+    """Round the vector that decisions are made on. Equal rounded vectors have equal specificity."""
     return QueryFeatures(
         entity_density=round(features.entity_density, ROUNDING),
         temporal=round(features.temporal, ROUNDING),
@@ -53,15 +53,15 @@ def entity_density(
     window: TemporalWindow | None,
     counted: Collection[Token] | None = None,
 ) -> float:
-    """Share of content words that name entities, times the best confidence; full from one half on.
+    """Return the share of content words that name entities, times the best confidence; full from one half on.
 
-    Words of the temporal window belong to the temporal feature and are not counted. Of a script without spaces a sign
+    Words of the temporal window belong to the temporal feature and are not counted. In a script without spaces a sign
     is about half a word, and pairs of signs, which are made of the same signs, are none.
 
     Args:
         tokens: the query's words, without those that it excludes.
-        refs: what it names.
-        window: the time it asks for.
+        refs: the entities that it names.
+        window: the time that it asks for.
         counted: the content words; default is all that are no stop words of English.
     """
     spans = [r.span for r in refs if r.stage != IMPLICIT]
@@ -84,21 +84,21 @@ def entity_density(
 
 
 def temporal_precision(window: TemporalWindow | None, session: SessionRef | None = None) -> float:
-    """How explicitly the query is anchored in time: the confidence of its window, or of the session that it names."""
+    """Return how plainly the query is placed in time: the higher confidence of its window and its session."""
     return max((read.confidence for read in (window, session) if read is not None), default=0.0)
 
 
 def lexical_rarity(rarities: Collection[float]) -> float:
-    """Mean rarity of the query's distinct stems that a memory holds; 0 without any.
+    """Return the mean rarity of the query's distinct stems that a memory holds; 0 without any.
 
-    What no memory holds says nothing about where to look: BM25 can find nothing by it.
+    A stem that no memory holds says nothing about where to look: BM25 can find nothing by it.
     """
     return sum(rarities) / len(rarities) if rarities else 0.0
 
 
 @functools.lru_cache(maxsize=4_096)
 def rarity(held: int, memories: int) -> float:
-    """Idf of a stem that `held` memories hold, as a share of the idf of a word that one memory holds, in [0, 1]."""
+    """Return the idf of a stem that `held` memories hold, as a share of the idf with one such memory, in [0, 1]."""
     n = max(memories, PRIOR_MEMORIES)
     return min(1.0, idf(min(held, n), n) / idf(1, n))
 
@@ -125,13 +125,13 @@ _FIRST_WORD = regex(r"\W*(\w*)")
 
 
 def courtesies(text: str, language: str | None = "en", seen: Glance | None = None) -> list[tuple[int, int]]:
-    """Spans of what only makes a question polite: "could you please tell me …", "… thanks!".
+    """Return the spans of words that only make a question polite: "could you please tell me …", "… thanks!".
 
-    They say nothing of what is asked for, and their words, which no memory may hold, are not to count as rare.
+    They do not say what the query asks for, and their words, which no memory may hold, are not to count as rare.
 
     Args:
         text: the query.
-        language: its code.
+        language: code of its language.
         seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
@@ -166,12 +166,12 @@ class TypeCue:
     """A pattern over the folded query that predicts the type of the memory asked for.
 
     Args:
-        pattern: matched anywhere in the query.
+        pattern: regular expression, matched anywhere in the query.
         strength: value of the feature, in [0, 1].
-        types: the types it points at; empty where it makes the query more specific without naming a type.
-        filters: whether memories of other types may be left out, if such memories exist.
-        needs: words one of which each match holds, whole; where a query has none of them the pattern is not tried.
-            Empty: it always is.
+        types: types that it points at; empty if it makes the query more specific without naming a type.
+        filters: whether memories of other types may be left out, if there are memories of these types.
+        needs: words of which each match holds one, whole; the pattern is tried only on a query with one of them. Empty:
+            it is tried on every query.
     """
 
     pattern: re.Pattern[str]
@@ -254,11 +254,11 @@ _NEEDED = frozenset[str]().union(*(c.needs for c in TYPE_CUES)) if all(c.needs f
 def type_cues(
     text: str, language: str | None = "en", seen: Glance | None = None
 ) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """Strength of the strongest cue, the types cued in order of strength, and those that may pre-filter.
+    """Return the strength of the strongest cue, the cued types in order of strength, and the types that may pre-filter.
 
     Args:
         text: the query.
-        language: its code.
+        language: code of its language.
         seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
@@ -304,12 +304,12 @@ PREDICATES: dict[str, tuple[str, ...]] = {
 
 
 def predicate_hints(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> tuple[str, ...]:
-    """Edge types that the query's words point at, in order of appearance.
+    """Return the edge types that the query's words point at, in order of appearance.
 
     Args:
         tokens: its words, without those that it excludes.
-        text: what is read instead of them in another language than English.
-        language: its code.
+        text: the text to read instead of `tokens` in another language than English.
+        language: code of its language.
     """
     said = [token.word for token in tokens] if language == "en" else cues.relations(text, language)
     return tuple(dict.fromkeys(p for word in said for p in PREDICATES.get(word, ())))

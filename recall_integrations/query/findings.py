@@ -1,4 +1,4 @@
-"""What a parse has found so far. Each step may fail without failing the parse: what it would have found is left out."""
+"""The findings of a parse so far. A step may fail without failing the parse: only its own findings are left out."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _OBSERVER: ContextVar[Observer | None] = ContextVar("recall_parse_observer", def
 
 @contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """Tells `observer` of each step of the parses inside: its name, seconds, whether it failed.
+    """Report each step of the parses inside to `observer`: its name, seconds, whether it failed.
 
-    Holds for the running context (thread or task) and what is started with a copy of it. Of two observers the inner one
-    is told; what it raises ends the parse.
+    It holds for the running context (thread or task), and for tasks started with a copy of it. Of two observers only
+    the inner one is called; an error that it raises ends the parse.
     """
     token = _OBSERVER.set(observer)
     try:
@@ -43,28 +43,28 @@ def observed(observer: Observer) -> Iterator[None]:
 
 @record(slots=True)
 class Findings:
-    """What was found in a query so far, and what failed. Steps of the parse extend it.
+    """The findings in a query so far, and the steps that failed. Steps of the parse extend them.
 
     Args:
         text: the query, in narrow letters.
-        known: its scope.
+        known: knowledge of its scope.
         words: its words.
-        language: that it is read in.
-        seen: what the text holds at all.
-        window, session: when what is asked for was said or happened.
-        negations: what is excluded.
-        denied: dates that are not wanted.
-        refs: entities that are named.
+        language: code of the language that it is read in.
+        seen: glance at the text.
+        window, session: time and session that the query asks for.
+        negations: excluded terms.
+        denied: spans of dates and sessions that the query leaves out.
+        refs: entities that it names.
         identifiers: codes, paths, numbers.
         corrections: second readings of misspelt words.
-        asked: whose words are asked for.
-        kept: words outside of what is excluded.
-        content: those of them that are looked for.
-        polite: places that only ask nicely.
+        asked: role whose words it asks for.
+        kept: words outside of the excluded spans.
+        content: words among `kept` that are looked for.
+        polite: spans of its courtesies.
         plain: content words that neither say when nor ask nicely.
-        rarities: of each stem that a memory holds how rare it is.
+        rarities: rarity by stem, for stems that a memory holds.
         degraded: steps that failed.
-        observer: told of each step.
+        observer: called after each step.
     """
 
     text: str
@@ -95,12 +95,12 @@ class Findings:
 
     @property
     def negated(self) -> list[Span]:
-        """Places of what is excluded, dates included."""
+        """Spans of the excluded terms, dates and sessions."""
         return [*(n.span for n in self.negations), *self.denied]
 
     @property
     def wanted(self) -> str:
-        """The text without what it excludes, blanks in its place."""
+        """The text with blanks in place of the excluded spans."""
         text = self.text
         for start, end in self.negated:
             text = text[:start] + " " * (end - start) + text[end:]
@@ -108,16 +108,16 @@ class Findings:
 
     @property
     def dated(self) -> list[Span]:
-        """Places of the date; none where it was given beside the text."""
+        """Span of the date; empty if the time is only implied, or was given beside the text."""
         return [self.window.span] if self.window is not None and self.window.span != (0, 0) else []
 
     @property
     def placed(self) -> list[Span]:
-        """Words that say when: of the date, of the session."""
+        """Spans of the words that say when: the date and the session."""
         return self.dated if self.session is None else [*self.dated, self.session.span]
 
     def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
-        """What `step` finds, or `fallback` and a degradation that names it."""
+        """Run a step and return its result; if it fails, return `fallback` and note a degradation that names it."""
         if self.observer is None:
             return self._guarded(stage, step, fallback)
         before, begin = len(self.degraded), time.perf_counter()

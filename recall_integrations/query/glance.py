@@ -1,8 +1,8 @@
-"""What a text holds at all, so that a step can ask "could I find anything here?" before its patterns search for it.
+"""Look once at the words of a text, so that a step can skip its patterns if none of them can match.
 
-A step of the parse looks for phrases, and most queries have none of them. Each table of patterns therefore says which
-words a match cannot do without, and a look at the words of the text, taken once, spares it most searches. A step that
-is passed over would have found nothing: the tests hold every table against its gate.
+A step of the parse looks for phrases, and most queries have none of them. Each table of patterns therefore lists the
+words that its matches need, and one look at the words of the text spares it most searches. A step that is skipped
+would have found nothing: the tests hold every table against its gate.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _RUN = re.compile(r"\w+")
 
 
 class Glance(NamedTuple):
-    """What a text holds.
+    """The folded form, the words and the script of a text.
 
     Args:
         folded: the text as the tables of cues and intents read it, see `folded`.
         runs: the runs of letters, digits and "_" of `folded`. A pattern that asks for a word between two `\\b` asks for
             one of these.
-        plain: whether the text is in ASCII. Then a pattern that is held against the whole text, in any case, finds a
-            word only where `runs` has it. In another text "ſ" is an "s" in any case, and no "s" in lower case.
+        plain: whether the text is in ASCII. Then a pattern that is matched against the whole text, ignoring case,
+            finds a word only if `runs` has it. In another text "ſ" matches "s" without case, but not in lower case.
     """
 
     folded: str
@@ -30,12 +30,12 @@ class Glance(NamedTuple):
     plain: bool
 
     def has(self, words: frozenset[str]) -> bool:
-        """Whether the text itself may hold one of some words, whole and in lower case."""
+        """Say whether the text itself may hold one of some words, whole and in lower case."""
         return not self.plain or not self.runs.isdisjoint(words)
 
 
 def folded(text: str) -> str:
-    """A query as the tables of cues and intents read it: compatibility forms, case and white space do not matter."""
+    """Fold a query as the tables of cues and intents read it: compatibility forms, case, white space are levelled."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).replace("’", "'")
     return " ".join(text.casefold().split())
@@ -48,5 +48,5 @@ def glance(text: str) -> Glance:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text that lists them."""
+    """Return the words of a text that lists them."""
     return frozenset(text.split())

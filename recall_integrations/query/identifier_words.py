@@ -1,4 +1,4 @@
-"""Word lists for `identifiers.py`: what looks like an identifier and is none, and what gives one away."""
+"""Word lists for `identifiers.py`: words that look like an identifier and are none, and words that reveal one."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""Identifiers in a query: what has to be found letter by letter (`ABC-123`, `src/app.py`, `ERR_CONN_RESET`).
+"""Find identifiers in a query: strings to be matched letter by letter (`ABC-123`, `src/app.py`, `ERR_CONN_RESET`).
 
 The text is cut at white space, brackets, commas and CJK characters into chunks; a chunk that is an ordinary word is
 passed over, any other is held against the table `KINDS` in its order, and the first kind that matches *all* of it and
-whose check agrees gives the identifier. A chunk that is nothing as a whole is tried again in its parts
+whose check agrees gives the identifier. A chunk that matches no kind as a whole is tried again in its parts
 ("id=ABC-123"). URLs are taken out before, as they may hold any character; quotations are looked for last and count
-only where nothing sharper stands in them.
+only if they hold no other identifier.
 
-It is meant to be precise: dates, times, money, ordinals, plain numbers, "and/or", "24/7", initials, brands written in
+The rules aim at precision: dates, times, money, ordinals, plain numbers, "and/or", "24/7", initials, brands written in
 camel case and names such as "McCarthy" are no identifiers. Camel case that may be a brand ("WestJet") wants an exact
-match, but speaks for no document. Numbers become one by what stands beside them only
+match, but speaks for no document. A number is an identifier only by the words beside it
 ("HTTP 502", "issue 45", "version 2.10").
 
 Linear in the length of the text: chunks above `CHARS_MAX` characters are passed over, so that each is held against
@@ -31,7 +31,7 @@ from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import Identifier
 
 CHARS_MAX = 256  # nobody means a longer "word" letter by letter
-CONTEXT_CHARS = 24  # how much of the text before and after a chunk a check may look at
+CONTEXT_CHARS = 24  # characters before and after a chunk that a check may read
 
 
 class Chunk(NamedTuple):
@@ -51,13 +51,14 @@ class Kind:
     """One row of the table.
 
     Args:
-        name: goes into `Identifier.kind`; several rows may share one.
-        pattern: must match a whole chunk. Where `scan` is not "chunk" it is searched for in the text, and the group
-            that matched last, if it has groups, is the identifier; it must then take linear time.
-        check: what a pattern cannot say; called on what matched.
-        scan: "chunk"; "first": in the text, before it is cut into chunks; "last": in the text, where nothing was found.
-        needs: characters (for a search in the text, also words) without which it cannot match; where none of them
-            occurs it is not tried.
+        name: value of `Identifier.kind`; several rows may share one.
+        pattern: must match a whole chunk. If `scan` is not "chunk", it is searched for in the text, and the group
+            that matched last, if it has groups, is the identifier; the search must then take linear time.
+        check: test that a pattern cannot express; called on the match.
+        scan: "chunk"; "first": in the text, before it is cut into chunks; "last": in the parts of the text without
+            an identifier.
+        needs: characters (for a search in the text, also words) of which each match holds one; if none of them
+            occurs, the pattern is not tried.
         knowledge: whether it speaks for a document (router mode `knowledge`) rather than only for an exact match.
     """
 
@@ -69,7 +70,7 @@ class Kind:
     knowledge: bool = True
 
     def wanted(self, text: str) -> bool:
-        """Whether a search in `text` can find anything."""
+        """Say whether a search in `text` can find anything."""
         return not self.needs or any(need in text for need in self.needs)
 
 
@@ -111,7 +112,7 @@ _HUMP = regex(r"[A-Z]+[a-z0-9]*")
 
 
 def _is_status(chunk: Chunk) -> bool:
-    """A number that is an HTTP status or an error code by what stands beside it."""
+    """Say whether a number is an HTTP status or an error code, by the words beside it."""
     number = chunk.text
     if _AFTER_COUNT.match(chunk.after):
         return False
@@ -134,7 +135,7 @@ def _is_issue(chunk: Chunk) -> bool:
 
 
 def _not_first(chunk: Chunk) -> bool:
-    """Whether it is more than "#1", the best of something; an issue may be called so."""
+    """Say whether the text is more than "#1", the best of something; an issue may be called so."""
     return chunk.text != "#1" or bool(_BEFORE_ISSUE.search(chunk.before))
 
 
@@ -143,7 +144,7 @@ def _is_ticket(chunk: Chunk) -> bool:
 
 
 def _is_dotted_version(chunk: Chunk) -> bool:
-    """Three and more numbers that are neither a date nor thousands, or two that are called a version."""
+    """Accept three and more numbers that are neither a date nor thousands, or two that are called a version."""
     if _BEFORE_VERSION.search(chunk.before):
         return True
     return chunk.text.count(".") >= 2 and _DATE.fullmatch(chunk.text) is None
@@ -167,7 +168,7 @@ def _is_ip(chunk: Chunk) -> bool:
 
 
 def _is_file(chunk: Chunk) -> bool:
-    """A last part with a known ending that is not a product ("Node.js") nor a full stop without its space."""
+    """Say whether the last part has a known ending, and is no product ("Node.js") nor a full stop without its space."""
     last = re.split(r"[/\\]", chunk.text.partition(":")[0])[-1]
     if last in words.DOT_FILES:
         return True
@@ -181,7 +182,7 @@ def _is_file(chunk: Chunk) -> bool:
 
 
 def _is_rooted(chunk: Chunk) -> bool:
-    """`/etc`, `/var/log`, "to /login"; in "boyfriend /girlfriend" the slash is a word."""
+    """Accept `/etc`, `/var/log`, "to /login"; in "boyfriend /girlfriend" the slash is a word."""
     parts = [p for p in chunk.text.split("/") if p]
     if chunk.text[0] != "/" or len(parts) > 1 or parts[0] in words.ROOTS or "." in parts[0]:
         return True
@@ -189,13 +190,13 @@ def _is_rooted(chunk: Chunk) -> bool:
 
 
 def _is_path(chunk: Chunk) -> bool:
-    """A path without a root: it ends in a file, or begins in a folder that only programs have."""
+    """Say whether a path without a root ends in a file, or begins in a folder that only programs have."""
     folder, slash, rest = chunk.text.partition("/")
     return (slash != "" and rest != "" and folder in words.FOLDERS) or _is_file(chunk)
 
 
 def _is_repository(chunk: Chunk) -> bool:
-    """`owner/repo` reads like "his/her" and "part-time/full-time": something must say that it is a name."""
+    """Accept `owner/repo` only with evidence of a name: "his/her" and "part-time/full-time" look the same."""
     owner, _, name = chunk.text.partition("/")
     if chunk.text.casefold() in words.NO_CODE or owner.casefold() in STOP_WORDS or name.casefold() in STOP_WORDS:
         return False
@@ -210,7 +211,7 @@ def _is_repository(chunk: Chunk) -> bool:
 
 
 def _is_repo_path(chunk: Chunk) -> bool:
-    """`repo:path`: a qualifier of a code search, or a path or a file behind the colon."""
+    """Accept `repo:path`: a qualifier of a code search, or a path or a file behind the colon."""
     left, _, right = chunk.text.partition(":")
     if left.casefold() in words.QUALIFIERS:
         return True
@@ -221,7 +222,7 @@ def _is_repo_path(chunk: Chunk) -> bool:
 
 
 def _is_dotted_name(chunk: Chunk) -> bool:
-    """`module.name`, but no initials, no product, no host of two parts, no full stop without its space."""
+    """Accept `module.name`, but no initials, no product, no host of two parts, no full stop without its space."""
     if chunk.text.endswith("()"):
         return True
     parts = chunk.text.split(".")
@@ -237,12 +238,12 @@ def _is_dotted_name(chunk: Chunk) -> bool:
 
 
 def _humps(word: str) -> int:
-    """Parts of a word in camel case: 3 in `parseJsonText`."""
+    """Count the parts of a word in camel case: 3 in `parseJsonText`."""
     return len(_HUMP.findall(word)) + word[0].islower()
 
 
 def _is_camel(chunk: Chunk) -> bool:
-    """Camel case that is neither a brand nor somebody's name."""
+    """Say whether a word in camel case is neither a brand nor somebody's name."""
     word = chunk.text
     first = _HUMP.match(word)
     named = first is not None and first[0] in words.NAME_PREFIXES and _humps(word) < 3
@@ -346,14 +347,14 @@ _Row = tuple["re.Pattern[str]", Kind]  # not its method, which would compile it
 
 
 class _Table(NamedTuple):
-    """The kinds by when they are looked for."""
+    """The kinds, grouped by their `scan`."""
 
     first: tuple[Kind, ...]
     rows: tuple[_Row, ...]
     last: tuple[Kind, ...]
 
     def rows_for(self, marks: frozenset[str]) -> tuple[_Row, ...]:
-        """The rows that can match a chunk with these characters beside its letters and digits."""
+        """Return the rows that can match a chunk with these characters beside its letters and digits."""
         return tuple(row for row in self.rows if not row[1].needs or not marks.isdisjoint(row[1].needs))
 
 
@@ -370,7 +371,7 @@ _usual_rows = lru_cache(maxsize=1_024)(_TABLE.rows_for)
 
 
 def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifier, ...]:
-    """The identifiers of `text`, in order, without overlap.
+    """Find the identifiers of `text`, in order, without overlap.
 
     Args:
         text: any text; control characters and lone surrogates do no harm.
@@ -413,7 +414,7 @@ def _searched(text: str, kind: Kind) -> Iterator[Identifier]:
 
 
 def _with_free(found: list[Identifier], more: Iterable[Identifier]) -> list[Identifier]:
-    """`found` and those of `more` in whose span nothing was found, in order."""
+    """Return `found` and the items of `more` that overlap none of them, in order."""
     ends = [item.span[1] for item in found]
     free = []
     for item in more:
@@ -437,7 +438,7 @@ def _chunk(text: str, start: int, end: int) -> Chunk:
 
 
 def _chunks(text: str) -> Iterator[Chunk]:
-    """The pieces of `text` that are no ordinary words, without punctuation, quotation marks and possessives."""
+    """Yield the pieces of `text` that are no ordinary words, without punctuation, quotation marks and possessives."""
     for match in _CHUNK.finditer(text):
         raw = match[0]
         if len(raw) > CHARS_MAX or _ORDINARY.fullmatch(raw):
@@ -460,7 +461,7 @@ def _matched(chunk: Chunk, table: _Table) -> Identifier | None:
 
 
 def _in_parts(chunk: Chunk, text: str, table: _Table) -> Iterator[Identifier]:
-    """What stands in a chunk that is nothing as a whole: "id=ABC-123", "E1234/E1235"."""
+    """Yield the identifiers inside a chunk that matches no kind as a whole: "id=ABC-123", "E1234/E1235"."""
     parts = list(_PART.finditer(chunk.text))
     if len(parts) < 2:
         return

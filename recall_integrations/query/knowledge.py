@@ -1,4 +1,4 @@
-"""What the parser may ask about the scope that a query is read for."""
+"""The knowledge of a scope that the parser may use to read a query."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
 
 @record(frozen=True, slots=True, kw_only=True)
 class ScopeKnowledge:
-    """For a scope never seen: nothing is known.
+    """Knowledge of a scope; the defaults are those of a scope never seen.
 
     Args:
         entities: names and aliases.
-        frequency: number of memories that hold a stem.
+        frequency: function that returns the number of memories that hold a stem.
         memories: number of memories.
-        speller: second readings of unknown words; `None` while its vocabulary is being read, and where it is off.
+        speller: corrects unknown words; `None` while its vocabulary is being read, and if it is off.
         user: the user as an entity, who is in every query.
         assistant: whether one of its actors has the role of the assistant: then "you" in a query is the assistant.
-        alike: stems that differ from one by accents alone, of whatever scope.
-        spoken: the languages that its memories are in.
+        alike: function that returns the stems, of any scope, that differ from a stem by accents only.
+        spoken: languages of its memories.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
-        learns: whether the speller may remember what it corrects, and ask a language model about it. That would see
-            words one by one, where nothing tells any more whether they belong to a password or an address.
+        learns: whether the speller may remember its corrections, and ask a language model about them. The model would
+            see single words, which no longer show whether they belong to a password or an address.
     """
 
     entities: EntityIndex | None = None

@@ -1,4 +1,4 @@
-"""Which English words are correctly written, whether or not the scope uses them.
+"""Recognise correctly written English words, whether or not the scope uses them.
 
 The lexicon is the whole-word part of the bundled model's tokenizer (about 20,000 English words and names) and the words
 of `entities.words`; it costs no further file.
@@ -53,7 +53,7 @@ _TOKEN = regex(rf'"([^"\\]{{{LETTERS_MIN},}})":[0-9]')  # of the vocabulary, but
 
 @cache
 def lexicon() -> frozenset[str]:
-    """Correctly written words of four letters and more, and irregular verbs, in normal form. Read once, in 20 ms.
+    """Return correctly written words of four letters and more, and irregular verbs, in normal form. Read once, 20 ms.
 
     Raises:
         OSError: the package's own model files are missing.
@@ -68,7 +68,7 @@ def lexicon() -> frozenset[str]:
 
 @cache
 def spellings() -> dict[str, tuple[str, ...]]:
-    """Words of the lexicon, and the ordinary words that it lacks, by their stem; none where it is the only word."""
+    """Map each stem to the lexicon's and ordinary words with it; stems that are their only word are left out."""
     words = sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()})
     found: defaultdict[str, list[str]] = defaultdict(list)
     for root, word in zip(stemmed(words), words, strict=True):
@@ -77,7 +77,7 @@ def spellings() -> dict[str, tuple[str, ...]]:
 
 
 def is_known(word: str) -> bool:
-    """Whether a normal form is a correctly written word: in the lexicon, a form of one, or two of them joined."""
+    """Say whether a normal form is correctly written: in the lexicon, a form of such a word, or two of them joined."""
     words = lexicon()
     if word in words or is_ordinary(word):
         return True

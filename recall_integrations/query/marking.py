@@ -1,4 +1,4 @@
-"""The words of a query with their roles, for whoever looks at how it was read."""
+"""Mark the words of a query with their roles, to show how it was read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 
 
 def marked(found: Findings) -> tuple[QueryToken, ...]:
-    """The first words of the query with their roles."""
+    """Return the first words of the query with their roles."""
     memories = max(found.known.memories, features.PRIOR_MEMORIES)
     rare_from = features.rarity(max(1, round(RARE_SHARE * memories)), memories)
     named = [r.span for r in found.refs if r.stage != features.IMPLICIT]

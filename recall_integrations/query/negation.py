@@ -1,17 +1,17 @@
-"""What a query excludes: "what did I do that wasn't related to the frontend" → `frontend`.
+"""Find the terms that a query excludes: "what did I do that wasn't related to the frontend" → `frontend`.
 
 A negation in a query is one of two things. It *leaves something out* ("not Python", "without meetings", "recipes that
 don't use eggs"), or it is *part of what is asked* ("who does not like Python", "why didn't I go", "I couldn't find
-the report"). Demoting what the second kind names would push away the very answer, so a negated verb excludes only if
+the report"). Demoting the object of the second kind would push away the very answer, so a negated verb excludes only if
 
-- what follows speaks of what a thing is about or holds ("… not related to X", "… doesn't involve X"), or
+- the words behind it say what a thing is about or holds ("… not related to X", "… doesn't involve X"), or
 - a relative "that" or "which" stands right before it ("meals that weren't vegetarian"), or
 - it corrects a noun ("it's not the Paris trip"), or is an order ("don't include X").
 
-A negated question ("isn't it …", "didn't Priya say …") excludes nothing, and neither does a negated verb whose subject
-is asked for: "who does not like X" and "which team isn't in Berlin" are propositions. "instead of X" and "rather than
-X" are left alone as well, because what answers them usually names both sides. A second negation turns the first
-around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
+A negated question ("isn't it …", "didn't Priya say …") excludes nothing, and neither does a negated verb if the query
+asks for its subject: "who does not like X" and "which team isn't in Berlin" are propositions. "instead of X" and
+"rather than X" are left alone as well, because their answers usually name both sides. A second negation turns the
+first around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
 
 In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer.
 
@@ -56,9 +56,9 @@ class Negation:
     """One excluded term.
 
     Args:
-        term: as written in the query, without articles and quotation marks.
-        span: `(start, end)` in characters of everything that belongs to it: from the cue ("without any …") to the end
-            of the term and of fillers after it. The spans of a list share their start and grow.
+        term: the term as written in the query, without articles and quotation marks.
+        span: `(start, end)` in characters of the whole exclusion: from the cue ("without any …") to the end of the term
+            and of fillers after it. The spans of a list share their start and grow.
         term_span: `(start, end)` of the term itself; `text[start:end] == term`.
     """
 
@@ -86,13 +86,13 @@ class _Term(NamedTuple):
 
 
 def find_negations(text: str, language: str | None = "en", seen: Glance | None = None) -> tuple[Negation, ...]:
-    """The terms that `text` excludes, in order of appearance; equal terms are reported once.
+    """Return the terms that `text` excludes, in order of appearance; equal terms are reported once.
 
     Never raises on any `str`.
 
     Args:
         text: the query.
-        language: its code; nothing is found in one without tables, or where it is not known (`None`).
+        language: code of its language; nothing is found in one without tables, or if it is unknown (`None`).
         seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
@@ -148,7 +148,7 @@ _NOT_IDIOMS = _by_first_word(map(Cue, words.NOT_IDIOMS))
 
 
 def _telling_run(phrase: Iterable[str]) -> str:
-    """A run of letters of a phrase that few texts have: the "t" of "isn't", a "no", the longest content word."""
+    """Return the run of letters of a phrase that the fewest texts have: "t", a negative, the longest content word."""
     runs = [run for word in phrase for run in re.findall(r"\w+", word)]
     return "t" if "t" in runs else min(runs, key=lambda r: (r not in words.NEGATIVES, r in STOP_WORDS, -len(r)))
 
@@ -167,7 +167,7 @@ _CUE_RUNS = frozenset(
 
 
 def _cue_end(tokens: list[_Piece], i: int) -> int | None:
-    """Index of the first token after the cue that starts at `i`, if one does and it excludes."""
+    """Return the index of the first token after the cue that starts at `i`; `None` if none there excludes anything."""
     word = tokens[i].word
     if word in words.NEGATED_AUXILIARIES:
         return _after_auxiliary(tokens, i, i + 1)
@@ -224,7 +224,7 @@ def _after_not(tokens: list[_Piece], i: int) -> int | None:
 
 
 def _after_auxiliary(tokens: list[_Piece], auxiliary: int, i: int) -> int | None:
-    """After a negated verb: `auxiliary` is its index, `i` that of the token after the negation."""
+    """Return where the term begins after a negated verb at index `auxiliary`, with `i` behind the negation."""
     if _is_order(tokens, auxiliary):
         return _aboutness(tokens, auxiliary, i, relative=False)
     if _starts_clause(tokens, auxiliary) and _word(tokens, auxiliary) not in words.COPULAS_WITH_SUBJECT:
@@ -293,7 +293,7 @@ def _word(tokens: list[_Piece], i: int) -> str:
 
 
 def _starts_clause(tokens: list[_Piece], i: int) -> bool:
-    """Whether nothing but "please", "and" and the like stands between `i` and the start of its clause."""
+    """Say whether only words like "please" and "and" stand between `i` and the start of its clause."""
     for k in range(i - 1, max(-1, i - 4), -1):
         if not tokens[k].is_word:
             return tokens[k].word not in ("'", '"')
@@ -309,7 +309,7 @@ def _is_order(tokens: list[_Piece], i: int) -> bool:
 
 
 def _is_inverted(tokens: list[_Piece], i: int) -> bool:
-    """ "did Priya not say": an auxiliary that opens a question, its subject, then "not"."""
+    """Recognise "did Priya not say": an auxiliary that opens a question, its subject, then "not"."""
     if _word(tokens, i - 2) in words.AUXILIARIES and _starts_question(tokens, i - 2):
         return tokens[i - 1].is_word
     named = i >= 2 and all(tokens[k].raw[:1].isupper() for k in (i - 2, i - 1))
@@ -323,7 +323,7 @@ def _starts_question(tokens: list[_Piece], i: int) -> bool:
 
 
 def _asks(tokens: list[_Piece], i: int) -> bool:
-    """Whether the "which" or "that" at `i` opens the question itself instead of describing a noun before it."""
+    """Say whether the "which" or "that" at `i` opens the question itself instead of describing a noun before it."""
     return _word(tokens, i) in ("which", "that") and _starts_clause(tokens, i)
 
 
@@ -337,7 +337,7 @@ def _negated_before(tokens: list[_Piece], i: int) -> bool:
 
 
 def _acts(tokens: list[_Piece], i: int) -> bool:
-    """Whether an "-ing" at `i` has an object: "not eating meat" is an action, "not swimming or running" a topic."""
+    """Say whether an "-ing" at `i` has an object: "not eating meat" is an action, "not swimming or running" a topic."""
     word, after = _word(tokens, i), _word(tokens, i + 1)
     if not (word.endswith("ing") and len(word) > 5):
         return False
@@ -352,7 +352,7 @@ def _is_state(word: str) -> bool:
 
 
 def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
-    """The term at token `i` and those joined to it by "or", "and" or commas that end in one of these."""
+    """Return the term at token `i` and the terms joined to it by "or", "and" or commas that end in one of these."""
     first = _term(tokens, i, text)
     if first is None:
         return []
@@ -387,7 +387,7 @@ def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
 
 
 def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX) -> _Term | None:
-    """The noun phrase at token `i`, behind articles; at most `longest` words."""
+    """Return the noun phrase at token `i`, behind articles; at most `longest` words."""
     skipped = 0
     while _word(tokens, i) in words.DETERMINERS or (skipped and _word(tokens, i) in words.PREPOSITIONS):
         i, skipped = i + 1, skipped + 1

@@ -12,10 +12,10 @@ class Cue(NamedTuple):
 
     Args:
         words: the phrase, one token each.
-        place: where it counts: `anywhere`; only at the `start` of a clause (an order: "ignore meetings"); or only after
-            a `relative` "that" or "which" ("recipes that don't use eggs", but not "who doesn't use eggs").
-        only_after_all: it takes something away from a whole, so after "nothing", "nobody" or another negation it says
-            the opposite ("nobody except Sam" is Sam).
+        place: where the phrase counts: `anywhere`; only at the `start` of a clause (an order: "ignore meetings"); or
+            only after a `relative` "that" or "which" ("recipes that don't use eggs", but not "who doesn't use eggs").
+        only_after_all: whether it takes something away from a whole, so that after "nothing", "nobody" or another
+            negation it says the opposite ("nobody except Sam" is Sam).
     """
 
     words: tuple[str, ...]

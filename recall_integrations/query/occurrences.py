@@ -1,4 +1,4 @@
-"""Whether a query asks for the first or the last time of something: "when did I first …", "das letzte Mal"."""
+"""Find whether a query asks for the first or the last time of something: "when did I first …", "das letzte Mal"."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SPAN = regex(
 
 @record(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """One of several times that the same happened.
+    """The first or the last of several times that the same happened.
 
     Args:
-        last: whether it is the last one, or else the first.
-        words: stems of what asks for it. A memory that says it itself is called so: "the first aid kit".
+        last: whether the query asks for the last time, or else the first.
+        words: stems of the words that ask for it. A memory may have them in a name: "the first aid kit".
     """
 
     last: bool
@@ -41,13 +41,13 @@ class Occurrence:
 def occurrence_asked(
     text: str, language: str | None, window: TemporalWindow | None, session: SessionRef | None = None
 ) -> Occurrence | None:
-    """The time that a query asks for; `None` of one that asks for none, or for the first and the last.
+    """Return the time that a query asks for; `None` if it asks for none, or for both the first and the last.
 
     Args:
         text: the query.
-        language: its code.
-        window: the time that was read of it: "last" of "last week" says no more than that.
-        session: the session that was read of it: "first" of "our first session" says no more than that.
+        language: code of its language.
+        window: the time that was read in it: "last" of "last week" says no more than that.
+        session: the session that was read in it: "first" of "our first session" says no more than that.
     """
     read = [found.span for found in (window, session) if found is not None]
     found = {}
@@ -65,11 +65,11 @@ def occurrence_asked(
 
 @record(frozen=True, slots=True, kw_only=True)
 class Tense:
-    """Which time a query asks for.
+    """The time that a query asks about.
 
     Args:
-        past: what was so: "was", "used to", "before".
-        span: more than one time: "first", "last", "ever", "all".
+        past: whether it asks for a past state: "was", "used to", "before".
+        span: whether it asks for more than one time: "first", "last", "ever", "all".
     """
 
     past: bool
@@ -77,11 +77,11 @@ class Tense:
 
 
 def tense_of(text: str, language: str | None) -> Tense:
-    """Read which time a query asks for; neither past nor span = how things are.
+    """Read which time a query asks about; neither past nor span = the present state.
 
     Args:
         text: the query.
-        language: its code.
+        language: code of its language.
     """
     if language in ("en", "", None):
         past, span = _PAST.search(text) is not None, _SPAN.search(text) is not None

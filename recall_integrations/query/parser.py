@@ -1,4 +1,4 @@
-"""Text in, `ParsedQuery` out. Each step may fail without failing the parse: what it would have found is left out."""
+"""Read a text into a `ParsedQuery`. A step may fail without failing the parse: only its own findings are left out."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be correc
 
 
 def clean(query: object, limit: int) -> str:
-    """The query as text that can be searched for: control characters become spaces.
+    """Return the query as text that can be searched for: control characters become spaces.
 
     Raises:
-        InvalidQuery: not text, blank, longer than `limit`, or holding a lone surrogate.
+        InvalidQuery: it is not text, is blank, is longer than `limit`, or holds a lone surrogate.
     """
     if isinstance(query, Mapping):
         raise InvalidQuery(
@@ -90,15 +90,15 @@ class QueryParser:
         zone: ZoneInfo | None = None,
         language: str | None = LOOK,
     ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
-        """The parsed query, and the steps that failed. Of a long text the beginning and the end are read.
+        """Return the parsed query, and the steps that failed. A long text is read at its beginning and its end only.
 
         Args:
-            text: from `clean`.
-            now: what relative dates are relative to.
-            known: the scope.
-            window: taken instead of the one in the text; `False` for none.
+            text: the query, from `clean`.
+            now: time that relative dates are relative to.
+            known: knowledge of the scope.
+            window: used instead of the one in the text; `False` for none.
             zone: time zone of the dates; default `timezone` of the configuration.
-            language: code of the text's; default is to find it out.
+            language: code of the text's language; default is to detect it.
         """
         local = _local(now, zone or self._zone)
         original, whole = text, narrow(text)
@@ -120,7 +120,7 @@ class QueryParser:
         return (parsed if whole == original else _as_written(parsed, whole)), tuple(found.degraded)
 
     def _find_places(self, found: Findings, now: datetime, *, times: bool) -> None:
-        """What is excluded, the time and the session (unless they are given), identifiers."""
+        """Find the excluded terms, the time and the session (unless a window is given), and identifiers."""
         text, language, seen = found.text, found.language, found.seen
         found.negations = found.guard("parse.negation", lambda: find_negations(text, language, seen), ())
         if times:
@@ -133,7 +133,7 @@ class QueryParser:
         found.identifiers = tuple(i for i in identifiers if session is None or not overlap(i.span, session.span))
 
     def _find_people(self, found: Findings) -> None:
-        """Whose words are asked for, and who and what is named."""
+        """Find whose words the query asks for, and the entities that it names."""
         assistant = found.known.assistant
         found.asked = found.guard(
             "parse.asked_role",
@@ -143,7 +143,7 @@ class QueryParser:
         found.refs = self._entities(found)
 
     def _find_words(self, found: Findings, now: datetime) -> None:
-        """The words that are looked for, what is misspelt among them, and how rare they are."""
+        """Find the words to look for, the misspelt ones among them, and their rarities."""
         negated = starts_inside(found.tokens, found.negated)
         found.kept = [t for t in found.tokens if t.start not in negated] if negated else found.tokens
         found.content = content_words(found)
@@ -156,7 +156,7 @@ class QueryParser:
         found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
 
     def _parsed(self, original: str, found: Findings, now: datetime) -> ParsedQuery:
-        """The query as it is handed on: what was found, and what follows from it."""
+        """Return the parsed query: the findings, and their consequences."""
         language, words = found.language, found.words
         vector, cued, filters = self._features(found)
         looked_for, weaker = self._terms(found)
@@ -193,7 +193,7 @@ class QueryParser:
 
     @staticmethod
     def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-        """How specific the query is, by its parts; the types of memories that it hints at, and those it asks for."""
+        """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
         no_cue: TypeCues = (0.0, (), ())
         strength, cued, filters = found.guard(
             "parse.type_cues", lambda: features.type_cues(found.text, found.language, found.seen), no_cue
@@ -216,7 +216,7 @@ class QueryParser:
 
     @staticmethod
     def _terms(found: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Stems that are looked for, and those that count less; the content words alone where that fails."""
+        """Return the stems to look for, and those that count less; the content words alone if that fails."""
         plainly = tuple(dict.fromkeys(found.words.stem(t.word) for t in found.content))
         none: tuple[str, ...] = ()
         return found.guard("parse.terms", lambda: (terms(found), weaker_terms(found)), (plainly, none))
@@ -266,9 +266,9 @@ class QueryParser:
 
     @staticmethod
     def _user(found: Findings, user: EntityRef) -> EntityRef:
-        """The implicit user; where the query speaks in the first person, with the word that says so as its mention.
+        """Return the implicit user; if the query speaks in the first person, with that word as its mention.
 
-        Not where it asks the assistant of the scope: "what did you tell me" is about what the assistant said.
+        It has no mention if the query asks the assistant of the scope: "what did you tell me".
         """
         if found.known.assistant and found.asked.role is Role.ASSISTANT:
             return user
@@ -311,7 +311,7 @@ class QueryParser:
 
 
 def _is_slip(correction: Correction) -> bool:
-    """Whether a correction is one letter of a long word: "Gebutstag".
+    """Say whether a correction changes one letter of a long word: "Gebutstag".
 
     In English a list says which words exist. In another language an inflected word that no memory holds looks like a
     misspelt one: "gemacht" is no "gebracht".
@@ -321,7 +321,7 @@ def _is_slip(correction: Correction) -> bool:
 
 
 def _as_written(parsed: ParsedQuery, read: str) -> ParsedQuery:
-    """What was found in the narrow letters of `read`, quoted in those of the query."""
+    """Quote the findings in the narrow letters of `read` by the letters of the query."""
     original = parsed.original
 
     def quoted(term: str) -> str:
@@ -339,7 +339,7 @@ def _as_written(parsed: ParsedQuery, read: str) -> ParsedQuery:
 
 
 def _local(now: datetime, zone: ZoneInfo) -> datetime:
-    """`now` in the zone; as it is in the first and the last hours of the calendar, which the zone may not have."""
+    """Convert `now` to the zone; unchanged in the first and last hours of the calendar, which the zone may not have."""
     try:
         return now.astimezone(zone)
     except OverflowError:

@@ -1,6 +1,6 @@
-"""Which memories a query is after (router mode), and whether it is small talk for BM25.
+"""Choose the kind of memories that a query is after (router mode), and recognise queries that are small talk for BM25.
 
-Both are pure functions of the text. What they know is in tables that a reader can extend: `INTENTS`, `TECHNICAL`,
+Both are pure functions of the text. Their words are in tables that a reader can extend: `INTENTS`, `TECHNICAL`,
 `QUESTION_WORDS`, and the kinds of `identifiers.py`. The words are English; in another language the intents are those
 that its tables know by the same names, and no query is conversational.
 """
@@ -63,15 +63,15 @@ def conversational(
     language: str | None = "en",
     tokens: Sequence[Token] | None = None,
 ) -> ConversationalVerdict:
-    """Small talk has a domain signal < 0.15, a stop-word ratio > 0.4, no code, and no word that is rare in the corpus.
+    """Recognise small talk: domain signal < 0.15, stop-word ratio > 0.4, no code, no word that is rare in the corpus.
 
     Args:
         text: the query.
-        rare: whether the corpus knows a stem as rare by its own idf; see `rare_by`. Asked about the stems of words
+        rare: says whether a stem is rare in the corpus by its idf; see `rare_by`. Called for the stems of words
             that are no stop words ("wired" may fill a sentence and still be the one word that finds a memory).
-        identifiers: those of `text`, if they are known already.
-        language: code of the query's; what fills a sentence is known of English alone.
-        tokens: of `text.tokenize`, if they are at hand.
+        identifiers: identifiers of `text`, if they are known already.
+        language: code of the query's language; the words that fill a sentence are known for English only.
+        tokens: the tokens of `text.tokenize`, if they are at hand.
     """
     found = find_identifiers(text) if identifiers is None else identifiers
     if language != "en":
@@ -108,7 +108,7 @@ def conversational(
 
 
 def _inside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> set[int]:
-    """Starts of the tokens that lie in one of the spans; both are in order."""
+    """Return the starts of the tokens that lie in one of the spans; both are in order."""
     inside: set[int] = set()
     at = 0
     for start, end in spans:
@@ -132,7 +132,7 @@ def _in_words(domain: float, filler: float, code: bool, vague: bool, left: Seque
 
 
 def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float = 0.05) -> Callable[[str], bool]:
-    """A test for `conversational` from document frequencies: in at least one memory, and in few of them.
+    """Make the test for `conversational` from document frequencies: in at least one memory, and in few of them.
 
     A stem that no memory holds is not rare: BM25 has nothing to find by it.
 
@@ -164,16 +164,16 @@ MODE_TYPES: dict[str, tuple[MemoryType, ...]] = {
 
 @record(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """A pattern over the folded query, and what it asks of the router.
+    """A pattern over the folded query, and its effect on the router.
 
     Args:
-        name: for the reason.
-        pattern: matched anywhere in the query.
-        mode: the mode that it speaks for; `None` where it says nothing of the kind of memory.
+        name: name to show in the reason.
+        pattern: regular expression, matched anywhere in the query.
+        mode: the mode that it speaks for; `None` if it says nothing of the kind of memory.
         graph_bias: whether memories linked to the entities of the query come first.
         time_bias: whether newer memories, or those of the time in question, come first.
-        needs: words one of which each match holds, whole; where a query has none of them the pattern is not tried.
-            Empty: it always is.
+        needs: words of which each match holds one, whole; the pattern is tried only on a query with one of them. Empty:
+            it is tried on every query.
     """
 
     name: str
@@ -264,7 +264,7 @@ def router_mode(
     language: str | None = "en",
     seen: Glance | None = None,
 ) -> Router:
-    """The router mode of a query: where all that speaks agrees, that mode; else, or in silence, `hybrid`.
+    """Return the router mode of a query: the mode that all evidence agrees on; `hybrid` if it disagrees or is missing.
 
     Identifiers of documents and code speak for `knowledge`; e-mail addresses and quotations want an exact match and
     speak for nothing. "Who owns ABC-123" is hence `hybrid` with a graph bias and an exact match.
@@ -272,9 +272,9 @@ def router_mode(
     Args:
         text: the query.
         dated: whether the parser found a temporal window; it gives the time bias and speaks for no mode.
-        identifiers: those of `text`, if they are known already.
+        identifiers: identifiers of `text`, if they are known already.
         intents: the table; all that match count.
-        language: code of the query's; in another than English its tables say which of the intents it has.
+        language: code of the query's language; other languages than English have the intents that their tables name.
         seen: `glance(text)`, if it is at hand.
     """
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)

@@ -1,4 +1,4 @@
-"""Which place among the sessions words say: "third" is 3, "last" is -1, "2 to 4" are 2, 3 and 4."""
+"""Read the places among the sessions that words name: "third" is 3, "last" is -1, "2 to 4" are 2, 3 and 4."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PLACES_MAX = 20  # sessions that one reference may name
 
 
 def place_of(words: str) -> int:
-    """ "Third" → 3, "last" → -1, "second-to-last" → -2; 0 where it is none."""
+    """Read a place: "third" → 3, "last" → -1, "second-to-last" → -2; 0 if the words name none."""
     said = words.casefold().removeprefix("very ").strip()
     if re.fullmatch(rf"{LAST}", said):
         return -1
@@ -32,7 +32,7 @@ def _ordinal(word: str) -> int:
 
 
 def number_of(word: str) -> int:
-    """ "Session 16" → 16, "three" → 3; 0 where it is none."""
+    """Read a number: "session 16" → 16, "three" → 3; 0 if the word is none."""
     said = word.casefold()
     digits = re.search(r"\d+", said)
     if digits:
@@ -41,7 +41,7 @@ def number_of(word: str) -> int:
 
 
 def places_counted(first: str, more: str) -> tuple[int, ...]:
-    """ "2 to 4" → (2, 3, 4); "2, 3 and 7" → (2, 3, 7). 0 stands for what is none."""
+    """Read listed places: "2 to 4" → (2, 3, 4); "2, 3 and 7" → (2, 3, 7). 0 stands for a word that is none."""
     places = [number_of(first)]
     for joint, word in re.findall(
         rf"(, ?and |, ?|-|–|and|to|through|or|&) ?(?:{NUMBERABLE} )?({CARDINAL})\b", more, re.I
@@ -54,6 +54,6 @@ def places_counted(first: str, more: str) -> tuple[int, ...]:
 
 
 def part_of(words: str) -> str:
-    """ "The very end" → `END`; anything else is the beginning."""
+    """Read a part of a session: "the very end" → `END`; all other words → `BEGINNING`."""
     said = words.casefold().removeprefix("very ")
     return END if said.startswith(("end", "close", "conclu", "finish", "last")) else BEGINNING

@@ -1,4 +1,4 @@
-"""The words of `sessions.py`: places, what a conversation is called, and what shows that another one is meant."""
+"""The words of `sessions.py`: places, names for a conversation, and words that point to another one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CARDINALS: dict[str, int] = {
 
 
 def alternatives(words: dict[str, int]) -> str:
-    """A pattern for the words, longest first; a hyphen may be a blank."""
+    """Make a pattern for the words, longest first; a hyphen may be a blank."""
     ordered = sorted(words, key=lambda w: (-len(w), w))
     return "|".join(word.replace("-", "[- ]") for word in ordered)
 

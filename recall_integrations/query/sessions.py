@@ -1,10 +1,10 @@
-"""Which session of the conversation a query asks for: "our first session", "the 2nd chat", "session 16", "last time".
+"""Find the session of the conversation that a query asks for: "our first session", "the 2nd chat", "session 16".
 
-A session is a thread; which one is meant is settled against the scope (`indexes.sessions`), for the text only says a
-place in their order. Only sessions of the conversation that is remembered count, not those that are talked about in it:
-"our third session", "the last conversation we had", "session 3"; not "my therapy session", "the first session of the
-course", "our last chat with Tom", "our first conversation about the dog". Where it is open, nothing is read: a session
-that is overlooked is searched for by its words as before, one that is imagined hides the answer.
+A session is a thread; `indexes.sessions` settles it against the scope, for the text only names a place in their order.
+Only sessions of the remembered conversation count, not those that are talked about in it: "our third session", "the
+last conversation we had", "session 3"; not "my therapy session", "the first session of the course", "our last chat with
+Tom", "our first conversation about the dog". In doubt no session is read: a session that is overlooked is searched for
+by its words as before, one that is imagined hides the answer.
 
 Text in, `SessionRef` out; the words are in `session_words.py`.
 """
@@ -69,7 +69,7 @@ _PART = r"(?P<part>(?:very )?(?:beginning|start|outset|opening|end|close|ending)
 
 @record(frozen=True, slots=True)
 class _Query:
-    """A query while it is read. `names`: whether a word is one of a name that the scope knows."""
+    """A query while it is read. `names` says whether a word belongs to a name that the scope knows."""
 
     text: str
     names: Callable[[str], bool]
@@ -77,7 +77,7 @@ class _Query:
 
     @property
     def people(self) -> bool:
-        """Whether it names two whom the scope knows, or more: "their" conversation is then that of these."""
+        """True if it names two people whom the scope knows, or more: "their" conversation is then that of these."""
         words = {w.casefold().removesuffix("'s") for w in re.findall(r"\w[\w']+", self.text)} - STOP_WORDS
         return sum(map(self.names, words)) >= 2
 
@@ -97,14 +97,14 @@ def read_session(
     language: str | None = "en",
     seen: Glance | None = None,
 ) -> SessionRef | None:
-    """The session that `text` asks for, or `None`. Of several the first.
+    """Return the session that `text` asks for, or `None`; the first if there are several.
 
     Args:
         text: the query.
-        names: whether a case-folded word belongs to a name that the scope knows: "Caroline and Melanie's third
+        names: says whether a case-folded word belongs to a name that the scope knows: "Caroline and Melanie's third
             conversation" is one of theirs.
-        dated: spans of dates: "our first session in May" is none that "in May" would keep from counting.
-        language: code of the query's; no session is found in one without tables.
+        dated: spans of dates: an "in May" behind "our first session" does not keep it from counting.
+        language: code of the query's language; no session is found in one without tables.
         seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
@@ -128,7 +128,7 @@ def _may_name_one(seen: Glance) -> bool:
 
 
 def spaced(text: str) -> tuple[str, Sequence[int]]:
-    """The text with single blanks, and where each of its characters stood."""
+    """Return the text with single blanks, and the old place of each of its characters."""
     if _UNEVEN.search(text) is None:
         return text, range(len(text))
     kept = [i for i, c in enumerate(text) if not c.isspace() or (i and not text[i - 1].isspace())]
@@ -147,7 +147,7 @@ _PLACED = regex(
 
 
 def _placed(query: _Query) -> Iterator[_FoundSession]:
-    """ "Our first session", "the third conversation", "the end of our last chat"."""
+    """Find "our first session", "the third conversation", "the end of our last chat"."""
     for match in _PLACED.finditer(query.text):
         one, many = match["noun"].casefold(), match["also"] is not None
         if one.endswith("s") and not many:
@@ -170,7 +170,7 @@ def _placed(query: _Query) -> Iterator[_FoundSession]:
 
 
 def _ours(query: _Query, match: re.Match[str], det: str, noun: str) -> bool:
-    """Whether "the third session", without "our", is one of this conversation."""
+    """Say whether "the third session", without "our", is one of this conversation."""
     rest = query.text[match.end() :]
     with_you = re.match(
         r" (?:that |which )?(?:i (?:had|'ve had|have had) )?(?:with you|between us|together)\b", rest, re.I
@@ -196,7 +196,7 @@ _ANOTHER = regex(rf"\b(?:did|does|do|has|had|with) (?:the|my|our|his|her|their) 
 
 
 def _told_by_another(text: str) -> bool:
-    """Whether somebody speaks with whom one has sessions of another kind: "what did my doctor say"."""
+    """Say whether somebody speaks with whom one has sessions of another kind: "what did my doctor say"."""
     return _ANOTHER.search(text) is not None
 
 
@@ -219,7 +219,7 @@ _PERSONAL = regex(
 
 
 def _bare(query: _Query, match: re.Match[str]) -> bool:
-    """Whether the query is nothing but a session: "the second session", "summary of the last chat"."""
+    """Say whether the query is nothing but a session: "the second session", "summary of the last chat"."""
     left = f"{query.text[: match.start()]} {query.text[match.end() :]}"
     return len(re.findall(r"\w+", left)) <= 2 and not re.search(r"\bwhen\b", left, re.I)
 
@@ -233,7 +233,7 @@ _NUMBERS = regex(
 
 
 def _numbers(query: _Query) -> Iterator[_FoundSession]:
-    """ "Session 16", "conversation number three", "sessions 2 to 4"."""
+    """Find "session 16", "conversation number three", "sessions 2 to 4"."""
     for match in _NUMBERS.finditer(query.text):
         word = match["first"].casefold()
         if not re.search(r"\d|number|no\b|nr\b|#", word) and match["noun"].casefold() not in (
@@ -254,7 +254,7 @@ def _numbers(query: _Query) -> Iterator[_FoundSession]:
             continue
         if _excused(query, match.start()) or not _ends_well(query, end, numbered=True):
             continue
-        # "From session 3: …" says all of it; elsewhere what else is spoken of may say whose session 3.
+        # "From session 3: …" names the session fully; elsewhere other words may say that it is somebody else's.
         framed = match.start() <= len("during the ") and re.match(r"\s*[:,]", query.text[end:])
         if _told_by_another(query.text) or (not framed and FOREIGN.search(_without_topic(query.text))):
             continue
@@ -270,7 +270,7 @@ _SEVERAL = regex(
 
 
 def _several(query: _Query) -> Iterator[_FoundSession]:
-    """ "Our last three conversations"."""
+    """Find "our last three conversations"."""
     for match in _SEVERAL.finditer(query.text):
         count = number_of(match["count"])
         if not 1 <= count <= PLACES_MAX or _excused(query, match.start()) or not _ends_well(query, match.end()):
@@ -287,7 +287,7 @@ _AGO = regex(rf"\b(?P<count>{CARDINAL}|a|a couple of) (?P<noun>{NOUNS}) (?:ago|b
 
 
 def _ago(query: _Query) -> Iterator[_FoundSession]:
-    """ "Two sessions ago": the last one is one session ago."""
+    """Find "two sessions ago": the last one is one session ago."""
     for match in _AGO.finditer(query.text):
         word = match["count"].casefold()
         count = 1 if word == "a" else 2 if word.startswith("a ") else number_of(word)
@@ -304,7 +304,7 @@ _BEFORE_LAST = regex(
 
 
 def _before_last(query: _Query) -> Iterator[_FoundSession]:
-    """ "The session before last"."""
+    """Find "the session before last"."""
     for match in _BEFORE_LAST.finditer(query.text):
         if match["noun"] is None and not _personal(query.text):
             continue
@@ -325,7 +325,7 @@ _TIME = regex(
 
 
 def _times(query: _Query) -> Iterator[_FoundSession]:
-    """ "The last time we talked", "the second time we chatted"."""
+    """Find "the last time we talked", "the second time we chatted"."""
     for match in _TIME.finditer(query.text):
         rest = query.text[match.end() :]
         if _excused(query, match.start()) or not _ends_well(query, match.end()):
@@ -352,12 +352,12 @@ _LAST_TIME = regex(
 
 
 def _last_time(query: _Query) -> Iterator[_FoundSession]:
-    """ "What did we discuss last time?"."""
+    """Find "what did we discuss last time?"."""
     for match in _LAST_TIME.finditer(query.text):
         around = f"{query.text[: match.start()]} {query.text[match.end() :]}"
         if _excused(query, match.start()) or FOREIGN.search(_without_topic(query.text)):
             continue
-        # Not "the book that you mentioned last time": that may be any time, and the book is what is asked for.
+        # Not "the book that you mentioned last time": that may be any time, and the query asks for the book.
         who = "we|you|i|they|the two of (?:us|them)" if query.people else "we|you|i|the two of (?:us|them)"
         if re.search(
             rf"\b(?:did|had|have|were) (?:{who})\b(?: \w+)? {TALKED}\b|\bwhere (?:did|had) we\b", around, re.I
@@ -388,7 +388,7 @@ _WHEN_FIRST = regex(
 
 
 def _edges(query: _Query) -> Iterator[_FoundSession]:
-    """ "At the beginning of our conversation", "how did this chat start", "the first thing we talked about"."""
+    """Find "at the beginning of our conversation", "how did this chat start", "the first thing we talked about"."""
     for match in _EDGE.finditer(query.text):
         det, noun = match["det"].casefold(), match["noun"].casefold()
         if det in ("the", "that") and (
@@ -428,7 +428,7 @@ _RULES: tuple[Callable[[_Query], Iterator[_FoundSession]], ...] = (
 
 
 def _edge(query: _Query, end: int) -> str:
-    """Whether how it started or ended is asked: "how did our first conversation start"."""
+    """Return the part that the query asks for by its verb: "how did our first conversation start"; else `WHOLE`."""
     if not re.search(r"\bhow (?:did|does)\b", query.text[:end], re.I):
         return WHOLE
     match = re.match(
@@ -442,7 +442,7 @@ def _personal(text: str) -> bool:
 
 
 def _without_topic(text: str) -> str:
-    """Without what is talked about: "what did I say about my therapist in our third session"."""
+    """Remove the topic of the talk: "what did I say about my therapist in our third session"."""
     return re.sub(
         r"\b(?:about|regarding|concerning)(?: (?!in\b|during\b|from\b|at\b|our\b)[\w'-]+){1,5}", " ", text, flags=re.I
     )
@@ -454,12 +454,12 @@ def _word_before(text: str, start: int) -> str:
 
 
 def _ends_clause(text: str, start: int) -> bool:
-    """Whether punctuation stands between what comes before and `start`."""
+    """Say whether punctuation stands right before `start`."""
     return re.search(r"[,;:.?!(\"“]\s*$", text[:start]) is not None
 
 
 def _excused(query: _Query, start: int) -> bool:
-    """Whether a word before it takes the session for a moment: "after our last chat", "between the first session …"."""
+    """Say whether a word before it takes the session for a moment: "after our last chat", "until session 3"."""
     if _ends_clause(query.text, start):
         return False
     before = re.sub(r"\b(?:the|our)\s*$", "", query.text[max(0, start - 60) : start], flags=re.I)
@@ -484,7 +484,7 @@ _DATE_NEXT = regex(r"[ ,]+(?:(?:in|on|at|from|of|during|for|back in|held on)\s+)
 
 
 def _ends_well(query: _Query, end: int, *, numbered: bool = False) -> bool:
-    """Whether nothing behind it says that another session is meant, or only one of those that …"""
+    """Say whether no word behind it points to another session, or to only some of those named."""
     text = query.text
     for _ in range(2):
         more = _RELATIVE.match(text, end) or _OURSELVES.match(text, end)

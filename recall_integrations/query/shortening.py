@@ -1,4 +1,4 @@
-"""What was read of a part of a long query, with its places in the whole of it."""
+"""Place the findings in the read part of a long query in the whole of it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ REASON = "query.long"
 
 
 def problem(read: Shortened) -> Degradation:
-    """Says that not all was read."""
+    """Report that not all of the query was read."""
     tail = len(read.text) - read.head - len(BETWEEN)
     detail = f"Of {read.length} characters the first {read.head} and the last {tail} were read."
     return Degradation(stage=STAGE, reason=REASON, detail=detail)
 
 
 def placed(parsed: ParsedQuery, read: Shortened, original: str) -> ParsedQuery:
-    """What was read of a part, with its places in the whole query."""
+    """Return the findings in the read part, with their places in the whole query."""
     window, session = parsed.temporal_window, parsed.session
     return replace(
         parsed,

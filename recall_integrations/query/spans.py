@@ -1,4 +1,4 @@
-"""Places in a text, as `(start, end)`: which words lie in them."""
+"""Places in a text, as `(start, end)`, and the words that lie in them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ Spans = Sequence[Span]
 
 
 def place_of(token: Token) -> Span:
-    """Where a word stands."""
+    """Return the place of a word."""
     return token.start, token.end
 
 
 def overlap(span: Span, other: Span) -> bool:
-    """Whether two places share a character."""
+    """Say whether two places share a character."""
     return span[0] < other[1] and other[0] < span[1]
 
 
 def inside(token: Token, spans: Spans) -> bool:
-    """Whether a word begins in one of the places."""
+    """Say whether a word begins in one of the places."""
     return any(start <= token.start < end for start, end in spans)
 
 
 def starts_inside(tokens: Sequence[Token], spans: Spans) -> set[int]:
-    """Starts of the tokens, in order, that lie in a span: in one pass, as a hostile text may hold thousands."""
+    """Return the starts of the tokens, in order, that lie in a span; in one pass, for there may be thousands."""
     inside: set[int] = set()
     if not spans:
         return inside

@@ -1,11 +1,11 @@
-"""Typos in a query: a word that nobody knows is *also* read as a close one that the scope's memories use.
+"""Correct typos in a query: an unknown word is *also* read as a close one that the scope's memories use.
 
     word ─ known? ─▶ none      in the scope, a name, in the lexicon, a number, an identifier, written like a name
          └─ unknown ─▶ Vocabulary.close_to ─▶ best by similarity, frequency, spelling ─▶ Correction (learned, counted)
 
 A correction adds a reading and takes none away, so the word itself is still looked for. Correctly written words are
-left alone even if the scope never used them (`known_words`); which stems are close to a word, and how close, is said by
-`vocabulary`.
+left alone even if the scope never used them (`known_words`); `vocabulary` finds the stems close to a word and their
+similarities.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class LearnedRow(NamedTuple):
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Manner:
-    """How a word stands in the query."""
+    """The way a word stands in the query."""
 
     capital: bool
     first: bool
     is_name: Callable[[str], bool] | None
 
     def allows(self, match: Match) -> bool:
-        """Whether a word in this place may be meant as the match.
+        """Say whether a word in this place may be meant as the match.
 
         Names of the scope are for the entity cascade, but not the ordinary words in them ("Backend Database Team").
         """
@@ -92,8 +92,8 @@ class Speller:
         threshold: least similarity, in (0, 1]; default .80.
         frequency_min: memories that must hold a stem for it to be a correction; default 1.
         learned_max: corrections remembered; the least recently used leaves. 0 learns nothing. Default 1,000.
-        validate: answers a prompt (a language model). Asked in the background whether a new correction is right; what
-            it rejects is not made again. It is shown the two words, never the query. Default: nobody is asked.
+        validate: answers a prompt (a language model). Asked in the background whether a new correction is right; a
+            rejected one is not made again. It is shown the two words, never the query. Default: no validation.
         submit: runs a function in the background (`executor.submit`). Default: a daemon thread each.
         rows: learned corrections from `rows()` of an earlier life.
 
@@ -129,12 +129,12 @@ class Speller:
 
     @property
     def changes(self) -> int:
-        """Grows with each change of what was learned: when it stands still, there is nothing to write."""
+        """Number of changes of the learned corrections: if it stands still, there is nothing to write."""
         return self._changes
 
     @property
     def asking(self) -> bool:
-        """Whether a language model is being asked about a correction."""
+        """True while a language model is being asked about a correction."""
         return self._asking > 0
 
     # -- reading a query -------------------------------------------------------------------------------------------
@@ -149,15 +149,15 @@ class Speller:
         is_name: Callable[[str], bool] | None = None,
         learns: bool = True,
     ) -> tuple[Correction, ...]:
-        """Second readings of a query's words, in order, one a word; the first 16 unknown words are looked up.
+        """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up.
 
         Args:
             text: the query.
             tokens: the words to look at, with their places in `text`: without stop words, negated terms and mentions.
-            now: when they are used; timezone-aware.
+            now: time of their use; timezone-aware.
             frequency: live document frequency of a stem; default: the vocabulary's.
-            is_name: whether a normal form is a word of a name or alias of the scope.
-            learns: whether uses are remembered, and a language model is asked about them.
+            is_name: says whether a normal form is a word of a name or alias of the scope.
+            learns: whether to remember the uses, and to ask a language model about them.
         """
         shouted = text.isupper()
         found: dict[str, Correction] = {}
@@ -188,11 +188,11 @@ class Speller:
         is_name: Callable[[str], bool] | None = None,
         learns: bool = True,
     ) -> Correction | None:
-        """The second reading of one word, or `None` where it is known, may be a name, or is like nothing known.
+        """Return the second reading of one word, or `None` if it is known, may be a name, or is like no known word.
 
         Args:
-            word: in any case.
-            now: when it is used; timezone-aware.
+            word: the word, in any case.
+            now: time of its use; timezone-aware.
             written: the word as it stands in the query. Default: no capitals. A capital says that it is a name: it is
                 never read as an ordinary word, and as another name-like word only from a similarity of .88 on.
             first: whether it begins a sentence, where a capital says little.
@@ -225,7 +225,7 @@ class Speller:
     def _is_open(
         self, word: str, written: str, frequency: Callable[[str], int] | None, is_name: Callable[[str], bool] | None
     ) -> bool:
-        """Whether nothing is known about the word."""
+        """Say whether the word is unknown: to the scope, as a name, and to the lexicon."""
         if not LETTERS_MIN <= len(word) <= LETTERS_MAX or not word.isalpha() or word in STOP_WORDS:
             return False
         if any(map(str.isupper, written[1:])):  # an acronym or an identifier
@@ -251,12 +251,12 @@ class Speller:
     # -- learning --------------------------------------------------------------------------------------------------
 
     def _knows(self, word: str, match: Match) -> bool:
-        """Whether the correction was made before."""
+        """Say whether the correction was made before."""
         with self._lock:
             return (word, match.stem) in self._learned
 
     def _count(self, word: str, match: Match, now: datetime) -> bool:
-        """Remember a use; whether the correction was known before."""
+        """Remember a use; return whether the correction was known before."""
         if not self._learned_max:
             return False
         key = (word, match.stem)
@@ -310,14 +310,14 @@ class Speller:
                 self._changes += 1
 
     def rows(self) -> list[LearnedRow]:
-        """What was learned, least recently used first."""
+        """Return the learned corrections, least recently used first."""
         with self._lock:
             return [
                 LearnedRow(word, root, e.count, e.validated, e.last_used) for (word, root), e in self._learned.items()
             ]
 
     def load(self, rows: Iterable[tuple[str, str, int, bool | None, datetime]]) -> None:
-        """Add learned corrections; a row replaces what is known about its pair. The most recently used are kept."""
+        """Add learned corrections; a row replaces an entry of its pair. The most recently used are kept."""
         with self._lock:
             for word, root, count, validated, last_used in rows:
                 self._learned[word, root] = _Learned(count, last_used, validated)
@@ -330,7 +330,7 @@ class Speller:
 
 
 def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:
-    """The query as it was meant: corrected words replaced by their spelling. For embedding it as a second reading."""
+    """Replace corrected words by their spelling, so that the query can be embedded as a second reading."""
     meant = {c.word: c.spelling for c in corrections}
     for token in sorted(tokens, key=lambda t: -t.start):
         if token.word in meant:
@@ -339,7 +339,7 @@ def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Co
 
 
 def prompt(word: str, spelling: str) -> str:
-    """What the language model is asked. It sees the two words and nothing else of the query."""
+    """Write the question to the language model. It shows the two words and nothing else of the query."""
     return (
         f'Somebody searching their notes typed "{word}". Is that a misspelling of "{spelling}", rather than a name or '
         "another word? Answer with one word: yes or no."
@@ -347,7 +347,7 @@ def prompt(word: str, spelling: str) -> str:
 
 
 def verdict_of(answer: str) -> bool | None:
-    """The answer's first word, if it is yes or no."""
+    """Return `True` or `False` if the answer's first word is yes or no, else `None`."""
     words = "".join(c if c.isalpha() else " " for c in answer.casefold()).split()
     return {"yes": True, "no": False}.get(words[0]) if words else None
 
@@ -357,12 +357,12 @@ def _in_thread(task: Callable[[], None]) -> None:
 
 
 def _means_stop_word(word: str, than: float) -> bool:
-    """Whether a stop word is at least as close: "wtih" is "with", not "width"."""
+    """Say whether a stop word is at least as close: "wtih" is "with", not "width"."""
     return any(likeness >= than for _, likeness in alike(word, _STOP_WORDS, edits_max(len(word)), than))
 
 
 def _is_identifier(text: str, token: Token) -> bool:
-    """Whether the characters around a word make it a part of a path, an address, a variable."""
+    """Say whether the characters around a word make it a part of a path, an address, a variable."""
     before, after = text[max(0, token.start - 1) : token.start], text[token.end : token.end + 1]
     if before in _IDENTIFIER or after in _IDENTIFIER:
         return True

@@ -1,7 +1,7 @@
-"""Whether a query asks for the talk itself: "what did we talk about on May 8th", "summarise our third session".
+"""Find whether a query asks for the talk itself: "what did we talk about on May 8th", "summarise our third session".
 
-Then the time or the session that it names is all that it asks for, and decides. Where it asks for something that is
-spoken of ("what did Melanie do in May 2023"), the answer may be told later than it happened.
+Then it asks only for the time or the session that it names, and that decides. If it asks for something that people
+spoke of ("what did Melanie do in May 2023"), the answer may be told later than it happened.
 """
 
 from __future__ import annotations
@@ -78,16 +78,16 @@ def asks_talk(
     session: bool = False,
     language: str | None = "en",
 ) -> str:
-    """`all`: the talk and nothing in particular; `about`: what was said of something; empty: neither.
+    """Return `all` for the talk and nothing in particular, `about` for words on a topic, and an empty text for neither.
 
     Args:
         text: the query.
         tokens: its words, negated ones left out.
         when: spans of its dates and its session.
-        refs: who is named; that they talked is nothing in particular, that they were talked about is.
+        refs: entities that it names; that they talked is nothing in particular, that they were talked about is.
         polite: spans of its courtesies.
         session: whether it names a session.
-        language: its code; nothing is said of one without tables.
+        language: code of its language; one without tables gives an empty text.
     """
     if language != "en":
         named = [r.span for r in refs if r.mention]
@@ -110,7 +110,7 @@ def _is_topic(text: str, start: int) -> bool:
 
 
 def _said_then(text: str, dates: Spans) -> bool:
-    """Whether the verb that the date or the session belongs to is one of saying: "what did Gina say of it in May"."""
+    """Say whether the date or the session belongs to a verb of saying: "what did Gina say of it in May"."""
     if _SUMMARY.match(text):
         return _DOING.search(text) is None
     first = _AUXILIARY.search(text)

@@ -1,4 +1,4 @@
-"""Which words of a query are looked for, and how rare they are in the scope."""
+"""Choose the words of a query to look for, and measure their rarity in the scope."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands 
 
 
 def content_words(found: Findings) -> list[Token]:
-    """The words outside of what is excluded that say what is looked for."""
+    """Return the words outside of the excluded spans that say what to look for."""
     said = found.kept
     if signs := found.words.signs:
         negated = starts_inside(signs, found.negated)
@@ -34,12 +34,12 @@ def content_words(found: Findings) -> list[Token]:
 
 
 def terms(found: Findings) -> tuple[str, ...]:
-    """Stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
+    """Return the stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
-    Words of a date stay ("summer", "March", "2023"), but not those that only say where it lies from now ("last")
-    or count ("2 weeks", "the 3rd"). Of a date in the calendar units stay too: who was there in "the last week of
-    August" said "last week". A word that was corrected is left out, and of a misspelt mention what no memory
-    holds: what no memory can say must not count as not said.
+    Words of a date stay ("summer", "March", "2023"), but not those that only place it relative to now ("last") or
+    count ("2 weeks", "the 3rd"). In a calendar date units stay too: a memory of "the last week of August" says "last
+    week". A corrected word is left out, and so is a word of a misspelt mention that no memory holds: a word that no
+    memory can say must not count as missing.
     """
     named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
     misspelt = [r.span for r in named if r.stage == "fuzzy"]
@@ -66,12 +66,12 @@ def terms(found: Findings) -> tuple[str, ...]:
 
 
 def weaker_terms(found: Findings) -> tuple[str, ...]:
-    """Other forms of the words that are looked for, which memories hold beside them."""
+    """Return other forms of the words to look for, which memories hold beside them."""
     return tuple(dict.fromkeys(form for t in found.content for form in found.words.weaker(t.word)))
 
 
 def rarities(found: Findings) -> dict[str, float]:
-    """Rarity of each distinct stem that a memory holds. Of a word that was corrected, that of what was meant."""
+    """Return the rarity of each distinct stem that a memory holds; a corrected word has that of its correction."""
     meant = {c.stem: c.correction for c in found.corrections}
     roots = {t: found.words.stem(t.word) for t in found.plain}
     counts = {root: found.known.frequency(meant.get(root, root)) for root in dict.fromkeys(roots.values())}
@@ -86,15 +86,15 @@ def rarities(found: Findings) -> dict[str, float]:
 
 
 def _without_saying(content: list[Token]) -> list[Token]:
-    """Without the first verb that only says that something was said: "what did I tell you about my allergies"."""
+    """Drop the first verb that only says that something was said: "what did I tell you about my allergies"."""
     said = next((t for t in content if stem(t.word) in _SAID), None)
     return content if said is None or len(content) == 1 else [t for t in content if t is not said]
 
 
 def _without_asking(tokens: list[Token], spans: Spans, when: Span | None) -> list[Token]:
-    """The words that share no letter with a span; of a pair of Chinese signs both have to be outside.
+    """Return the words that share no letter with a span; of a pair of Chinese signs both have to be outside.
 
-    If all do: those of the time that is asked for ("was ist gestern passiert"), or all where none is.
+    If none is left: the words of the time that the query asks for ("was ist gestern passiert"), or all without one.
     """
     marked = sorted(spans)
     kept, at, reach = [], 0, 0
@@ -108,7 +108,7 @@ def _without_asking(tokens: list[Token], spans: Spans, when: Span | None) -> lis
 
 
 def _name_behind(ref: EntityRef) -> list[str]:
-    """Words of the canonical name that the mention stands for: of "Project Kestrel" only the second for "Kestral"."""
+    """Return the words of the canonical name that a mention stands for: "kestrel" for "Kestral", not "project"."""
     from rapidfuzz.fuzz import ratio
 
     said = [t.word for t in tokenize(ref.mention)]

@@ -1,8 +1,8 @@
-"""Which stems of a scope are close to a word, and how close.
+"""Find the stems of a scope that are close to a word, and their similarities.
 
 **Similarity** is the mean of the optimal string alignment similarity `1 - edits / longer length` (Damerau 1964, with
 swaps of neighbours as one edit) and Jaro-Winkler (Winkler 1990), the better of the word and its stem against every way
-a stem is written; a lone slip of the fingers counts as three quarters of an edit. At .80 it finds clearly more than
+a stem is written; a single slip of the fingers counts as three quarters of an edit. At .80 it finds clearly more than
 alignment alone, which can never accept one edit in four letters, with far fewer wrong ones than Jaro-Winkler alone
 (`scripts/measure_spelling.py` compares them).
 
@@ -36,7 +36,7 @@ _NEIGHBOURS = frozenset(pair for row in _KEYS for a, b in pairwise(row) for pair
 
 
 class Match(NamedTuple):
-    """A stem of the vocabulary that is close to a word, and the way of writing it that is closest."""
+    """A stem of the vocabulary that is close to a word, and its closest spelling."""
 
     stem: str
     similarity: float
@@ -66,14 +66,14 @@ class _Bucket:
         self.signatures = self._room[:end]  # last: what a reader finds here has its entry
 
     def within(self, signature: np.uint64, bits: int) -> list[list[str]]:
-        """`[spelling, stem]` of those whose signature differs in at most so many bits."""
+        """Return `[spelling, stem]` of the spellings whose signature differs in at most `bits` bits."""
         near = np.flatnonzero(np.bitwise_count(self.signatures ^ signature) <= bits)
         found: list[list[str]] = self._entries[near].tolist()
         return found
 
 
 def _signatures(words: Sequence[str]) -> NDArray[np.uint64]:
-    """Which letters occur once (low half) and twice (high half) in each of these words of equal length."""
+    """Mark the letters that occur once (low half) and twice (high half) in each of these words of equal length."""
     codes = np.array(words, dtype=np.dtype(f"U{len(words[0])}")).view(np.uint32).reshape(len(words), -1)
     bits = np.uint64(1) << (codes & 31).astype(np.uint64)
     once = np.zeros(len(words), dtype=np.uint64)
@@ -86,7 +86,7 @@ def _signatures(words: Sequence[str]) -> NDArray[np.uint64]:
 
 
 class Vocabulary:
-    """The stems of one scope with their document frequencies, and which of them are close to a word.
+    """The stems of one scope with their document frequencies, searchable by similarity to a word.
 
     Any number of threads may look up while others update.
     """
@@ -98,15 +98,15 @@ class Vocabulary:
         self.update(terms)
 
     def __len__(self) -> int:
-        """Stems ever added, those with frequency 0 included."""
+        """Return the number of stems ever added, those with frequency 0 included."""
         return len(self._frequencies)
 
     def frequency(self, term: str) -> int:
-        """Document frequency of a stem as last told; 0 if unknown."""
+        """Return the last known document frequency of a stem; 0 if unknown."""
         return self._frequencies.get(term, 0)
 
     def update(self, terms: Iterable[tuple[str, int]]) -> None:
-        """Add stems or change their document frequency; 0 takes a stem out of the answers. Costs what is new."""
+        """Add stems or change their document frequency; 0 takes a stem out of the answers."""
         with self._lock:
             fresh: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
             for term, frequency in terms:
@@ -120,10 +120,10 @@ class Vocabulary:
                 self._buckets[length].extend(entries)
 
     def close_to(self, word: str, *, threshold: float = THRESHOLD) -> list[Match]:
-        """Stems with a spelling at least `threshold` similar to a word (normal form or stem), best first.
+        """Return the stems with a spelling at least `threshold` similar to a word (normal form or stem), best first.
 
-        By falling similarity, then falling frequency, then stem; 16 at most. Stems of frequency 0 and the word's own
-        stem are left out. Words over 40 letters are like nothing.
+        By falling similarity, then falling frequency, then stem; at most 16. Stems of frequency 0 and the word's own
+        stem are left out. A word over 40 letters has no match.
         """
         own = stem(word)
         best: dict[str, Match] = {}
@@ -150,7 +150,7 @@ class Vocabulary:
 
 
 def alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list[tuple[int, float]]:
-    """Place and similarity of the texts within some edits of a word that reach the threshold."""
+    """Return the place and the similarity of the texts within some edits of a word that reach the threshold."""
     from rapidfuzz import process
     from rapidfuzz.distance import OSA
 
@@ -159,7 +159,7 @@ def alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list
 
 
 def _written(term: str) -> list[str]:
-    """The ways a stem is written, in order: itself, and the words of the lexicon that have it."""
+    """Return the ways a stem is written, in order: itself, and the words of the lexicon that have it."""
     if any(map(str.isdigit, term)):
         return []
     written = {term, *spellings().get(term, ())}
@@ -167,7 +167,7 @@ def _written(term: str) -> list[str]:
 
 
 def worded(word: str, match: Match) -> Match:
-    """The match, written as a word where the stem itself was closest ("invoic"): as its word closest to `word`."""
+    """Replace the stem in a match by its word closest to `word`, if the stem itself was closest ("invoic")."""
     words = spellings().get(match.stem, ())
     if not words or match.spelling in words:
         return match
@@ -177,14 +177,14 @@ def worded(word: str, match: Match) -> Match:
 
 
 def edits_max(letters: int) -> int:
-    """Edits within which a spelling of a word of so many letters is looked for."""
+    """Return the number of edits within which spellings of a word of so many letters are looked for."""
     return 1 if letters < 6 else 2 if letters < 11 else 3
 
 
 def similarity(one: str, other: str) -> float:
-    """Mean of optimal string alignment similarity and Jaro-Winkler, in [0, 1]; 1 for equal words only.
+    """Return the mean of optimal string alignment similarity and Jaro-Winkler, in [0, 1]; 1 for equal words only.
 
-    A lone slip of the fingers counts as `SLIP` edits: a swap, a neighbouring key, a letter doubled or not.
+    A single slip of the fingers counts as `SLIP` edits: a swap, a neighbouring key, a letter doubled or not.
     """
     from rapidfuzz.distance import OSA, JaroWinkler
 
@@ -196,7 +196,7 @@ def similarity(one: str, other: str) -> float:
 
 
 def _is_slip(one: str, other: str) -> bool:
-    """Whether two words that are one edit apart differ by what fingers do."""
+    """Say whether two words that are one edit apart differ by a slip of the fingers."""
     if len(one) != len(other):
         return [letter for letter, _ in groupby(one)] == [letter for letter, _ in groupby(other)]
     differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]

@@ -1,4 +1,4 @@
-"""The time and the session that a query asks for, passing over those that it leaves out: "not in March"."""
+"""Find the time and the session that a query asks for, passing over those that it leaves out: "not in March"."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
 
 
 def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWindow | None:
-    """The window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
+    """Return the window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
     entities = found.known.entities
     text, negated = found.text, found.negated
     if not may_have_window(text, found.language):
@@ -51,7 +51,7 @@ def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWi
 
 
 def wanted_session(found: Findings) -> SessionRef | None:
-    """The session that the text asks for, unless it leaves it out: "not in our last session"."""
+    """Return the session that the text asks for, unless it leaves it out: "not in our last session"."""
     entities = found.known.entities
     known = entities.contains_word if entities is not None else lambda _word: False
     session = read_session(found.text, names=known, dated=found.dated, language=found.language, seen=found.seen)
@@ -62,7 +62,7 @@ def wanted_session(found: Findings) -> SessionRef | None:
 
 
 def _is_left_out(text: str, span: Span, negated: Spans, language: str | None) -> bool:
-    """Whether a date is named to leave it out: in a negated term, or right behind a word that excludes."""
+    """Say whether the query leaves a date out: in a negated term, or right behind a word that excludes."""
     start, end = span
     if any(overlap(span, other) for other in negated):
         return True

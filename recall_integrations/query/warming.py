@@ -1,8 +1,8 @@
-"""The tables of a language made ready before a query needs them: off the recall's path, some 100 ms of work once.
+"""Make the tables of a language ready before a query needs them: off the recall's path, some 100 ms of work once.
 
-A store says which languages its memories are in, when it is opened and when a first memory in one is written. They are
-read in the background then. A query that comes meanwhile waits for what is being made, rather than make it twice.
-English has no tables, and a store in English starts nothing.
+A store reports the languages of its memories when it is opened and when the first memory in one is written. Their
+tables are then read in the background. A query that comes meanwhile waits for tables in the making, rather than make
+them twice. English has no tables, and a store in English starts nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from recall_integrations.text import stop_words
 from recall_integrations.text.detection import detect_language
 
 WAIT_S = 1.0  # for tables that are being made; ten times as long as it takes
-PAUSE_S = 0.25  # before what few queries need is made: the first recall shall not share the processor with it
+PAUSE_S = 0.25  # before the rarely needed tables are made: the first recall shall not share the processor with them
 
 logger = logging.getLogger("recall_integrations")
 
@@ -31,7 +31,7 @@ class _Making(NamedTuple):
     """Tables that are being made, or are ready."""
 
     thread: threading.Thread
-    usual: threading.Event  # what nearly every query needs is ready
+    usual: threading.Event  # set when the tables that nearly every query needs are ready
 
 
 _making: dict[str, _Making] = {}  # by language, once in a process
@@ -57,7 +57,7 @@ def warm(languages: Iterable[str]) -> None:
 
 
 def is_warm(language: str) -> bool:
-    """Whether the tables of a language are ready, or being made."""
+    """Say whether the tables of a language are ready, or being made."""
     return language in _making
 
 
@@ -65,7 +65,7 @@ def settle(language: str, *, whole: bool = False) -> None:
     """Wait for the tables of a language if they are being made right now.
 
     Args:
-        whole: also for what few queries need. Without it, that is made by whoever comes first.
+        whole: wait also for the rarely needed tables. Otherwise the first query that needs them makes them.
     """
     making = _making.get(language)
     if making is None or not making.thread.is_alive():  # in a forked child no thread goes on

@@ -1,10 +1,10 @@
 """The words of a query in its language: which are looked for, and by which stems.
 
-A memory was stemmed by its own language, a query is stemmed by its own. Where they are of one language they meet. Where
-the query's cannot be told ("WLAN Passwort Büro") it is read in the one that leads in the scope (`text.spoken`), if one
-does. A stem that no memory holds is looked for in the other forms of the word: by the rules of English, by
-those of the scope's languages, with and without accents. The first of them that is held takes its place. What is held
-beside it counts too, but less (`weaker`).
+A memory was stemmed by its own language, a query is stemmed by its own. If both are of one language, they meet. If
+the query's language cannot be told ("WLAN Passwort Büro"), it is read in the language that leads in the scope
+(`text.spoken`), if one does. A stem that no memory holds is looked for in the other forms of the word: by the rules of
+English, by those of the scope's languages, with and without accents. The first form that memories hold takes its place.
+Other held forms count too, but less (`weaker`).
 
 In a scope of English texts there are no other languages to ask, and nothing of this changes a query.
 """
@@ -30,15 +30,15 @@ def _nothing(_term: str) -> Sequence[str]:
 
 
 class QueryWords:
-    """How the words of one query are read.
+    """The reading of the words of one query.
 
     Args:
         text: the query.
-        frequency: memories of the scope that hold a term.
-        memories: how many it has.
-        alike: stems that differ from one by accents alone, held by whatever scope.
-        language: of the text; default is to find it out.
-        scope: the languages of its memories.
+        frequency: number of memories of the scope that hold a term.
+        memories: number of memories in the scope.
+        alike: stems, held by any scope, that differ from a stem by accents only.
+        language: code of the text's language; default is to detect it.
+        scope: languages of the scope's memories.
     """
 
     def __init__(
@@ -65,22 +65,22 @@ class QueryWords:
         self._read: dict[str, tuple[str, tuple[str, ...]]] = {}
 
     def is_stop(self, word: str) -> bool:
-        """Whether a normal form is not looked for."""
+        """Say whether a normal form is not looked for."""
         if word in self._stops:
             return True
         english = self._english_too and word.isascii() and word in STOP_WORDS
         return english or says_nothing(word, self.language)
 
     def stem(self, word: str) -> str:
-        """The stem that a normal form is looked for by."""
+        """Return the stem that a normal form is looked for by."""
         return (self._read.get(word) or self._forms(word))[0]
 
     def weaker(self, word: str) -> tuple[str, ...]:
-        """Stems of other forms of a word that memories hold."""
+        """Return stems of other forms of a word that memories hold."""
         return self._forms(word)[1]
 
     def is_settled(self, word: str) -> bool:
-        """Whether a memory has the word in a form that the rules of English do not lead to."""
+        """Say whether a memory has the word in a form that the rules of English do not lead to."""
         own = self.stem(word)
         return (self.language is not None or own != stem(word)) and self._frequency(own) > 0
 
@@ -91,7 +91,7 @@ class QueryWords:
 
     @cached_property
     def memories_in(self) -> str | None:
-        """The language that most memories are in, if hardly any is in that of the query; else `None`."""
+        """Language of most memories, if hardly any is in that of the query; else `None`."""
         if self._told is None or self._memories < MEMORIES_MIN:
             return None
         counts = {code: self._scope.memories_in(code) for code in (*self.languages, "en")}

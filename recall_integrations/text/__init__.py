@@ -1,4 +1,4 @@
-"""Text to words: the analyser behind BM25, rarity, negation, spelling and the ranking features."""
+"""Split texts into words: the analyser behind BM25, rarity, negation, spelling and the ranking features."""
 
 from recall_integrations.text.analyser import (
     IRREGULAR,

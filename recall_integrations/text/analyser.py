@@ -1,4 +1,4 @@
-"""Text to words, and what is done with the words of English. `text.by_language` is for texts of any language.
+"""Split texts into words, and stem English words. `text.by_language` handles texts of any language.
 
 Words are runs of letters, digits and combining marks, compatibility-normalised (NFKC) and case-folded, without a
 possessive "'s". Scripts that are written without spaces become overlapping pairs, as Lucene's CJKAnalyzer does: pairs
@@ -109,7 +109,7 @@ _token: Callable[[tuple[str, int, int]], Token] = functools.partial(tuple.__new_
 
 
 def tokenize(text: str) -> list[Token]:
-    """The words of `text`, stop words included, in order.
+    """Return the words of `text`, stop words included, in order.
 
     The normal form is NFKC, case-folded, with a typographic apostrophe written as ' and a possessive removed.
     """
@@ -133,7 +133,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def _ascii_words(text: str) -> list[Token]:
-    """`tokenize` of a text in ASCII, which is folded as a whole, letter for letter."""
+    """Tokenize a text in ASCII, which is folded as a whole, letter for letter."""
     tokens = []
     for match in _PLAIN_WORD.finditer(text.lower()):
         start, end = match.span()
@@ -142,14 +142,14 @@ def _ascii_words(text: str) -> list[Token]:
 
 
 def _ascii_word(word: str) -> str:
-    """The normal form of a word in small letters."""
+    """Return the normal form of a lower-case word."""
     if len(word) > WORD_CHARS_MAX:
         return fold(word[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX]
     return word[:-2] if word.endswith("'s") else word
 
 
 def words(text: str) -> list[str]:
-    """The normal forms of `tokenize`, in order. Runs without spaces take a fraction of its time."""
+    """Return the normal forms of `tokenize`, in order. Runs without spaces take a fraction of its time."""
     if text.isascii():
         return [_ascii_word(word) for word in _PLAIN_WORD.findall(text.lower())]
     if not _DENSE_RUN.search(text):
@@ -167,7 +167,7 @@ def words(text: str) -> list[str]:
 
 
 def _pairs_of_signs(run: str) -> list[str]:
-    """As `_pairs`, of a run whose units are single signs."""
+    """Return the words that `_pairs` gives, for a run whose units are single signs."""
     found = [""] * (2 * len(run) - 1)
     found[::2] = run
     found[1::2] = map(operator.add, run, run[1:])
@@ -177,7 +177,7 @@ def _pairs_of_signs(run: str) -> list[str]:
 
 
 def _pairs(run: str, start: int) -> Iterator[Token]:
-    """Overlapping pairs of a run without spaces, and each Chinese character of it."""
+    """Yield overlapping pairs of a run without spaces, and each Chinese character in it."""
     units = [(m.group(), start + m.start(), start + m.end()) for m in _UNIT.finditer(run)]
     last = len(units) - 1
     for i, (unit, begin, end) in enumerate(units):
@@ -189,9 +189,9 @@ def _pairs(run: str, start: int) -> Iterator[Token]:
 
 
 def length_in_words(tokens: Sequence[str]) -> int:
-    """How long a text is, in words as languages with spaces have them.
+    """Return the length of a text in words, as languages with spaces count them.
 
-    Characters and pairs overlap: what takes one word elsewhere makes three of them. A Chinese word has 1.7 characters,
+    Characters and pairs overlap: one word of other languages makes three tokens. A Chinese word has 1.7 characters,
     a pair of a syllabary is half a word; a pair with a Chinese character counts with its characters.
     """
     if "".join(tokens).isascii():
@@ -212,7 +212,7 @@ def _length(token: str) -> float:
 
 
 def is_character(token: str) -> bool:
-    """Whether a token is a Chinese character that stands beside the pairs with it."""
+    """Say whether a token is a Chinese character that stands beside the pairs with it."""
     return len(token) == 1 and _HAN.match(token) is not None
 
 
@@ -221,7 +221,7 @@ def _plain_unit(unit: str) -> str:
 
 
 def fold(word: str) -> str:
-    """Normal form of one word: NFKC, case-folded, without a possessive."""
+    """Return the normal form of one word: NFKC, case-folded, without a possessive."""
     if not word.isascii():
         word = unicodedata.normalize("NFKC", word).replace("’", "'")
     word = word.casefold()
@@ -229,23 +229,23 @@ def fold(word: str) -> str:
 
 
 def narrow(text: str) -> str:
-    """`text` with full-width letters, digits, signs and spaces as the usual ones, letter for letter."""
+    """Replace full-width letters, digits, signs and spaces in `text` by the usual ones, letter for letter."""
     return text if text.isascii() else text.translate(_FULL_WIDTH)
 
 
 def idf(frequency: int, documents: int) -> float:
-    """`ln(1 + (N - df + .5) / (df + .5))`, as BM25 in Lucene has it; of a word that all hold or more, as if all did."""
+    """Return `ln(1 + (N - df + .5) / (df + .5))`, as BM25 in Lucene does; with df above N, N - df counts as 0."""
     return math.log1p((max(documents - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
 @functools.lru_cache(maxsize=STEMS_KEPT)
 def stem(word: str) -> str:
-    """Snowball English stem of a normal form."""
+    """Return the Snowball English stem of a normal form."""
     return _stemmer().stemWord(IRREGULAR.get(word, word))  # type: ignore[no-any-return]
 
 
 def stemmed(words: Iterable[str]) -> list[str]:
-    """The stem of each of many words, of which nothing is kept: what a word list needs, in a fifth of the time."""
+    """Return the stem of each word without caching it: a word list needs a fifth of the time of `stem`."""
     return _stemmer().stemWords([IRREGULAR.get(word, word) for word in words])  # type: ignore[no-any-return]
 
 

@@ -1,13 +1,13 @@
-"""What the Snowball stemmer of Arabic does not see on nouns: "and" before an article, and the feminine ending.
+"""Respell Arabic nouns where the Snowball stemmer misses "and" before an article, or the feminine ending.
 
 Before a possessive the feminine ending "ة" is written "ت": "سيارة" (a car), "سيارتي" (my car). The stemmer knows it of
 "ته", "تها" and the like on longer words; not of "تي" (my), and not behind two letters. It takes "سيارتي" and "سيارات"
 (cars) for verbs in the future, which begin with "س". It takes the article off "البيت" (the house), and neither off
 "القطة" (the cat) nor off "والبيت" (and the house).
 
-Here a word is written as the stemmer reads it rightly. Other articles stay: by them the stemmer knows nouns. A noun
-whose own last letter is "ت" stays as it is: "بيتي" is "my house". Of three letters they are few, and listed; longer
-ones are so rare that nothing is done about them.
+This module spells such a word so that the stemmer reads it rightly. Other articles stay, for the stemmer recognises
+nouns by them. A noun whose own last letter is "ت" stays as it is: "بيتي" is "my house". Such nouns of three letters are
+few, and listed; longer ones are so rare that nothing is done about them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COMES = regex(r"[وف]?س?[يتن]?[اأآ]تي")  # "يأتي", it comes: "ت"
 
 
 def readable(word: str) -> str:
-    """An Arabic normal form as the stemmer reads it rightly. It is for the stemmer alone, and for nobody to see."""
+    """Respell an Arabic normal form so that the stemmer reads it rightly. It is for the stemmer only, never shown."""
     begins = _AND.match(word)
     if begins is not None:
         word = word[1:]

@@ -1,4 +1,4 @@
-"""The constants of BM25, one for the index, the ranking features and whatever else scores by it."""
+"""The constants of BM25, shared by the index, the ranking features and all other scores by BM25."""
 
 from __future__ import annotations
 

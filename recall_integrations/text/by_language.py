@@ -1,11 +1,11 @@
 """Words of a text in its own language: stop words, stems and forms of one language meet in one space of stems.
 
     language_of(text)     German, …; None for English and for what cannot be told
-    content(text)         what is kept of each memory, for the ranking features
-    stems(text)           what BM25 indexes and looks for
-    stem(word, language)  of one word of a query
+    content(text)         words of each memory that are kept for the ranking features
+    stems(text)           stems that BM25 indexes and looks for
+    stem(word, language)  stem of one word of a query
 
-English is the default: a text of which no other language can be told is read as one, exactly as if there were no
+English is the default: a text in which no other language is detected is read as English, exactly as if there were no
 other. A language without a Snowball stemmer keeps its words as they are, and one without a list keeps all of them. In
 a script that is not Latin, words of ASCII are read as English.
 """
@@ -86,7 +86,7 @@ _local = threading.local()
 
 
 class Placed(NamedTuple):
-    """A content word of a text: where it stands, its stem, and what `content` makes of it."""
+    """A content word of a text: its place, its stem, and its form in `content`."""
 
     token: Token
     stem: str
@@ -94,41 +94,41 @@ class Placed(NamedTuple):
 
 
 class _Analysis(NamedTuple):
-    """The content words of a text: their normal forms, and the stem of each."""
+    """The content words of a text: their normal forms and their stems, in the same order."""
 
     words: list[str]
     stems: list[str]
 
 
 def language_of(text: str) -> str | None:
-    """The language whose rules a text's words are read by; `None` = those of English."""
+    """Return the language whose rules a text's words are read by; `None` = those of English."""
     code = detect_language(text).code
     return None if code == "en" else code
 
 
 def stop_words(language: str | None) -> frozenset[str]:
-    """Words of a language that are not looked for, in normal form."""
+    """Return the words of a language that are not looked for, in normal form."""
     return STOP_WORDS if language is None else _normal_list(language)
 
 
 def says_nothing(word: str, language: str | None) -> bool:
-    """Whether a normal form is a Chinese character without a meaning of its own; pairs with it stay."""
+    """Say whether a normal form is a Chinese character without a meaning of its own; pairs with it stay."""
     return language == "zh" and word in _JOINING
 
 
 def stem(word: str, language: str | None = None) -> str:
-    """The stem of a normal form in a language; `None` = English."""
+    """Return the stem of a normal form in a language; `None` = English."""
     if language is None or (word.isascii() and language not in _LATIN):
         return analyser.stem(word)
     return _stemmed([_normal(word, language)], language)[0]
 
 
 def stems(text: str, language: str | None = LOOK) -> list[str]:
-    """Stems of the content words of `text`, in order, repeats kept: what BM25 indexes and looks for.
+    """Return the stems of the content words of `text`, in order, repeats kept, as BM25 indexes and looks for them.
 
     Args:
-        text: what is read.
-        language: a code; `None` = English; default: that of the text.
+        text: the text to read.
+        language: a code; `None` = English; default: the language of the text.
     """
     language = language_of(text) if language == LOOK else language
     if language is None:
@@ -137,7 +137,7 @@ def stems(text: str, language: str | None = LOOK) -> list[str]:
 
 
 def content(text: str, language: str | None = LOOK) -> list[str]:
-    """Normal forms of the words of `text` that are no stop words, in order, repeats kept.
+    """Return the normal forms of the words of `text` that are no stop words, in order, repeats kept.
 
     A word whose stem is not the one of English is followed by `SEP` and its stem: `häuser<SEP>haus`.
 
@@ -155,7 +155,7 @@ def content(text: str, language: str | None = LOOK) -> list[str]:
 
 
 def placed(text: str, language: str | None = LOOK) -> list[Placed]:
-    """The words of `content`, in order, with their places and stems.
+    """Return the words of `content`, in order, with their places and stems.
 
     Args:
         text, language: as for `stems`.
@@ -177,7 +177,7 @@ def placed(text: str, language: str | None = LOOK) -> list[Placed]:
 
 
 def spoken(text: str, language: str | None) -> list[Token]:
-    """`tokenize`, with what a language has to be read by before its letters are folded: Turkish "I" is no "i"."""
+    """Tokenize `text`; for Turkish, lower "I" and "İ" before the letters are folded: Turkish "I" is no "i"."""
     return tokenize(_dotless(text) if language == "tr" else text)
 
 
@@ -186,7 +186,7 @@ def _dotless(text: str) -> str:
 
 
 def without_marks(word: str) -> str:
-    """A normal form or stem without accents and the like: what somebody types who leaves them out."""
+    """Strip accents and the like from a normal form or stem, as somebody types it who leaves them out."""
     if word.isascii():
         return word
     plain = _ACCENT.sub("", unicodedata.normalize("NFD", word.translate(_LETTERS)))
@@ -208,7 +208,7 @@ def _analysis(text: str, language: str) -> _Analysis:
 
 
 def _kept(word: str, language: str) -> str:
-    """A normal form as it is looked for; empty if it is not."""
+    """Return a normal form as it is looked for; empty if it is a stop word."""
     if language not in _LATIN and word.isascii():  # read as English
         return "" if word in STOP_WORDS else word
     stops = _normal_list(language)
@@ -221,7 +221,7 @@ def _kept(word: str, language: str) -> str:
 
 
 def _normal(word: str, language: str) -> str:
-    """A normal form as a language's stemmer wants it: without points, joiners, articles and what follows a name."""
+    """Prepare a normal form for a language's stemmer: drop points, joiners, articles and the ending after a name."""
     if not word.isascii():
         word = _UNSEEN.sub("", word).replace("i\u0307", "i")
         if language in _CYRILLIC:

@@ -1,4 +1,4 @@
-"""Words that the lists of stop words hold and that a memory may be about, by language and by what they are.
+"""Words on the lists of stop words that a memory may be about, by language and by kind.
 
 They are looked for like other words. What stays on the lists: articles, pronouns, prepositions, conjunctions,
 particles, question words, demonstratives, auxiliaries and their forms, adverbs. All 22 lists were read, by hand; those
@@ -84,5 +84,5 @@ CONTENT: Mapping[str, Mapping[str, str]] = {
 
 
 def content_words(code: str) -> frozenset[str]:
-    """Words of a language's list that are looked for all the same."""
+    """Return the words of a language's stop-word list that are looked for all the same."""
     return frozenset(word for words in CONTENT.get(code, {}).values() for word in words.split())

@@ -1,4 +1,4 @@
-"""The language of a text, from its script and its function words: made for one line, and for what it costs.
+"""Detect the language of a text from its script and its function words, fast enough for every line.
 
     script     Thai, Greek, Hangul, kana, … decide alone; Cyrillic, Arabic, Devanagari after a few letters
     letters    "ß", "ñ", "ł", "ğ": written in few languages
@@ -19,7 +19,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.text.analyser import STOP_WORDS
 from recall_integrations.text.stop_words import listed
 
-CHARS_MAX = 320  # of a text that are looked at
+CHARS_MAX = 320  # read of a text at first
 MORE_CHARS_MAX = 2_000  # where they do not tell
 VOTE = 720_720  # parts of a vote: shared by any number of languages up to 16, each has a whole number of them
 _EVIDENCE = VOTE  # for a language that is not English, at least
@@ -189,9 +189,9 @@ _ELISION = regex(r"\b([cdjlmn]|qu|dell|all|nell|sull)'(?=[aeiouyhéêàâœ]\w)"
 
 
 def detect_language(text: str) -> Language:
-    """The language of `text`, or `Language(None, 0.0)` where it cannot be told.
+    """Detect the language of `text`; return `Language(None, 0.0)` if it cannot be told.
 
-    Read from its beginning: 320 characters, and 2,000 where those do not tell. 10 to 30 µs for a line. Never raises.
+    It reads the first 320 characters, and 2,000 if those do not tell. 10 to 30 µs for a line. Never raises.
     """
     return _detected(text[:MORE_CHARS_MAX])
 
@@ -211,7 +211,7 @@ def _language(sample: str) -> Language:
 
 
 def _by_script(sample: str) -> Language | None:
-    """The language of a text that is not in Latin letters; `None` where it is."""
+    """Detect the language of a text that is not in Latin letters; `None` if it is in Latin letters."""
     runs = OTHER_SCRIPT.findall(sample)
     if not runs:
         return None
@@ -263,7 +263,7 @@ def _cyrillic(sample: str) -> str:
 
 @functools.cache
 def _votes() -> Mapping[str, tuple[tuple[str, int], ...]]:
-    """Each function word with the languages that have it, and what it gives to each of them."""
+    """Map each function word to the languages that have it, with its vote for each of them."""
     codes = sorted({"en", *_LATIN, *_MORE})
     # A bit for each language: few objects, which the first recall of a process would have collected with all others.
     languages: dict[str, int] = {}
@@ -283,7 +283,7 @@ def _votes() -> Mapping[str, tuple[tuple[str, int], ...]]:
 
 @functools.cache
 def _named() -> frozenset[str]:
-    """Words of other languages that an English text may hold, mostly in names."""
+    """Return words of other languages that an English text may hold, mostly in names."""
     return frozenset(_ENGLISH_TOO.split()) - STOP_WORDS
 
 
@@ -294,7 +294,7 @@ def _shares(codes: set[str]) -> tuple[tuple[str, int], ...]:
 
 @functools.cache
 def _plain() -> frozenset[str]:
-    """Function words of English that no other language has."""
+    """Return the function words of English that no other language has."""
     return frozenset(word for word, shares in _votes().items() if [code for code, _ in shares] == ["en"])
 
 
@@ -336,10 +336,10 @@ def _by_words(sample: str) -> Language:
 
 
 def _names(sample: str) -> frozenset[str]:
-    """Words that are read as names: with a capital wherever they stand, and inside a sentence, or a given name.
+    """Return the words that are read as names: with a capital at every place, and inside a sentence, or a given name.
 
-    In a title, where more words have a capital than have none, it tells nothing. Days, months and the like are no
-    names, nor are words of English.
+    In a title, where more words have a capital than have none, a capital tells nothing. Days, months and the like are
+    no names, nor are words of English.
     """
     small = set(_SMALL.findall(sample))
     inside = {word.lower() for word in _INSIDE.findall(sample)}
@@ -350,15 +350,15 @@ def _names(sample: str) -> frozenset[str]:
 
 @functools.cache
 def _no_names() -> frozenset[str]:
-    """Words of time and of asking, and those of German that have a capital out of politeness."""
+    """Return the words of time and of asking, and the German words that have a capital out of politeness."""
     return _POLITE.union(*(more.split() for more in _MORE.values())) - _named()
 
 
 def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:
-    """What function words and letters of a text in Latin letters give to each language, in parts of a vote (`VOTE`).
+    """Count the votes that a text in Latin letters gives to each language, in parts of a vote (`VOTE`).
 
-    The function words are returned, too. Words that English shares with another language speak for both. Single
-    consonants are no words ("IV. D.").
+    It also returns the function words. Words that English shares with another language vote for both. Single consonants
+    are no words ("IV. D.").
     """
     scores: dict[str, int] = {}
     pieces: dict[str, int] = {}
@@ -397,7 +397,7 @@ def _add_letters(lowered: str, scores: dict[str, int], pieces: dict[str, int]) -
 
 
 def _without_articles(lowered: str, scores: dict[str, int], pieces: dict[str, int]) -> str:
-    """The text with "l'anno", "qu'il", "dell'arte" in two words each; such articles speak for a language."""
+    """Split "l'anno", "qu'il", "dell'arte" into two words each, and add the votes of such articles."""
     for lead in set(_ELISION.findall(lowered)):
         codes = ("it",) if len(lead) > 2 else ("fr",) if lead in {"qu", "j", "n"} else ("fr", "it", "ca")
         for code in codes:

@@ -1,10 +1,10 @@
-"""What a line speaks for whose language cannot be told: little each, much together.
+"""Evidence for the language of a scope, from lines whose own language cannot be told.
 
 "Vendí la moto" has no function word that only Spanish has, and `detection` rightly tells nothing. A scope of such notes
-is Spanish all the same. So each of them gives a share of one vote to every language that it may be in: by its function
-words and letters, as the detector counts them, and by beginnings and endings that are common in few languages ("-ung",
-"-ción", "-ing"). The shares are whole numbers, so their sum does not depend on the order in which they came, and what
-is forgotten can be taken away again.
+is Spanish all the same. So each such note gives shares of one vote to every language that it may be in: by its
+function words and letters, as the detector counts them, and by beginnings and endings that are common in few languages
+("-ung", "-ción", "-ing"). The shares are whole numbers, so their sum does not depend on the order in which they came,
+and the share of a forgotten memory can be subtracted again.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _WORD = regex(r"[^\W\d_]{3,24}")
 
 
 def leanings(text: str) -> dict[str, int]:
-    """Languages that a text in Latin letters speaks for, with their shares, together `WHOLE` at most.
+    """Return the languages that a text in Latin letters speaks for, with their shares, together `WHOLE` at most.
 
-    English is among them. Nothing of a text in another script, whose language the detector tells. Some 10 to 20 µs for
-    a line. Never raises.
+    English is among them. Empty for a text in another script, whose language the detector tells. Some 10 to 20 µs for a
+    line. Never raises.
     """
     sample = text[:CHARS_MAX]
     if not sample.isascii() and OTHER_SCRIPT.search(sample):
@@ -58,7 +58,7 @@ def leanings(text: str) -> dict[str, int]:
 
 
 def _add_shapes(sample: str, known: frozenset[str], found: dict[str, int]) -> None:
-    """Votes of the words that are no function words, by how they begin and end."""
+    """Add the votes of the words that are no function words, by their beginnings and endings."""
     words = dict.fromkeys(_WORD.findall(sample))
     for raw in list(words)[:_WORDS_MAX]:
         word = raw.lower()

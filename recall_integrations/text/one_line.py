@@ -1,4 +1,4 @@
-"""Texts as they may be shown in a terminal."""
+"""Prepare texts to be shown in a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SPACE = re.compile(r"\s+")
 
 
 def plain(text: str, limit: int | None = None) -> str:
-    """Text on one line without control and direction characters, cut at `limit` characters."""
+    """Put text on one line without control and direction characters, cut at `limit` characters."""
     line = _SPACE.sub(" ", text)
     line = "".join("\ufffd" if _unsafe(c) else c for c in line).strip()
     return line if limit is None or len(line) <= limit else line[: limit - 1].rstrip() + "…"

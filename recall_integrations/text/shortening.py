@@ -1,4 +1,4 @@
-"""How much of a long query is read: its beginning and its end.
+"""Shorten a long query to its beginning and its end.
 
 A text of many pages is no question; what is asked stands before what was pasted, or behind it. Of a query of more than
 `READ_CHARS_MAX` characters the first `HEAD_CHARS` and the last `TAIL_CHARS` are read, up to a blank: whatever its
@@ -17,13 +17,13 @@ BETWEEN = "\n!\n"  # keeps words, names, dates and quotations of the two parts a
 
 
 class Shortened(NamedTuple):
-    """What is read of a query.
+    """The part of a query that is read.
 
     Args:
-        text: what is read.
-        head: so many characters of it are the beginning of the query.
-        skipped: by so much what stands behind them stands later in the query; 0 where all of it is read.
-        length: of the query.
+        text: the part that is read.
+        head: number of its characters that are the beginning of the query.
+        skipped: number of characters left out of the query behind the head, less the separator; 0 if all of it is read.
+        length: length of the whole query, in characters.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Shortened(NamedTuple):
     length: int
 
     def place(self, span: tuple[int, int]) -> tuple[int, int]:
-        """A span of `text` in the query."""
+        """Return the span in the query for a span of `text`."""
         start, end = span
         if start >= self.head:
             return start + self.skipped, end + self.skipped
@@ -40,7 +40,7 @@ class Shortened(NamedTuple):
 
 
 def shortened(text: str) -> Shortened:
-    """What is read of `text`."""
+    """Shorten a query of more than `READ_CHARS_MAX` characters to its head and tail."""
     if len(text) <= READ_CHARS_MAX:
         return Shortened(text, len(text), 0, len(text))
     head = text.rfind(" ", HEAD_CHARS - WORD_CHARS, HEAD_CHARS)

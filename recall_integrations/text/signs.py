@@ -94,7 +94,7 @@ _UNLIKE = regex(r"-\.?\d.*|.*[-+#*♭♮]")
 
 @functools.lru_cache(maxsize=TEXTS_KEPT)  # of a text it is asked whether it has signs, and then which
 def signs(text: str) -> tuple[Token, ...]:
-    """What is read of `text` besides its plain words, in order."""
+    """Return the signed words of `text`, which are read besides its plain words, in order."""
     if text.isascii() and _PASSED.match(text).end() == len(text) and "inus " not in text:  # type: ignore[union-attr]
         return ()
     found: list[Token] = []
@@ -116,7 +116,7 @@ def signs(text: str) -> tuple[Token, ...]:
 
 
 def _matches(text: str) -> list[re.Match[str]]:
-    """The signs of a text, in order."""
+    """Find the signs of a text, in order."""
     found = [match for sign, pattern in _IN_ASCII if sign in text for match in pattern.finditer(text)]
     if not text.isascii():
         found.extend(_BEYOND.finditer(text))
@@ -124,7 +124,7 @@ def _matches(text: str) -> list[re.Match[str]]:
 
 
 def with_signs(text: str, tokens: list[Token]) -> list[Token]:
-    """`tokens`, the words of `text`, and what `signs` reads besides, each behind the words that it stands at."""
+    """Merge `tokens`, the words of `text`, with its `signs`, each behind the words that it stands at."""
     found = signs(text)
     if not found:
         return tokens
@@ -133,11 +133,11 @@ def with_signs(text: str, tokens: list[Token]) -> list[Token]:
 
 
 def words_with_signs(text: str, words_of: Callable[[str], list[str]] = words) -> list[str]:
-    """The normal forms of `with_signs`, in order, in a fraction of its time.
+    """Return the normal forms of `with_signs`, in order, in a fraction of its time.
 
     Args:
-        text: what is read.
-        words_of: gives the normal forms of a part of it.
+        text: the text to read.
+        words_of: function that returns the normal forms of a part of it.
     """
     found: list[str] = []
     at = 0
@@ -151,18 +151,18 @@ def words_with_signs(text: str, words_of: Callable[[str], list[str]] = words) ->
 
 
 def _end_of_word(text: str, at: int) -> int:
-    """Where the word ends that goes on at a place: of "-18th" and "-18" that of the whole."""
+    """Return the end of the word that continues at a place: of "-18th" and "-18" the end of the whole."""
     match = _GOES_ON.match(text, at) if text[at - 1].isalnum() else None
     return at if match is None else match.end()
 
 
 def is_signed(word: str) -> bool:
-    """Whether a normal form is one of `signs`."""
+    """Say whether a normal form is one of `signs`."""
     return word in _CAPITALS or (not word.isalnum() and _SIGN.search(word) is not None)
 
 
 def unsigned(word: str) -> list[str]:
-    """The words that a signed one is not: of "c++" that is "c", of "-18" it is "18"; of "+18", "$" and "#help" none."""
+    """Return the words that a signed word is not: "c" for "c++", "18" for "-18"; none for "+18", "$" and "#help"."""
     if _UNLIKE.fullmatch(word) is None:
         return []
     plain = [token.word for token in tokenize(word)]
@@ -170,7 +170,7 @@ def unsigned(word: str) -> list[str]:
 
 
 def _place(text: str, match: re.Match[str]) -> tuple[int, int] | None:
-    """Where the word of a sign stands; `None` where it is none."""
+    """Return the span of the word that a sign belongs to; `None` if there is none."""
     at, end = match.span()
     if match.lastgroup == "number":
         return at, at + 1 + len(_figures(text, at + 1))
@@ -187,20 +187,20 @@ def _place(text: str, match: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _figures(text: str, at: int) -> str:
-    """The number that begins there."""
+    """Return the number that begins at a place; empty if none does."""
     match = _FIGURES.match(text, at)
     return "" if match is None else match[0]
 
 
 def _bears_minus(word: str, sign: str, closed: re.Match[str] | None) -> bool:
-    """Whether a minus behind a word is no hyphen of a part of a word: "pre- and postwar", "Haus- und Hof"."""
+    """Say whether a minus behind a word is no hyphen of a part of a word: "pre- and postwar", "Haus- und Hof"."""
     if not word[0].isalpha():
         return False
     return sign == "\u2212" or _GRADE.fullmatch(word) is not None or (closed is not None and len(word) <= GRADE_MAX)
 
 
 def _normal(word: str) -> str:
-    """The normal form of a word with its sign."""
+    """Return the normal form of a word with its sign."""
     if word in _CAPITALS:
         return word
     plain = unicodedata.normalize("NFKC", word).casefold().translate(_ALIKE)

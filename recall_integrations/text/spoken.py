@@ -1,4 +1,4 @@
-"""In which languages a scope is written: of each, how many memories are told to be in it, and what others speak for.
+"""Count the languages of a scope: the memories detected in each, and the evidence of those that tell none.
 
 A single terse note tells no language, many of them together do. So a scope has a leading language where
 
@@ -33,12 +33,12 @@ OVER_NEXT = 1.3  # times that for the next language
 
 
 class Count(NamedTuple):
-    """What memories say of one language; sums of them do not depend on any order.
+    """Counts of memories for one language; sums of them do not depend on any order.
 
     Args:
-        told: memories that are in it. Of `UNTOLD`: those that tell none.
+        told: memories that are in it; for `UNTOLD`, memories that tell no language.
         hints: memories that tell none, and for which it is the likeliest, or as likely as another but English.
-        votes: what those that tell none speak for it, in parts of `WHOLE` a memory.
+        votes: votes for it by memories that tell none, in parts of `WHOLE` a memory.
     """
 
     told: int = 0
@@ -46,12 +46,12 @@ class Count(NamedTuple):
     votes: int = 0
 
     def plus(self, other: Count) -> Count:
-        """The sum."""
+        """Add two counts."""
         return Count(self.told + other.told, self.hints + other.hints, self.votes + other.votes)
 
 
 def counted(texts: Iterable[str]) -> dict[str, Count]:
-    """What texts say of their languages. Of texts that are told to be English nothing: they are all the others."""
+    """Count the languages of texts. Texts detected as English are left out: they are all the others."""
     found: dict[str, Count] = {}
     for text in texts:
         code = detect_language(text).code
@@ -64,7 +64,7 @@ def counted(texts: Iterable[str]) -> dict[str, Count]:
 
 
 def untold(text: str) -> dict[str, Count]:
-    """What a text says that tells no language."""
+    """Count the evidence of a text that tells no language."""
     votes = leanings(text)
     most = max(votes.values(), default=0)
     return {
@@ -78,8 +78,8 @@ class Spoken:
     """The languages of a scope.
 
     Args:
-        memories: how many it has.
-        counts: by language, as `counted` gives them.
+        memories: number of memories in the scope.
+        counts: counts by language, as `counted` returns them.
     """
 
     memories: int = 0
@@ -87,22 +87,22 @@ class Spoken:
 
     @cached_property
     def told(self) -> Mapping[str, int]:
-        """Memories by the language that they are told to be in, besides English, where there are any."""
+        """Number of memories detected in each language besides English, where there are any."""
         return {c: n.told for c, n in self.counts.items() if n.told > 0 and c not in (UNTOLD, ENGLISH)}
 
     @cached_property
     def english(self) -> int:
-        """Memories that are told to be in English."""
+        """Number of memories in English: all that neither another language nor `UNTOLD` counts."""
         return max(0, self.memories - sum(self.told.values()) - self._of(UNTOLD).told)
 
     @cached_property
     def leading(self) -> str | None:
-        """The language that it is written in, where that is another than English and no query has to help."""
+        """Language of the scope, if it is not English and needs no query to be told."""
         return self.leading_with("")
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """Languages of the memories, besides English, the leading one and then the commonest first; four at most."""
+        """Languages of the memories besides English, the leading one and then the commonest first; at most four."""
         told, first = self.told, self.leading
         known = set(told) if first is None else {first, *told}
         return tuple(sorted(known, key=lambda c: (c != first, -told.get(c, 0), c))[:LANGUAGES_MAX])
@@ -113,13 +113,13 @@ class Spoken:
         return tuple(c for c in self.languages if c == self.leading or self.told[c] > STRAY * self.memories)
 
     def memories_in(self, language: str) -> int:
-        """How many memories are in a language; those that tell none are in the leading one, else in English."""
+        """Count the memories in a language; those that tell none are in the leading one, else in English."""
         if language == ENGLISH:
             return self.english + (self._of(UNTOLD).told if self.leading is None else 0)
         return self.told.get(language, 0) + (self._of(UNTOLD).told if language == self.leading else 0)
 
     def leading_with(self, query: str) -> str | None:
-        """The leading language; what cannot be told without it may be with what a query speaks for.
+        """Return the leading language; if the memories alone do not tell it, the query adds its evidence.
 
         Args:
             query: read only where the memories leave room for another language than English.
@@ -144,7 +144,7 @@ class Spoken:
 
     @cached_property
     def _doubtful(self) -> bool:
-        """Whether a language other than English may lead. Of a scope in English this is all that is asked."""
+        """True if a language other than English may lead. A scope in English needs only this check."""
         held = self.english * WHOLE + self._of(ENGLISH).votes
         return any(
             code not in (UNTOLD, ENGLISH) and (count.told + 1) * WHOLE + count.votes >= held

@@ -47,7 +47,7 @@ _FOLDER = Path("core", "_static", "nltk_cache", "corpora", "stopwords")
 
 @functools.cache
 def listed(code: str) -> frozenset[str]:
-    """The stop words of a language in lower case, as the list spells them; none for a language without a list."""
+    """Return the stop words of a language in lower case, as the list spells them; empty if it has no list."""
     folder = _folder()
     if code not in NAMES or folder is None:
         return frozenset()

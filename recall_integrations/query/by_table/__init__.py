@@ -1,5 +1,5 @@
-"""The readers of queries in other languages than English: one for each section of the table files, for all of them.
+"""Readers of queries in other languages than English: one for each section of the table files, for all languages.
 
-They are called by the readers beside which they stand (`negation.find_negations(text, language="de")`), and find
-nothing where a language has no tables.
+The English readers of the same names call them (`negation.find_negations(text, language="de")`). They find nothing
+if a language has no tables.
 """

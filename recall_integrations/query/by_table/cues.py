@@ -1,4 +1,4 @@
-"""Question words, words for types, relations and intents, in a language with tables: `questions` and `types`."""
+"""Read question words, types, relations and intents in a language with tables: `questions` and `types`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", 
 
 
 class _Kind(NamedTuple):
-    """What a list under `types` says: as strongly as its counterpart in English."""
+    """The meaning of a list under `types`: as strong as its counterpart in English."""
 
     strength: float
     types: tuple[MemoryType, ...] = ()
@@ -55,7 +55,7 @@ def prepare(language: str) -> None:
 
 
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """As `features.type_cues`; nothing where the language has no tables."""
+    """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
     words = wording(language, "types", TYPES)
     if words is None:
         return 0.0, (), ()
@@ -67,7 +67,7 @@ def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType,
 
 
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
-    """Spans of the words that ask for the first or the last time, one of `OCCURRENCES`."""
+    """Return spans of the words that ask for the first or the last time, or the past: one of `OCCURRENCES`."""
     words = wording(language, "types", TYPES)
     if words is None:
         return []
@@ -76,7 +76,7 @@ def occurrences(text: str, which: str, language: str | None) -> list[Match]:
 
 
 def relations(text: str, language: str | None) -> tuple[str, ...]:
-    """English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
+    """Return the English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
     words = _nested(language, "relations", _RELATIONS)
     if words is None:
         return ()
@@ -86,7 +86,7 @@ def relations(text: str, language: str | None) -> tuple[str, ...]:
 
 
 def intents(text: str, language: str | None) -> frozenset[str]:
-    """Names of `routing.INTENTS` that the query has."""
+    """Return the names of `routing.INTENTS` that the query matches."""
     words = _nested(language, "intents", _INTENTS)
     if words is None:
         return frozenset()
@@ -104,7 +104,7 @@ def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording 
 
 
 def courtesies(text: str, language: str | None) -> list[Match]:
-    """Spans of what only makes a question polite: at its beginning, and at its end."""
+    """Return spans of words that only make a question polite: at its beginning, and at its end."""
     words = wording(language, "questions", QUESTIONS)
     if words is None:
         return []
@@ -132,9 +132,9 @@ def courtesies(text: str, language: str | None) -> list[Match]:
 
 
 def no_keywords(text: str, language: str | None) -> list[Match]:
-    """Spans of question words and of words that only ask for a type: no memory is found by them.
+    """Return spans of question words and of words that only ask for a type: no memory is found by them.
 
-    Nor by what asks with them what was done: "was .. gemacht", "做了什么", as "what did I do" in English.
+    The verb of "was .. gemacht", "做了什么" is among them, as "what did I do" is in English.
     """
     read = said(text)
     spans: list[Match] = []

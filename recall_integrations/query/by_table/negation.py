@@ -1,8 +1,8 @@
-"""What a query excludes, in a language with tables: `negation` in its file.
+"""Find the terms that a query excludes, in a language with tables: `negation` in its file.
 
 The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
-X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). What makes
-a cue say something else is in the tables too: idioms, a negation before it, an action behind it.
+X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). Reasons for
+a cue to mean something else are in the tables too: idioms, a negation before it, an action behind it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AROUND = ("around", "not_but")  # have the term in them
 
 
 class Excluded(NamedTuple):
-    """A term, and all that belongs to its exclusion, as spans of the original text."""
+    """A term, and the whole of its exclusion, as spans of the original text."""
 
     span: Match
     term: Match
@@ -56,18 +56,18 @@ def prepare(language: str) -> None:
 
 
 def words_of(language: str | None) -> Wording | None:
-    """The phrases of a language; nothing where it has no tables."""
+    """Return the phrases of a language; `None` if it has no tables."""
     return wording(language, "negation", KNOWN)
 
 
 def excluded(text: str, language: str | None) -> list[Excluded]:
-    """The terms that `text` excludes, in order; nothing where the language has no tables."""
+    """Return the terms that `text` excludes, in order; nothing if the language has no tables."""
     words = words_of(language)
     return [] if words is None else _Reader(words, said(text)).read()
 
 
 def ends_in_cue(text: str, language: str | None) -> bool:
-    """Whether a text ends in words that leave out what follows: a date, which is a term only where it is a noun."""
+    """Say whether a text ends in a cue that excludes the date behind it, which is a term only if it is a noun."""
     words = words_of(language)
     if words is None:
         return False
@@ -130,7 +130,7 @@ class _Reader:
         return cue.kind != "but" or self._named(cue.end)
 
     def _nobody(self, cue: _Cue) -> bool:
-        """ "Niemand außer Sam" asks for Sam, wherever the "niemand" stands."""
+        """Say whether the cue is in a sentence with a "nobody": "niemand außer Sam" asks for Sam."""
         if self.with_nobody is None:
             whole = ((start, end) for start, end, _ in sentences(self.read_text))
             self.with_nobody = [(a, b) for a, b in whole if self.words.says("nobody", self.text[a:b])]
@@ -145,7 +145,7 @@ class _Reader:
         return re.split(r"[.?!。？！](?= |$)|[。？！]", self.text[first:start])[-1]
 
     def _acts(self, end: int) -> bool:
-        """Whether what is done without is an action: "ohne zu fragen", "sin avisar"."""
+        """Say whether the thing done without is an action: "ohne zu fragen", "sin avisar"."""
         token = next(tokens_in(self.text, end, end + 64), None)
         if token is None or token.capital:
             return False
@@ -164,7 +164,7 @@ class _Reader:
         return not before or not WORDLIKE.match(before[-1])
 
     def _named(self, start: int) -> bool:
-        """Whether a noun phrase plainly begins here: an article, a preposition, a name."""
+        """Say whether a noun phrase plainly begins here: an article, a preposition, a name."""
         if not self.terms.spaced:
             return True
         token = next(tokens_in(self.text, start, min(len(self.text), start + 64)), None)
@@ -178,7 +178,7 @@ class _Reader:
     # -- terms -----------------------------------------------------------------------------------------------------
 
     def _terms(self, cue: _Cue) -> tuple[list[Match], int, int]:
-        """The terms of a cue, and from where to where cue and terms reach."""
+        """Return the terms of a cue, and the start and end of cue and terms together."""
         if cue.term is not None:
             checked = cue.kind == "around" or self._named(cue.term[0])
             terms, _ = self.terms.behind(cue.term[0], cue.term[1]) if checked else ([], 0)

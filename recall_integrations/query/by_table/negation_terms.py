@@ -1,4 +1,4 @@
-"""Where a term that a query excludes begins and ends, in a language with tables: behind its cue, or in front of it.
+"""Find the bounds of a term that a query excludes, in a language with tables: behind its cue, or in front of it.
 
 With spaces between words a term is a noun phrase: it ends where a word of the tables, or a verb, begins. Without them
 it is a run of signs of one script.
@@ -37,7 +37,7 @@ class Piece(NamedTuple):
 
     @property
     def capital(self) -> bool:
-        """Whether it may be a name."""
+        """True if it may be a name."""
         return self.text[0].isupper() or not self.text.isalpha()  # "node.js" and "C++" are names, too
 
 
@@ -45,8 +45,8 @@ class Terms:
     """The terms of one text.
 
     Args:
-        words: `negation` of the language.
-        text: as `phrases.said` gives it; all places are in it.
+        words: section `negation` of the language.
+        text: the text of `phrases.said`; all places are in it.
     """
 
     def __init__(self, words: Wording, text: str) -> None:
@@ -55,24 +55,24 @@ class Terms:
         self.capitals = bool(words.section.get("capitals", False))
 
     def is_in(self, name: str, word: str) -> bool:
-        """Whether a word is one of a list."""
+        """Say whether a word is one of a list."""
         wanted = self.words.pattern(name)
         return wanted is not None and wanted.fullmatch(word) is not None
 
     def behind(self, start: int, stop: int) -> tuple[list[Match], int]:
-        """The terms from `start` on, and where they end; nothing beyond `stop`."""
+        """Return the terms from `start` on, and their end; nothing beyond `stop`."""
         return self._phrases(start, stop) if self.spaced else self._run_after(start, stop)
 
     def before(self, stop: int) -> list[Match]:
-        """The terms that end at `stop`."""
+        """Return the terms that end at `stop`."""
         return self._phrases_before(stop) if self.spaced else self._run_before(stop)
 
     def _leads(self, word: str) -> bool:
-        """Whether a word stands in front of a term and is no part of it: an article, a preposition."""
+        """Say whether a word stands in front of a term and is no part of it: an article, a preposition."""
         return self.is_in("determiners", word) or self.is_in("prepositions", word)
 
     def _phrases(self, start: int, stop: int) -> tuple[list[Match], int]:
-        """The noun phrase at `start` and those joined to it."""
+        """Return the noun phrase at `start` and those joined to it, and their end."""
         tokens = list(tokens_in(self.text, start, min(stop, start + 400)))
         first = self._phrase(tokens, 0)
         if first is None:
@@ -99,7 +99,7 @@ class Terms:
         return any(word[0].isupper() for word in self.text[slice(*term)].split())
 
     def _phrase(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
-        """The noun phrase at a token, behind articles and prepositions, and the index behind it."""
+        """Return the noun phrase at a token, behind articles and prepositions, and the index behind it."""
         skipped = 0
         while i < len(tokens) and (
             self.is_in("determiners", tokens[i].text) or self.is_in("prepositions", tokens[i].text)
@@ -124,7 +124,7 @@ class Terms:
         return (tokens[i].start, stop - self._ending(term)), end
 
     def _ending(self, term: str) -> int:
-        """Length of the particle that a term carries."""
+        """Return the length of the particle at the end of a term."""
         return self._particle("endings", term.rsplit(" ", maxsplit=1)[-1])
 
     def _particle(self, name: str, word: str) -> int:
@@ -172,7 +172,7 @@ class Terms:
         return (start, start + len(inner.strip())), after
 
     def _phrases_before(self, stop: int) -> list[Match]:
-        """The noun phrase that ends at `stop`, without the particle that the last word carries, and those joined."""
+        """Return the noun phrase that ends at `stop`, without the particle at its end, and those joined to it."""
         tokens = list(tokens_in(self.text, max(0, stop - 160), stop))
         if tokens and tokens[-1].text == ",":
             tokens.pop()
@@ -221,7 +221,7 @@ class Terms:
         return (tokens[start].start, last.end - cut), start
 
     def _run_after(self, start: int, stop: int) -> tuple[list[Match], int]:
-        """The term at `start` in a script without spaces: up to the next word that ends one."""
+        """Return the term at `start` in a script without spaces: up to the next word that ends one."""
         at = start
         while True:  # blanks, and words in front of a term
             match = re.compile(" ").match(self.text, at) or self._at("determiners", at) or self._at("prepositions", at)
@@ -254,7 +254,7 @@ class Terms:
         return None if wanted is None else wanted.match(self.text, at)
 
     def _run_before(self, stop: int) -> list[Match]:
-        """The term that ends at `stop` in a script without spaces."""
+        """Return the term that ends at `stop` in a script without spaces."""
         closing = {b: a for a, b in QUOTES.items()}
         while stop > 0 and self.text[stop - 1] in " ,，、":
             stop -= 1
@@ -281,7 +281,7 @@ class Terms:
         return self._split(start, stop)
 
     def _split(self, start: int, end: int) -> list[Match]:
-        """The terms between, parted by "and" where both sides could be words, without what trails behind."""
+        """Split a term at each "and" whose both sides could be words, without trailing words."""
         terms = []
         joins = [m for m in self.words.found("joins", self.text[start:end]) if m[0] >= 2 and end - start - m[1] >= 2]
         for first, last in zip(
@@ -306,5 +306,5 @@ class Terms:
 
 
 def tokens_in(text: str, start: int, stop: int) -> Iterator[Piece]:
-    """The words and signs between two places, in order."""
+    """Return the words and signs between two places, in order."""
     return (Piece(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))

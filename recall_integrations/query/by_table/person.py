@@ -1,4 +1,4 @@
-"""Who asks, and whose words are asked for, in a language with tables: `person` in its file."""
+"""Find who asks, and whose words a query asks for, in a language with tables: `person` in its file."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def prepare(language: str) -> None:
 
 
 def words_of(language: str | None) -> Wording | None:
-    """The phrases of a language; nothing where it has no tables."""
+    """Return the phrases of a language; `None` if it has no tables."""
     return wording(language, "person", KNOWN)
 
 
 def first_person(text: str, language: str | None) -> Match | None:
-    """Span of the first word by which a query speaks of its user; nothing where the language has no tables."""
+    """Return the span of the first word by which a query speaks of its user; `None` without one or without tables."""
     words = words_of(language)
     if words is None:
         return None
@@ -51,12 +51,12 @@ def first_person(text: str, language: str | None) -> Match | None:
 
 
 def asked_role(text: str, language: str | None) -> tuple[Role | None, float]:
-    """Whose words are asked for, and how plainly; nobody's where the language has no tables."""
+    """Return whose words a query asks for, and how plainly; nobody's if the language has no tables."""
     words = words_of(language)
     if words is None:
         return None, 0.0
     read = said(text)
-    # What another one said, and what two said to each other, is nobody's in particular.
+    # The words of somebody else, and those of two people to each other, are nobody's in particular.
     heard = blanked(read.text, words.found("not_asked", read.text))
     spoken = _without_requests(words, heard)
     alone = blanked(spoken, words.found("we", spoken))

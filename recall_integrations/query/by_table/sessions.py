@@ -1,7 +1,7 @@
-"""Which session of the conversation a query asks for, in a language with tables: `sessions` in its file.
+"""Find which session of the conversation a query asks for, in a language with tables: `sessions` in its file.
 
-As in English (`query/sessions.py`), only sessions of the conversation that is remembered count, and where it is open,
-nothing is read.
+As in English (`query/sessions.py`), only sessions of the remembered conversation count, and in doubt no session is
+read.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class _Form(NamedTuple):
     """A list of phrases that name sessions.
 
     Args:
-        name: in the tables.
-        confidence: of what they name.
-        sure: whether they are of this conversation whatever else is said.
+        name: its name in the tables.
+        confidence: confidence of the sessions that it names.
+        sure: whether the sessions are of this conversation whatever else the query says.
     """
 
     name: str
@@ -75,7 +75,7 @@ def prepare(language: str) -> None:
 
 
 def read_session(text: str, language: str | None) -> SessionRef | None:
-    """The session that `text` asks for; of several the first form. `None` where the language has no tables."""
+    """Return the session that `text` asks for, by the first form that matches; `None` if the language has no tables."""
     words = wording(language, "sessions", KNOWN)
     if words is None:
         return None
@@ -108,7 +108,7 @@ def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ..
 
 
 def _places(words: Wording, name: str, given: str | None) -> tuple[int, ...] | None:
-    """The places that a form names; `None` where they cannot be told."""
+    """Return the places that a form names; `None` if they cannot be told."""
     if name == "last_time":
         return (-1,)
     if given is None:
@@ -128,7 +128,7 @@ def _places(words: Wording, name: str, given: str | None) -> tuple[int, ...] | N
 
 
 def _value(words: Wording, table: str, given: str) -> int:
-    """A number from its digits or its word; 0 where it is none."""
+    """Read a number from its digits or its word; 0 if it is none."""
     digits = re.search(r"\d+", given)
     if digits is not None:
         return int(digits[0])
@@ -152,7 +152,7 @@ def _slots(words: Wording) -> dict[str, str]:
 
 
 def _excused(words: Wording, text: str, start: int, end: int) -> bool:
-    """Whether a word before it takes the session for a moment, or what follows narrows down which one is meant."""
+    """Say whether a word before it takes the session for a moment, or the words behind it narrow it down."""
     before = text[max(0, start - 60) : start].rstrip()
     if any(m[1] == len(before) for m in words.found("excused", before)):
         return True
@@ -160,12 +160,12 @@ def _excused(words: Wording, text: str, start: int, end: int) -> bool:
     narrowed, topic = words.pattern("narrowed"), words.pattern("topic")
     if narrowed is not None and narrowed.match(text, behind):
         return True
-    # "in unserer ersten Sitzung über Anna gesagt": where the verb comes last, the topic is what was said.
+    # "in unserer ersten Sitzung über Anna gesagt": if the verb comes last, the topic belongs to the verb.
     return topic is not None and topic.match(text, behind) is not None and not words.says("said", text[behind:])
 
 
 def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:
-    """Whether a session that is nobody's by its words is one of this conversation."""
+    """Say whether a session that names no owner is one of this conversation."""
     around = blanked(read.text, [(start, end)])
     if words.says("foreign", around):
         return False
@@ -178,12 +178,12 @@ def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:
 
 
 def talk(text: str, language: str | None, taken: list[Match], *, session: bool) -> str:
-    """As `talk.asks_talk`; nothing where the language has no tables.
+    """Return the kind of talk as `talk.asks_talk` does; nothing if the language has no tables.
 
     Args:
         text: the query.
-        language: its code.
-        taken: spans of its dates, its session, its courtesies and of who is named.
+        language: code of its language.
+        taken: spans of its dates, its session, its courtesies and the entities that it names.
         session: whether it names a session.
     """
     words = wording(language, "sessions", KNOWN)

@@ -1,4 +1,4 @@
-"""A section of a language's tables with its phrases compiled: what each reader is made of."""
+"""A section of a language's tables with its phrases compiled: each reader is made of one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Wording:
     """The lists of one section, each compiled when it is first asked for.
 
     Args:
-        section: of a table file; lists of phrases by name, and other values.
-        known: the names it may have.
-        where: what it is, for messages.
+        section: the section of a table file; lists of phrases by name, and other values.
+        known: names that it may have.
+        where: description of the section, for messages.
 
     Raises:
-        InvalidArgument: it has a name that no reader asks for, so it would say nothing.
+        InvalidArgument: it has a name that no reader asks for, and so one without effect.
     """
 
     def __init__(self, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
@@ -48,43 +48,43 @@ class Wording:
         return slots
 
     def phrases(self, name: str) -> list[str]:
-        """The phrases under a name; none where it is left out."""
+        """Return the phrases under a name; none if it is left out."""
         return listed(self.section.get(name) or [], f"{self.where}.{name}")
 
     def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str] | None:
-        """All phrases under a name as one pattern; `more` slots are asked for when it is made."""
+        """Compile all phrases under a name into one pattern; `more` slots are asked for when it is made."""
         if name not in self._patterns:
             slots = self.slots if more is None else {**self.slots, **more()}
             self._patterns[name] = pattern(self.phrases(name), slots)
         return self._patterns[name]
 
     def pattern_of(self, name: str, value: Any) -> re.Pattern[str] | None:
-        """The phrases of a value inside the section as one pattern, kept under a name of its own."""
+        """Compile the phrases of a value inside the section into one pattern, kept under a name of its own."""
         if name not in self._patterns:
             self._patterns[name] = pattern(self.listed(value), self.slots)
         return self._patterns[name]
 
     def prepare(self, names: Iterable[str], more: Callable[[], Slots] | None = None) -> None:
-        """Make the patterns under these names now, not when a query asks for them."""
+        """Compile the patterns under these names now, not when a query asks for them."""
         for name in names:
             self.pattern(name, more)
 
     def listed(self, value: Any) -> list[str]:
-        """The phrases of a value inside the section."""
+        """Return the phrases of a value inside the section."""
         return listed(value, self.where)
 
     def found(self, name: str, text: str) -> Iterator[Match]:
-        """Where the phrases under a name stand, in order."""
+        """Yield the spans of the phrases under a name, in order."""
         wanted = self.pattern(name)
         return (m.span() for m in wanted.finditer(text)) if wanted is not None else iter(())
 
     def says(self, name: str, text: str) -> bool:
-        """Whether one of the phrases under a name stands in the text."""
+        """Say whether the text holds one of the phrases under a name."""
         return next(self.found(name, text), None) is not None
 
 
 def listed(value: Any, where: str) -> list[str]:
-    """Phrases of a table file: a list, or a text: of phrases if there is a ";" or a sign in it, of words if not.
+    """Return the phrases of a table value: a list, or a text: of phrases with a ";" or a sign in it, else of words.
 
     Raises:
         InvalidArgument: it is neither.
@@ -100,7 +100,7 @@ def listed(value: Any, where: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wording | None:
-    """A section of a language; `None` where there are no tables for it, or the section is empty."""
+    """Return a section of a language; `None` if there are no tables for it, or the section is empty."""
     if language is None or language not in READ:
         return None
     content = getattr(tables(language), section)
@@ -108,7 +108,7 @@ def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wordi
 
 
 def sentences(read: Said) -> list[tuple[int, int, bool]]:
-    """The sentences of a text: from, to, and whether it asks. White space at their ends belongs to them."""
+    """Return the start, the end and "is a question" of each sentence. White space at its end belongs to it."""
     found, start = [], 0
     for match in _SENTENCE_END.finditer(read.text):
         found.append((start, match.end(), "?" in match.group()))

@@ -1,9 +1,9 @@
-"""Which entities a text names, resolved in memory for one scope.
+"""Resolve the entities that a text names, in memory for one scope.
 
     text ─ units ─▶ Reading ─ Cascade over State (names, aliases, parts, trigrams) ─▶ EntityRef …
 
-Exact name, alias, part of a name, trigram-fuzzy: the first three stages of the resolution cascade. What an LLM makes of
-the rest is added elsewhere.
+Exact name, alias, part of a name, trigram-fuzzy: the first three stages of the resolution cascade. The fourth stage, a
+language model that is asked about the rest, is in `choice` and `fallback`.
 """
 
 from __future__ import annotations

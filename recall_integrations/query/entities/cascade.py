@@ -1,7 +1,7 @@
-"""The resolution cascade: exact name, alias, part of a name, misspelling; each with how sure it is.
+"""The resolution cascade: exact name, alias, part of a name, misspelling; each with a confidence.
 
-Confidence is the probability that the reference is right. It starts from how the words matched, is lowered where a
-word may mean something else, and is shared where several entities fit:
+Confidence is the probability that the reference is right. The kind of match sets it; it is lowered if a word may mean
+something else, and shared if several entities fit:
 
 ====================================================  ===========  =====
 what matched                                          confidence   stage
@@ -19,8 +19,8 @@ a form of one word in the text's language             .92          fuzzy
 one word, misspelt                                    .40 – .92    fuzzy
 several entities fit                                  .90 / n      as above
 ====================================================  ===========  =====
-A reference below .15 (.30 if fuzzy) is left out. The misspelling of one word reaches .85 only for slips that are no
-other name's letters (see `typos`), and with an unsure neighbour, a rival or a part of a name it seldom does.
+A reference below .15 (.30 if fuzzy) is left out. The misspelling of one word reaches .85 only for slips by which names
+seldom differ (see `typos`), and with an unsure neighbour, a rival or a part of a name it seldom does.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class NamedSpan(NamedTuple):
 
 
 def exact_spans(state: State, words: Sequence[str]) -> list[Span]:
-    """All places where names and aliases stand, in order of their start, longer ones first. Linear."""
+    """Find all places where names and aliases stand, in order of their start, longer ones first. Linear."""
     lengths, phrases = state.lengths, state.phrases
     count = len(words)
     spans: list[Span] = []
@@ -84,12 +84,12 @@ def exact_spans(state: State, words: Sequence[str]) -> list[Span]:
 
 
 def longest_first(spans: list[Span]) -> list[Span]:
-    """`spans`, the longest first; of equal ones the leftmost."""
+    """Sort `spans`, the longest first; of equal ones the leftmost."""
     return sorted(spans, key=lambda s: (s.i - s.j, s.i)) if len(spans) > 1 else spans
 
 
 def entities_of(phrases: Iterable[Phrase], limit: int = PHRASES_MAX) -> dict[Entity, Phrase]:
-    """The entities of some phrases, each with its first phrase; a name goes before an alias."""
+    """Map the entities of some phrases to their first phrase each; a name goes before an alias."""
     found: dict[Entity, Phrase] = {}
     for phrase in islice(phrases, limit):
         if phrase.entity not in found or phrase.is_name:
@@ -109,7 +109,7 @@ class Cascade:
         self.slips: dict[int, list[Slip]] = {}
 
     def run(self) -> list[NamedSpan]:
-        """All stages; what was found in order of appearance, ambiguity settled by context where that is possible."""
+        """Run all stages; return the mentions in order, ambiguous ones settled by context where possible."""
         self._exact()
         free = self._free_words()
         if free:
@@ -160,7 +160,7 @@ class Cascade:
         return shared(holders, likely)
 
     def _unless_longer(self, i: int, likely: float, is_name: bool, holders: Iterable[Entity]) -> float:
-        """Lowered if the next word looks like the family name of somebody else ("Priya Sharma")."""
+        """Lower `likely` if the next word looks like the family name of somebody else ("Priya Sharma")."""
         after = self.reading.neighbour_is_name(i, 1)
         if not after:
             return likely
@@ -170,15 +170,15 @@ class Cascade:
         return min(likely, 0.75 if after > 0.5 else 0.9) if starts else likely
 
     def _namesakes(self, i: int, known: dict[Entity, Phrase]) -> dict[Entity, Phrase]:
-        """Others whose first name is word `i`, without a declared alias that says so."""
+        """Return others whose first name is word `i`, without a declared alias that says so."""
         word = self.words[i]
         parts = islice(at(self.state.parts, word), PHRASES_MAX)
         return entities_of(p for p in parts if p.words[0] == word and p.entity not in known and is_person_like(p))
 
-    # what is left
+    # the free words
 
     def _free_words(self) -> list[int]:
-        """Units that may be a name, or part of one."""
+        """Return the free units that may be a name, or part of one."""
         taken, parts = self.taken, self.state.parts
         free = []
         for i, word in enumerate(self.words):
@@ -189,7 +189,7 @@ class Cascade:
         return free
 
     def _misspelt_words(self, free: list[int]) -> None:
-        """Known words that unknown ones may be meant as."""
+        """Collect the known words that unknown ones may be meant as."""
         state, tried = self.state, 0
         for i in free:
             word = self.words[i]
@@ -212,7 +212,7 @@ class Cascade:
     # stage 3: several words
 
     def _windows(self, free: list[int]) -> None:
-        """Names of two to four words that are misspelt, in another order, or spaced differently."""
+        """Find names of two to four words that are misspelt, in another order, or spaced differently."""
         part_of_one = [word in self.state.parts or i in self.slips for i, word in enumerate(self.words)]
         longest = max(RESPACED_MAX, min(SWAP_WORDS_MAX, sum(part_of_one)))
         for length in range(longest, 0, -1):
@@ -230,7 +230,7 @@ class Cascade:
         return sorted(i for i in starts if 0 <= i <= len(self.words) - length)
 
     def _respaced(self, i: int, length: int) -> list[tuple[Entity, float]]:
-        """ "inbox 3" for "Inbox3", "ProjectKestrel" for "Project Kestrel"."""
+        """Match "inbox 3" with "Inbox3", "ProjectKestrel" with "Project Kestrel"."""
         if length > RESPACED_MAX:
             return []
         text = self.words[i] if length == 1 else self.words[i] + self.words[i + 1]
@@ -279,7 +279,7 @@ class Cascade:
                     best[entity] = likely
 
     def _initials(self, free: list[int]) -> None:
-        """ "P. Raman", "Priya R."."""
+        """Find "P. Raman", "Priya R."."""
         if not any(len(word) == 1 for word in self.words):
             return
         for i in free:
@@ -343,7 +343,7 @@ class Cascade:
         self._take(NamedSpan(i, i + 1, "fuzzy", scores))
 
     def _part_scores(self, i: int, word: str) -> list[tuple[Entity, float]]:
-        """Entities that the lone word `word`, at unit `i`, names in part."""
+        """Score the entities that the lone word `word`, at unit `i`, names in part."""
         if len(word) < 3 or (is_ordinary(word) and (word != self.words[i] or self.reading.word_as_name(i) < 0.88)):
             return []
         best: dict[Entity, float] = {}
@@ -388,7 +388,7 @@ class Cascade:
         return NamedSpan(found.i, found.j, found.stage, [(backed[0], 0.9)])
 
     def _backed_by_words(self, found: NamedSpan) -> list[Entity]:
-        """Those of several entities whose name is completed by other words of the query."""
+        """Return the entities of a mention whose name is completed by other words of the query."""
         own = self.words[found.i : found.j]
         others = (w for k, w in enumerate(self.words) if w in self.state.parts and not found.i <= k < found.j)
         telling = dict.fromkeys(w for w in islice(others, FREE_WORDS_MAX) if w not in own and not is_ordinary(w))
@@ -405,19 +405,19 @@ class Cascade:
 
 
 def _is_completed(phrase: Phrase, own: Sequence[str], rest: set[str]) -> bool:
-    """Whether `rest` has all that a name says beyond the mention `own`, which may be short for its first word."""
+    """Say whether `rest` has all words of a name but the mention `own`, which may be short for its first word."""
     words = phrase.words if phrase.words[0] in own else phrase.words[1:]
     missing = [w for w in words if w not in own and w not in KIND_WORDS and w not in STOP_WORDS and len(w) > 1]
     return bool(missing) and rest.issuperset(missing)
 
 
 def _apart(confidence: float, neighbour: float) -> float:
-    """Confidence in a part of a name that has the look of another name's part beside it."""
+    """Lower the confidence in a part of a name if the word beside it looks like a part of another name."""
     return confidence if not neighbour else 0.7 if neighbour < 0.5 else 0.45
 
 
 def shared(holders: Iterable[Entity], likely: float) -> list[tuple[Entity, float]]:
-    """`likely` divided among the entities that fit; alone it is kept."""
+    """Divide `likely` among the entities that fit; a single entity keeps it."""
     entities = list(holders)
     if len(entities) == 1:
         return [(entities[0], likely)]
@@ -425,7 +425,7 @@ def shared(holders: Iterable[Entity], likely: float) -> list[tuple[Entity, float
 
 
 def references(found: Iterable[NamedSpan], reading: Reading) -> tuple[EntityRef, ...]:
-    """One reference per entity, its surest mention, in order of appearance; entities of one mention surest first."""
+    """Make one reference per entity, from its surest mention, in order of appearance; in a mention surest first."""
     best: dict[str, EntityRef] = {}
     order: dict[str, str] = {}
     for item in found:

@@ -1,6 +1,6 @@
-"""Which names of a query are put to a language model, how, and what its answer may choose: stage 4 of the cascade.
+"""Put unclear names of a query to a language model, and read which entities it chooses: stage 4 of the cascade.
 
-Asked is only about mentions that are not sure: words with references that are all at or below the entity threshold
+The model is asked only about unsure mentions: words with references that are all at or below the entity threshold
 ("Sam", of whom there are two), and words written as a name that resolved to nothing. A query with none of these costs
 no call, and no query costs more than one.
 
@@ -15,8 +15,8 @@ closed: at least two exact names or aliases of which one is surely       .88
 meant (their confidences add up to .85 or more), all of them offered
 open: the names only resemble the mention, or none of them may be meant  .80
 =======================================================================  ==========
-In a closed choice the words are known to name one of the few, at .90 (see `cascade`); what the model adds is which,
-and it has "none" as a way out. So the answer stays just below .90, and may anchor a plan. In an open choice the right
+In a closed choice the words are known to name one of the few, at .90 (see `cascade`); the model adds which one, and it
+has "none" as a way out. So the answer stays just below .90, and may anchor a plan. In an open choice the right
 name may not be among those offered and a model likes to pick one, so the answer stays below the entity threshold. Both
 are set by this reasoning, not by measurement. A reference that was surer before keeps its confidence.
 """
@@ -84,9 +84,9 @@ class Question:
     Args:
         span: `(start, end)` of the mention in the query.
         mention, around: the mention and its surroundings as the model sees them.
-        candidates: what may be chosen.
-        confidence: of an answer.
-        key: what the answer depends on, as a digest: it names an answer in the cache, which so holds no text.
+        candidates: entities that may be chosen.
+        confidence: confidence of an answer.
+        key: digest of all that the answer depends on: it names the answer in the cache, which so holds no text.
     """
 
     span: tuple[int, int]
@@ -104,7 +104,7 @@ Answers = dict[bytes, "str | None"]  # key of a question -> entity id, or None f
 
 
 def shown(text: str, limit: int) -> str:
-    """`text` on one line, without characters that are not seen, at most `limit` long."""
+    """Return `text` on one line, without invisible characters, at most `limit` characters long."""
     seen = (" " if unicodedata.category(c) in _UNSEEN else c for c in text[: 4 * limit])
     line = " ".join("".join(seen).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
@@ -113,7 +113,7 @@ def shown(text: str, limit: int) -> str:
 def open_mentions(
     reading: Reading, refs: Sequence[EntityRef], index: EntityIndex, threshold: float
 ) -> dict[tuple[int, int], Refs]:
-    """Spans that are not settled, with the references there: those with references first."""
+    """Return the spans that are not settled, with the references there: those with references first."""
     at_span: dict[tuple[int, int], list[EntityRef]] = {}
     for ref in refs:
         if ref.stage != IMPLICIT:
@@ -133,7 +133,7 @@ def open_mentions(
 def _capital_runs(
     reading: Reading, taken: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[tuple[int, int], Sequence[str]]]:
-    """Where something is written as a name, outside of `taken`: words in upper case that need not be."""
+    """Yield the runs of words outside of `taken` that are written as a name, though they need no upper case."""
     count = len(reading.words)
     i = 0
     while i < count:
@@ -164,10 +164,10 @@ def _is_capital(reading: Reading, i: int, taken: Sequence[tuple[int, int]]) -> b
 
 
 def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, str]]:
-    """`(entity_id, name)` of entities that `mention` may stand for, most words in common first, then in order.
+    """Return `(entity_id, name)` of entities that `mention` may stand for, most words in common first, then in order.
 
-    A word counts 1 where a name or alias has it, less where one has a word a typo or two away. Of a scope that has no
-    more than `limit` entities all are given: a nickname shares no letters with its name.
+    A word counts 1 for an entity whose name or alias has it, less for one that has a word a typo or two away. In a
+    scope of at most `limit` entities all are returned: a nickname shares no letters with its name.
     """
     state = index.state
     words = list(dict.fromkeys(key_of(mention)))[:NAME_WORDS_MAX]
@@ -199,7 +199,7 @@ def questions_for(
     candidates_max: int,
     reserved: Sequence[tuple[int, int]] = (),
 ) -> list[Question]:
-    """The choices that are worth a call, none if everything is settled or nothing could be offered."""
+    """Return the choices that are worth a call; none if all is settled or there is no name to offer."""
     reading = Reading(text[:QUERY_CHARS_MAX], reserved)
     mentions = dict(islice(open_mentions(reading, refs, index, threshold).items(), candidates_max))
     questions = []
@@ -225,7 +225,7 @@ def questions_for(
 
 
 def _candidates(index: EntityIndex, mention: str, given: Refs, limit: int) -> tuple[tuple[Candidate, ...], bool]:
-    """What is offered for a mention, and whether the choice is closed."""
+    """Return the candidates for a mention, and whether the choice is closed."""
     closed = (
         len(given) > 1
         and all(r.stage in ("exact", "alias") for r in given)
@@ -243,7 +243,7 @@ def _candidates(index: EntityIndex, mention: str, given: Refs, limit: int) -> tu
 
 
 def _surroundings(reading: Reading, span: tuple[int, int]) -> tuple[str, tuple[str, ...]]:
-    """The query around a mention, and its telling words.
+    """Return the query around a mention, and its telling words.
 
     The words are a sorted set: case, punctuation, order and small words change no answer, and so no plan.
     """
@@ -260,11 +260,11 @@ def _surroundings(reading: Reading, span: tuple[int, int]) -> tuple[str, tuple[s
 
 
 def prompt_for(questions: Sequence[Question], said: Callable[[str], str] = str) -> str:
-    """The prompt for all questions of a query. Candidates are numbered throughout, so that no number fits twice.
+    """Write the prompt for all questions of a query. Candidates are numbered throughout, so that no number fits twice.
 
     Args:
-        questions: what is asked.
-        said: from a text of the query or a name to what may be said of it.
+        questions: the questions to put.
+        said: maps a text of the query, or a name, to the text that the prompt may show.
     """
     lines = [
         "A search over somebody's notes mentions names that are not clear. Say for each mention which of its "
@@ -293,9 +293,9 @@ def _quoted(text: str) -> str:
 
 
 def parse_answer(answer: object, questions: Sequence[Question]) -> Answers:
-    """What the answer chooses, by question; a question that it does not answer, or answers twice, is left out.
+    """Read the choices in the answer, by question; a question that it does not answer, or answers twice, is left out.
 
-    Strict: nothing but lines like "A: 2" and "A: none" (for one question also "2"), after the end of a reasoning
+    Strict: only lines like "A: 2" and "A: none" (for one question also "2"), after the end of a reasoning
     block, if there is one. With any other line, the whole answer counts as made up and chooses nothing. A number that
     was not offered for its mention chooses nothing for it.
     """
@@ -325,7 +325,7 @@ def parse_answer(answer: object, questions: Sequence[Question]) -> Answers:
 def settled(
     text: str, refs: Refs, index: EntityIndex, questions: Sequence[Question], answers: Mapping[bytes, str | None]
 ) -> Refs:
-    """`refs` with those of an answered mention replaced by the one chosen; still one reference per entity."""
+    """Replace the references of each answered mention by the chosen one; still one reference per entity."""
     chosen: dict[tuple[int, int], EntityRef] = {}
     for question in questions:
         entity_id = answers.get(question.key)

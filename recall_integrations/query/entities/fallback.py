@@ -1,7 +1,7 @@
-"""When a language model is asked about open mentions: calls under way, remembered answers.
+"""Call a language model about open mentions: one call for equal questions under way, answers cached.
 
-What is asked, and what an answer may choose, is in `choice`; whether the model is asked at all, in how much time and in
-which thread, is its guard's to say.
+`choice` writes the questions and reads the answers; the guard decides whether the model is asked at all, within which
+time and in which thread.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class EntityFallback:
     """Asks a language model about open mentions, within bounds. Never raises; threads may share one.
 
     An answer in time is used, a late one is there for the next query. Answers are kept by scope, mention, candidates
-    and the telling words around: a name that is added to the scope or leaves it makes another question only where it
-    is a candidate. Who asks what is under way waits for that call.
+    and the telling words around: a name that is added to the scope or leaves it makes another question only if it is
+    a candidate. A caller whose question is under way waits for that call.
 
-    What went wrong comes back as a `Degradation` of stage `parse.entities.llm` with a reason of the guard
-    (`guard.Answer`); `failure.answer`: the model said something else than was asked for.
+    A failure comes back as a `Degradation` of stage `parse.entities.llm` with a reason of the guard (`guard.Answer`);
+    `failure.answer`: the model's answer chose none of the offered names.
 
     Args:
-        llm: from prompt to answer (see `resolve_llm`); `None` = off.
-        guard: what calls it.
+        llm: function from prompt to answer (see `resolve_llm`); `None` = off.
+        guard: runs the calls.
         cache_max: answers that are kept; the least recently used leaves.
         candidates_max: names that one prompt may hold.
 
@@ -75,17 +75,17 @@ class EntityFallback:
         reserved: Sequence[tuple[int, int]] = (),
         door: Door = OPEN,
     ) -> tuple[Refs, tuple[Degradation, ...]]:
-        """The references to use instead of `refs`, and what went wrong.
+        """Return the references to use instead of `refs`, and the failures.
 
         Args:
             text: the query.
-            refs: what `index.resolve` found in it.
+            refs: references that `index.resolve` found in it.
             index: names of the scope.
             scope_id: tells scopes apart in the cache.
             threshold: confidence above which a reference is sure.
-            deadline: of whoever asks.
+            deadline: deadline of the caller.
             reserved: spans that are not entities (dates, negations), as given to `index.resolve`.
-            door: what the prompt goes through; under `block` the model is not asked, and what it said before counts.
+            door: filter of the prompt; under `block` the model is not asked, but its earlier answers count.
         """
         if self._llm is None:
             return refs, ()
@@ -131,7 +131,7 @@ class EntityFallback:
         return _told(self._joined(call, key, deadline))
 
     def _joined(self, call: Call[Answers], key: tuple[bytes, ...], deadline: Deadline) -> Answer[Answers]:
-        """What comes of a call that somebody else began. If it is late, that counts for whoever began it."""
+        """Wait for a call that somebody else began. If it is late, that counts for the one who began it."""
         answer = self._guard.joined(call, deadline, _nothing)
         if answer.reason == TIMEOUT and call.limit.over:  # it may hang for ever: the next asks anew
             self._over(key)

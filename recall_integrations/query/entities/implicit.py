@@ -1,7 +1,7 @@
 """The user: an entity of every scope and of every query, without being named, with confidence 1.
 
-Who asks says nothing about what is asked: a reference of stage `implicit` chooses no plan and counts in no feature. It
-is an anchor for the graph only where the query speaks in the first person.
+The user says nothing about the query's topic: a reference of stage `implicit` chooses no plan and counts in no feature.
+It is an anchor for the graph only if the query speaks in the first person.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from recall_integrations.text import Token
 from recall_integrations.types import EntityRef, Scope
 
 SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
-USER = "user"  # name of the user of a scope without a user id, and what chat logs call them
+USER = "user"  # name of the user in a scope without a user id, and in chat logs
 
 _FIRST_PERSON = frozenset(
     """
@@ -38,20 +38,20 @@ _MINES = frozenset("a the coal gold land data".split())
 def implicit_user(
     scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = (), key: bytes = b""
 ) -> EntityRef:
-    """The scope's user as an entity.
+    """Return the scope's user as an entity.
 
-    Where the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else,
-    where one actor of the scope has the role of the user, it is that one. Else it is the one that a memory with the
-    user id as its actor would make: the id does not change when such a memory comes. The default scope's user is
-    called `user`.
+    If the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else, if
+    one actor of the scope has the role of the user, it is that actor. Else it is the entity that a memory with the user
+    id as its actor would make: the id does not change when such a memory comes. The default scope's user is called
+    `user`.
 
     The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
 
     Args:
-        scope: whose user.
+        scope: scope of the user.
         index: names of the scope's entities.
         speakers: names of the actors with the role of the user.
-        key: of the store's entity ids.
+        key: key of the store's entity ids.
     """
     name = scope.user_id or USER
     entity_id = entity_id_of(name, key)
@@ -75,15 +75,15 @@ def implicit_user(
 
 
 def first_person(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> Token | None:
-    """The first word by which a query speaks of its user: "what did I …", "my manager", "who told us"; else `None`.
+    """Return the first word by which a query speaks of its user: "what did I …", "my manager"; else `None`.
 
-    Not by "tell me about …", "US", "Phase I", "i.e." or "a gold mine". It goes by the words: "I wonder who leads
+    Not by "tell me about …", "US", "Phase I", "i.e." or "a gold mine". The words decide: "I wonder who leads
     Kestrel" counts.
 
     Args:
-        tokens: of `text.tokenize`.
-        text: what they were read from; tells "US" from "us".
-        language: its code; nothing is found in one without tables.
+        tokens: the tokens of `text.tokenize`.
+        text: the text that they were read from; tells "US" from "us".
+        language: code of its language; nothing is found in one without tables.
     """
     if language != "en":
         span = person.first_person(text, language)
@@ -93,7 +93,7 @@ def first_person(tokens: Sequence[Token], text: str = "", language: str | None =
 
 
 def is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
-    """Whether a word of the first person is the user: not "Phase I", "tell me …", "a gold mine"."""
+    """Say whether a word of the first person is the user: not "Phase I", "tell me …", "a gold mine"."""
     token = tokens[i]
     before = [t.word for t in tokens[max(0, i - 3) : i]][::-1] + [""] * 3
     if token.word == "i":
@@ -109,7 +109,7 @@ def is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
 
 
 def _is_abbreviated(tokens: Sequence[Token], i: int) -> bool:
-    """ "i.e.", "I/O", "A.I.", "I-95"."""
+    """Say whether an "i" is part of "i.e.", "I/O", "A.I.", "I-95"."""
     after = tokens[i + 1] if i + 1 < len(tokens) else None
     if after is not None and after.start - tokens[i].end == 1 and (after.word in ("e", "o") or after.word.isdigit()):
         return True

@@ -53,7 +53,8 @@ class EntityIndex:
     A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
 
     Args:
-        order: from the id and the name of an entity to what puts those in order that fit equally well. Default: the id.
+        order: function from the id and the name of an entity to its sort key among entities that fit equally well.
+            Default: the id.
 
     Attributes:
         state: the maps behind it, for readers of this folder. Only `add` changes them.
@@ -72,7 +73,7 @@ class EntityIndex:
         """Add an entity, or names to a known one; adding the same again changes nothing.
 
         A known entity keeps its canonical name: another `name` becomes an alias. A name that is `declared` is found
-        though it is an ordinary word, and written like one.
+        even if it is an ordinary word, and written like one.
         """
         state = self.state
         entity = state.entities.get(entity_id)
@@ -88,7 +89,7 @@ class EntityIndex:
             self.revision += 1  # last: who sees it finds the name
 
     def lookup(self, name: str) -> tuple[str, ...]:
-        """Ids of the entities with this name, then of those with this alias, each in order.
+        """Return the ids of the entities with this name, then of those with this alias, each in order.
 
         Compared in normal form: case, width, possessive and punctuation between words do not count.
         """
@@ -99,17 +100,17 @@ class EntityIndex:
         return tuple(dict.fromkeys(entity_id for *_, entity_id in ranked))
 
     def names(self, entity_id: str) -> tuple[str, ...]:
-        """The names and aliases of an entity as they were given; none of one that is not known."""
+        """Return the names and aliases of an entity as they were given; none if it is unknown."""
         entity = self.state.entities.get(entity_id)
         return () if entity is None else tuple([phrase.surface for phrase in entity.phrases])
 
     def order(self, entity_id: str) -> str:
-        """What puts an entity in order among those that fit equally well."""
+        """Return the sort key of an entity among those that fit equally well."""
         entity = self.state.entities.get(entity_id)
         return entity_id if entity is None else entity.order
 
     def contains_word(self, word: str) -> bool:
-        """Whether `word`, in normal form, is a word of any name or alias."""
+        """Say whether `word`, in normal form, occurs in a name or an alias."""
         state = self.state
         if state.knows(word):
             return True
@@ -118,7 +119,7 @@ class EntityIndex:
         return all(map(state.knows, key_of(word)))
 
     def may_mention(self, text: str) -> bool:
-        """Whether `mentions` has to look: a tenth of its time, and false for most texts of most scopes."""
+        """Say whether `mentions` has to look: a tenth of its time, and false for most texts of most scopes."""
         if not self.state.lengths:
             return False
         if not text.isascii() or "+" in text or "#" in text or language_of(text) is not None:
@@ -127,7 +128,7 @@ class EntityIndex:
         return not self.state.lengths.keys().isdisjoint([word[:WORD_CHARS_MAX] for word in words])
 
     def mentions(self, text: str) -> list[Mention]:
-        """Where `text` names known entities, in order: for what is stored, so only what is certain.
+        """Return the places where `text` names known entities, in order: for stored texts, so only if it is certain.
 
         Names and aliases as they are, the longest where they overlap, no misspellings. An ordinary word has to be
         written as a name (see `reading`). A name shared by several entities is taken for the one that the text also
@@ -166,7 +167,7 @@ class EntityIndex:
 
     @staticmethod
     def _without_endings(state: State, reading: Reading) -> None:
-        """Words in upper case that are a form of just one known word, as that word: "у Приянки" names Приянка."""
+        """Replace upper-case forms of just one known word by that word: "у Приянки" names Приянка."""
         tried = 0
         for i, word in enumerate(reading.words):
             if word and reading.is_upper(i) and not is_cjk(word) and not state.knows(word):
@@ -180,23 +181,22 @@ class EntityIndex:
     @staticmethod
     def _is_certain(reading: Reading, i: int, j: int, phrase: Phrase) -> bool:
         likely = reading.phrase_as_name(i, j, phrase)
-        # What is written as an acronym always is ("API") names the entity of that name, not a person's alias "PR".
+        # A word written as an acronym ("API") names the entity of that name, not a person's alias "PR".
         return likely >= (0.6 if phrase.is_name else SURE)
 
     def resolve(
         self, text: str, *, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None
     ) -> tuple[EntityRef, ...]:
-        """Entities that a query names: exact name, alias, part of a name, misspelling (see `cascade`).
+        """Resolve the entities that a query names: exact name, alias, part of a name, misspelling (see `cascade`).
 
-        One reference per entity, its surest mention, in order of appearance. Where several entities fit and the query's
-        other words do not decide, each is returned, all below .85; more than about
-        five that fit identify nobody and are left out. Never raises for any text;
-        of a text over 32,768 characters the beginning is read.
+        One reference per entity, its surest mention, in order of appearance. If several entities fit and the query's
+        other words do not decide, each is returned, all below .85; more than about five that fit identify nobody and
+        are left out. Never raises for any text; of a text over 32,768 characters the beginning is read.
 
         Args:
             text: the query.
             reserved: `(start, end)` spans that are not entities (dates, negations).
-            tokens: of `text.tokenize`, if they are at hand.
+            tokens: the tokens of `text.tokenize`, if they are at hand.
         """
         state = self.state
         if not state.entities:

@@ -1,8 +1,8 @@
-"""Names with the endings of a language: "у Приянки", "Annas Bericht", "Ahmet'in", "d'Anna".
+"""Match names with the endings of a language: "у Приянки", "Annas Bericht", "Ahmet'in", "d'Anna".
 
-A word of a text stands for a known name if taking off what the text's language puts on leads to it. In Russian, Polish,
-Finnish and other languages that change the end of a name, two words are of one name if they have one root. Nothing of
-this is done for English, nor where the language of the text is not known: there "Annas" may be a name of its own.
+A word of a text stands for a known name if it equals the name without the affixes of the text's language. In Russian,
+Polish, Finnish and other languages that change the end of a name, two words are of one name if they have one root.
+Nothing of this is done for English, nor if the language of the text is unknown: there "Annas" may be a name of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ELIDING = frozenset("fr it ca".split())
 
 
 def root_of(word: str, language: str) -> str:
-    """What the forms of a name have in common in a language; the word itself where its forms do not differ."""
+    """Return the part that the forms of a name share in a language; the word itself if its forms do not differ."""
     if language in _CASES:
         bare = _CASE_ENDING.sub("", word)
         return without_marks(bare if len(bare) >= ROOT_LETTERS_MIN else word)
@@ -55,7 +55,7 @@ class Roots:
         self._maps: dict[str, tuple[dict[str, list[str]], int]] = {}  # with how many of the words it holds
 
     def of(self, state: State, word: str, language: str) -> list[str]:
-        """Known words with the root of `word`, in the order in which they became known."""
+        """Return known words with the root of `word`, in the order in which they became known."""
         known, done = self._maps.get(language, ({}, 0))
         if done < len(state.order):
             with self._lock:
@@ -68,7 +68,7 @@ class Roots:
 
 
 def names_behind(state: State, word: str, language: str | None) -> list[str]:
-    """Known words of names that `word`, which is none, is a form of in a language; empty for English (`None`)."""
+    """Return the known words of names that the unknown `word` is a form of; empty for English (`None`)."""
     if language is None or len(word) < LETTERS_MIN:
         return []
     bare = next((form for form in _bare(word, language) if len(form) >= LETTERS_MIN and state.knows(form)), None)
@@ -81,12 +81,12 @@ def names_behind(state: State, word: str, language: str | None) -> list[str]:
 
 
 def is_owner(word: str, name: str, language: str | None) -> bool:
-    """Whether `word` is the genitive of a name: a noun behind it is what they have, and no family name."""
+    """Say whether `word` is the genitive of a name: a noun behind it is a possession, and no family name."""
     return language in _GENITIVE_S and word == f"{name}s"
 
 
 def _bare(word: str, language: str) -> Iterator[str]:
-    """The word without what is written around a name. An ending is letters: "JOS'0" is no form of "Jos"."""
+    """Yield the word without the affixes of a name. An ending is letters: "JOS'0" is no form of "Jos"."""
     if "'" in word:
         bare, _, ending = word.partition("'")
         if language in _ELIDING:

@@ -1,6 +1,6 @@
-"""A text as the matchers read it: units, what is taken, and what upper case tells.
+"""A text as the matchers read it: its units, the reserved ones, and the evidence of upper case.
 
-Whether an ordinary word ("will", "mark", "hope", "API") is meant as a name can only be told from how it is written:
+Only its spelling tells whether an ordinary word ("will", "mark", "hope", "API") is meant as a name:
 
 - upper case inside a sentence is evidence, except where everything is in upper or title case;
 - upper case at the start of a sentence is none, except with a possessive ("Will's birthday");
@@ -34,12 +34,12 @@ OWNERS = frozenset(("my", "our"))  # with them, one ordinary word is a name that
 
 
 class Reading:
-    """One text, its units, and which of them are still free.
+    """One text, its units, and the words that may be part of a name.
 
     Args:
-        text: what is read.
+        text: the text to read.
         reserved: spans whose units are not part of any name.
-        tokens: of `text.tokenize`, if they are at hand.
+        tokens: the tokens of `text.tokenize`, if they are at hand.
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Reading:
                 self.words[i] = ""  # no name has the empty word
 
     def span(self, i: int, j: int) -> tuple[int, int]:
-        """Characters from unit `i` to before unit `j`, without a closing possessive."""
+        """Return the characters from unit `i` to before unit `j`, without a closing possessive."""
         start, last = self.tokens[i].start, self.tokens[j - 1]
         return start, max(without_possessive(self.text, last.start, last.end), start + 1)
 
     def joined(self, i: int, j: int, comma: bool = False) -> bool:
-        """Whether units `i` to before `j` can be one name: nothing between them that separates."""
+        """Say whether units `i` to before `j` can be one name: no separator stands between them."""
         for k in range(i + 1, j):
             gap = self.text[self.tokens[k - 1].end : self.tokens[k].start]
             if gap in {" ", "-", ""}:
@@ -79,11 +79,11 @@ class Reading:
         return True
 
     def is_upper(self, i: int) -> bool:
-        """Whether unit `i` starts with an upper-case letter."""
+        """Say whether unit `i` starts with an upper-case letter."""
         return self.text[self.tokens[i].start].isupper()
 
     def opens_sentence(self, i: int) -> bool:
-        """Whether unit `i` is the first of a sentence."""
+        """Say whether unit `i` is the first of a sentence."""
         if i == 0:
             return True
         before = self.tokens[i - 1]
@@ -95,12 +95,12 @@ class Reading:
         return not (gap.startswith(".") and len(before.word) <= 3 and self.is_upper(i - 1))  # "Dr. Mark", "P. Will"
 
     def stands_out(self, i: int) -> bool:
-        """Whether unit `i` is in upper case although nothing but a name asks for it."""
+        """Say whether unit `i` is in upper case for no other reason than that it is a name."""
         return self.is_upper(i) and not self.opens_sentence(i) and self._mixes_case
 
     @cached_property
     def language(self) -> str | None:
-        """The language of the text; `None` = English, or none that can be told."""
+        """Language of the text; `None` = English, or unknown."""
         return language_of(self.text)
 
     @cached_property
@@ -109,12 +109,12 @@ class Reading:
         return len(later) < 3 or any(self.text[token.start].islower() for token in later)
 
     def has_possessive(self, i: int) -> bool:
-        """Whether unit `i` ends in "'s"."""
+        """Say whether unit `i` ends in "'s"."""
         token = self.tokens[i]
         return without_possessive(self.text, token.start, token.end) != token.end
 
     def word_as_name(self, i: int) -> float:
-        """How likely the lone word `i` is meant as a name, given that it is one; 0 = not at all."""
+        """Estimate how likely the lone word `i` is meant as a name, given that it is one; 0 = not at all."""
         word = self.words[i]
         if is_cjk(word):
             return 0.9 if self._stands_alone(i) else 0.5
@@ -142,12 +142,12 @@ class Reading:
         return not before and not after
 
     def phrase_as_name(self, i: int, j: int, phrase: Phrase) -> float:
-        """How likely units `i` to before `j`, which read like `phrase`, are meant as this name; 0 = not at all."""
+        """Estimate how likely units `i` to before `j`, which read like `phrase`, are meant as it; 0 = not at all."""
         likely = self._as_written(i, j, phrase)
         return max(likely, DECLARED) if phrase.declared and self._is_plainly(i, j, phrase) else likely
 
     def _is_plainly(self, i: int, j: int, phrase: Phrase) -> bool:
-        """Whether an ordinary word that was declared as a name is one as any other word of the text."""
+        """Say whether an ordinary word that was declared as a name counts without upper case."""
         if not all(map(is_ordinary, phrase.words)) or STOP_WORDS.issuperset(phrase.words):
             return False
         if not phrase.surface.islower():  # "The Office" is not the office
@@ -187,7 +187,7 @@ class Reading:
         return 0.0
 
     def neighbour_is_name(self, i: int, step: int) -> float:
-        """How likely the unit before (`step` -1) or after (1) unit `i` belongs to the same name, in [0, 1]."""
+        """Estimate how likely the unit before (`step` -1) or after (1) unit `i` belongs to its name, in [0, 1]."""
         k = i + step
         if not 0 <= k < len(self.words):
             return 0.0

@@ -20,7 +20,7 @@ SWAP_WORDS_MAX = 4  # names up to this many words are also found with their word
 
 
 class Entity:
-    """A known entity and its names; `order` puts entities in order that fit equally well."""
+    """A known entity and its names; `order` is its sort key among entities that fit equally well."""
 
     __slots__ = ("id", "name", "order", "phrases")
 
@@ -33,7 +33,7 @@ class Entity:
 
 class Phrase:
     """One name of an entity: `words` in normal form, `surface` as given, `is_name` unless it is an alias, `declared`
-    where somebody said on purpose that this is a name."""
+    if somebody said on purpose that this is a name."""
 
     __slots__ = ("declared", "entity", "is_name", "surface", "words")
 
@@ -52,7 +52,7 @@ PhraseMap: TypeAlias = "dict[str, Phrase | list[Phrase]]"
 
 
 def at(phrases: PhraseMap, key: str) -> Sequence[Phrase]:
-    """The phrases of a key, in the order in which they were added; none for an unknown key."""
+    """Return the phrases of a key, in the order in which they were added; none for an unknown key."""
     found = phrases.get(key)
     if found is None:
         return ()
@@ -73,12 +73,12 @@ class State:
     """All maps of one index.
 
     Attributes:
-        entities: by id.
+        entities: entities by id.
         phrases: names and aliases by their words, joined by spaces.
-        lengths: for the first word of a phrase, how many words such phrases have, longest first.
+        lengths: for the first word of a phrase, the numbers of words of such phrases, longest first.
         parts: phrases of two and more words by each of their words.
         bags: phrases of two to four words by their words in sorted order, joined by spaces.
-        compact: phrases of two and three words by their words without spaces.
+        compact: phrases of two to four words by their words without spaces.
         trigrams: every word that may be misspelt.
         order: every word, as they became known; `roots` reads them when a text in another language asks.
     """
@@ -97,7 +97,7 @@ class State:
         self.roots = Roots()
 
     def knows(self, word: str) -> bool:
-        """Whether a name or alias has this word."""
+        """Say whether a name or alias has this word."""
         return word in self.parts or word in self.phrases
 
     def add(self, phrase: Phrase) -> None:
@@ -107,7 +107,7 @@ class State:
         if 1 < len(words) <= SWAP_WORDS_MAX and not is_cjk(words[0]):
             _put(self.bags, " ".join(sorted(words)), phrase)
             _put(self.compact, "".join(words), phrase)
-        # Last, what makes the phrase visible to a scan: by now everything that a match looks at is there.
+        # The phrase becomes visible to a scan last, when all maps that a match reads hold it.
         _put(self.phrases, " ".join(words), phrase)
         known = self.lengths.get(words[0], ())
         if len(words) not in known and len(words) <= PHRASE_WORDS_MAX:
@@ -125,7 +125,7 @@ class State:
 
 
 def is_person_like(phrase: Phrase) -> bool:
-    """Whether a name of two or three words may be a person's.
+    """Say whether a name of two or three words may be a person's.
 
     Letters only, no word for a kind of thing, not only ordinary words, and each word in upper case, if any is.
     """

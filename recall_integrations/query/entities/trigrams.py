@@ -1,9 +1,9 @@
-"""Words within a typo or two of a given one, by shared trigrams.
+"""Find words within a typo or two of a given one, by shared trigrams.
 
 A word of n letters, with a mark at either end, has n trigrams. An edit (a letter put in, left out or replaced)
 changes at most three of them, so a word d edits away shares one of any 3·d + 1. It is enough to look at the 3·d + 1
 rarest trigrams, among words whose length differs by at most d; two neighbouring letters swapped would change four,
-so swaps are looked up directly. What that yields is checked by its optimal string alignment distance (rapidfuzz).
+so swaps are looked up directly. The candidates are checked by optimal string alignment distance (rapidfuzz).
 
 Trigram postings for approximate matching: Ukkonen, "Approximate string-matching with q-grams", 1992; prefix filter:
 Chaudhuri, Ganti & Kaushik, "A primitive operator for similarity joins", 2006.
@@ -31,7 +31,7 @@ class TrigramIndex:
     def __init__(self) -> None:
         self._words: set[str] = set()
         self._postings: dict[tuple[int, str], list[str]] = {}
-        # What was asked, with the number of words then: they only become more, so an answer is as old as its number.
+        # Answers with the number of words at that time: words are only added, so an equal number means no change.
         self._found: dict[str, tuple[int, list[tuple[str, int]]]] = {}
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class TrigramIndex:
         self._words.add(word)
 
     def similar(self, word: str, limit: int = 6) -> list[tuple[str, int]]:
-        """Indexed words one edit from `word`, or two where it is long, nearest first, then alphabetical.
+        """Return indexed words one edit from `word`, or two if it is long, nearest first, then alphabetical.
 
         A word with digits is only similar to one with the same digits: "Inbox3" is not a typo of "Inbox4".
         Returns pairs of word and distance, `limit` at most; `word` itself is not among them.
@@ -98,7 +98,7 @@ class TrigramIndex:
 
 
 def is_searchable(word: str) -> bool:
-    """Whether a word can be taken for a misspelt other one."""
+    """Say whether a word can be taken for a misspelt other one."""
     return LETTERS_MIN <= len(word) <= LETTERS_MAX and sum(map(str.isalpha, word)) >= LETTERS_MIN - 1
 
 

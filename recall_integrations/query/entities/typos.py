@@ -1,8 +1,8 @@
-"""How likely one word is a misspelling of another, rather than another word.
+"""Estimate how likely one word is a misspelling of another, rather than another word.
 
-Some differences are what fingers do and names seldom differ by: two letters swapped, a letter doubled or not, an accent
-left out, a possessive without its apostrophe. A replaced, added or lost letter makes other names too ("Marina",
-"Marisa", "Maria"), all the more the shorter they are, and most of all at the front.
+Some differences are slips of the fingers, and names seldom differ by them: two letters swapped, a letter doubled or
+not, an accent left out, a possessive without its apostrophe. A replaced, added or lost letter makes other names too
+("Marina", "Marisa", "Maria"), all the more the shorter they are, and most of all at the front.
 The figures were set with `scripts/measure_entities.py`.
 """
 
@@ -45,7 +45,7 @@ def slip(typed: str, known: str, edits: int) -> Slip:
 
 
 def plain(word: str) -> str:
-    """`word` without accents."""
+    """Return `word` without accents."""
     if word.isascii():
         return word
     return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
@@ -56,7 +56,7 @@ def _undoubled(word: str) -> str:
 
 
 def word_confidence(found: Slip, known_words: int) -> float:
-    """Confidence that a lone word is meant as `found.word`, if nothing else is like it.
+    """Return the confidence that a lone word is meant as `found.word`, if no other known word is like it.
 
     The more words are known, the likelier one of them resembles by chance a word that means something else.
     """
@@ -72,7 +72,7 @@ def word_confidence(found: Slip, known_words: int) -> float:
 
 
 def pair_confidence(slips: list[Slip]) -> float:
-    """Confidence that several neighbouring words name one entity, the words in `slips` being misspelt."""
+    """Return the confidence that neighbouring words name one entity, with the misspelt ones in `slips`."""
     slips = [s for s in slips if not s.same]
     edits = sum(s.edits for s in slips)
     if not slips:

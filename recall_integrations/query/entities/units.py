@@ -1,4 +1,4 @@
-"""Text to units: the words that names are compared by, with their place in the text.
+"""Split texts into units: the words that names are compared by, with their place in the text.
 
 A unit is a token of `text.tokenize` with three differences, because a name is matched letter by letter:
 
@@ -33,11 +33,11 @@ MARKS_MAX = 32  # combining marks after one word that are looked at; more than t
 
 
 def units(text: str, tokens: Sequence[Token] | None = None) -> Sequence[Token]:
-    """The units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length.
+    """Return the units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length.
 
     Args:
-        text: any.
-        tokens: of `text.tokenize`, if they are at hand.
+        text: any text.
+        tokens: the tokens of `text.tokenize`, if they are at hand.
     """
     if not text.isascii():
         tokens = _with_marks(text, _plain(text))
@@ -49,7 +49,7 @@ def units(text: str, tokens: Sequence[Token] | None = None) -> Sequence[Token]:
 
 
 def key_of(name: str) -> tuple[str, ...]:
-    """Normal form of a name: its units' words, or, for a name without any (an emoji), its folded text."""
+    """Return the normal form of a name: its units' words, or, for a name without any (an emoji), its folded text."""
     if name.isascii() and name.replace(" ", "").isalnum():  # most names: the same words, ten times as fast
         return tuple([word[:WORD_CHARS_MAX] for word in name.casefold().split()])
     words = tuple([token.word for token in units(name)])
@@ -58,32 +58,32 @@ def key_of(name: str) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=256)  # every query asks for its user's
 def entity_id_of(name: str, key: bytes) -> str:
-    """Stable id of an entity: a digest of the normal form of its name under the key of its store.
+    """Return the stable id of an entity: a digest of the normal form of its name under the key of its store.
 
-    Names are few and short: under no key, or under one that all stores share, whoever has an id finds the name.
+    Names are few and short: under no key, or under one that all stores share, anybody with an id finds the name.
     """
     return entity_id_of_normal(" ".join(key_of(name)), key)
 
 
 def entity_id_of_normal(norm: str, key: bytes) -> str:
-    """The same, of a name in normal form: the words of `key_of`, single spaces."""
+    """Return the entity id for a name in normal form: the words of `key_of`, joined by single spaces."""
     return f"ent_{blake2b(norm.encode(), key=key, digest_size=12).hexdigest()}"
 
 
 def order_of(name: str) -> str:
-    """What entities are put in order by where nothing else decides: not their ids, which differ from store to store."""
+    """Return the sort key of an entity where nothing else decides: not its id, which differs from store to store."""
     norm = " ".join(key_of(name))
     slug = re.sub(r"[^a-z0-9]+", "_", norm).strip("_")[:40]
     return f"{slug}_{norm}"
 
 
 def is_cjk(word: str) -> bool:
-    """Whether a unit is a character of a script written without spaces."""
+    """Say whether a unit is a character of a script written without spaces."""
     return not word.isascii() and _CJK.match(word) is not None
 
 
 def splits_a_word(text: str, start: int, end: int) -> bool:
-    """Whether the CJK span `start:end` certainly cuts a longer word.
+    """Say whether the CJK span `start:end` certainly cuts a longer word.
 
     A run of katakana is one word, so both ends must be free; Korean words take endings, so only the front must be.
     Chinese characters have no such sign.
@@ -97,18 +97,18 @@ def splits_a_word(text: str, start: int, end: int) -> bool:
 
 
 def follows_han(text: str, start: int) -> bool:
-    """Whether a span that starts with a Chinese character has one directly before it."""
+    """Say whether a span that starts with a Chinese character has one directly before it."""
     return bool(_HAN.match(text[start]) and _HAN.match(text[start - 1 : start]))
 
 
 def without_possessive(text: str, start: int, end: int) -> int:
-    """`end` moved before a possessive "'s", which `tokenize` folds away but leaves in the span."""
+    """Return `end` before a possessive "'s", which `tokenize` folds away but leaves in the span."""
     tail = text[end - 2 : end]
     return end - 2 if end - start > 2 and tail[0] in "'’" and tail[1] in "sS" else end
 
 
 def _plain(text: str) -> list[Token]:
-    """Runs of letters and digits, and single characters of scripts without spaces."""
+    """Return runs of letters and digits, and single characters of scripts without spaces."""
     found: list[Token] = []
     for match in _RUN.finditer(text):
         raw, (start, end) = match[0], match.span()
@@ -120,7 +120,7 @@ def _plain(text: str) -> list[Token]:
 
 
 def _with_marks(text: str, tokens: list[Token]) -> list[Token]:
-    """Words that are held together by combining marks, as one."""
+    """Merge words that are held together by combining marks."""
     if not any(map(_is_mark, set(text))):
         return tokens
     result: list[Token] = []

@@ -1,4 +1,4 @@
-"""Ordinary English words: what a name has to stand out from.
+"""Ordinary English words, from which a name has to stand out.
 
 Written for this project by topic (verbs, everyday things, work, software, nature, words that are also given names);
 not a frequency list. It is compared by Snowball stem, so that "deploying" is as ordinary as "deploy".
@@ -14,7 +14,7 @@ from recall_integrations.text.analyser import stemmed
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a text that lists them."""
+    """Return the words of a text that lists them."""
     return frozenset(text.split())
 
 
@@ -300,13 +300,13 @@ _INFLECTED_CHARS_MIN = 5  # shorter words that merely share a stem are names: "A
 
 
 def ordinary_words() -> frozenset[str]:
-    """The ordinary words as they are listed, without their inflections."""
+    """Return the ordinary words as they are listed, without their inflections."""
     return frozenset(_WORDS)
 
 
 @lru_cache(maxsize=8_192)
 def is_ordinary(word: str) -> bool:
-    """Whether a normal form is an ordinary English word, an inflection of one, a lone letter or a number."""
+    """Say whether a normal form is an ordinary English word, an inflection of one, a lone letter or a number."""
     if word in _WORDS or len(word) < 2 or not any(c.isalpha() for c in word):
         return True
     if not word.isascii():
@@ -327,7 +327,7 @@ _MADE_CHARS_MIN = 7
 
 
 def looks_ordinary(word: str) -> bool:
-    """Whether a normal form is an ordinary English word, or ends as words do that are made of others."""
+    """Say whether a normal form is an ordinary English word, or has the ending of a derived word."""
     if is_ordinary(word):
         return True
     return len(word) >= _MADE_CHARS_MIN and word.isascii() and _MADE.fullmatch(word) is not None

@@ -1,4 +1,4 @@
-"""When a query speaks of: `parse_window(text, now)` gives a `TemporalWindow` or `None`.
+"""Read the time that a query speaks of: `parse_window(text, now)` returns a `TemporalWindow` or `None`.
 
     text ─ gate ─ tokens ─ numbers ─ holidays ─ traps ─ dates ─ relative ─ parts ─ times ─ offsets
          ─ ranges ─ bounds ─▶ window

@@ -16,7 +16,7 @@ from recall_integrations.records import record
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
-WEEKLY_REACH, MONTHLY_REACH, YEARLY_REACH = 4, 8, 12  # how many turns of a cycle are looked at, and so its kind
+WEEKLY_REACH, MONTHLY_REACH, YEARLY_REACH = 4, 8, 12  # turns of a cycle to try; the number tells its kind
 UTC = timezone.utc
 
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
@@ -31,7 +31,7 @@ class Interval:
     Args:
         start: first moment, naive; `None` = open.
         end: first moment after it, naive; `None` = open.
-        point: the moment meant where the interval is one end of a range ("until the *end of* June" = 1 July).
+        point: the moment meant if the interval is one end of a range ("until the *end of* June" = 1 July).
     """
 
     start: datetime | None
@@ -44,9 +44,9 @@ class Cycle:
     """An interval that comes back: every May, every Tuesday, every 25 December.
 
     Args:
-        at: the interval with a given number, or `None` where there is none (29 February).
+        at: the interval with a given number, or `None` if there is none (29 February).
         number: the number of the interval around a moment.
-        reach: how many numbers are tried in a row before giving up.
+        reach: numbers to try in a row before giving up; it also tells the kind of the cycle.
     """
 
     at: Callable[[int], Interval | None]
@@ -55,16 +55,16 @@ class Cycle:
 
     @property
     def is_weekly(self) -> bool:
-        """Whether it is a weekday."""
+        """True for a weekday."""
         return self.reach == WEEKLY_REACH
 
     @property
     def is_monthly(self) -> bool:
-        """Whether it is a day of every month."""
+        """True for a day of every month."""
         return self.reach == MONTHLY_REACH
 
     def last(self, moment: datetime, *, strict: bool = False) -> Interval | None:
-        """The newest one that starts at or before `moment` (`strict`: before)."""
+        """Return the newest interval that starts at or before `moment` (`strict`: before)."""
         first = self.number(moment) + 1
         for i in range(first, first - self.reach, -1):
             found = self.at(i)
@@ -73,7 +73,7 @@ class Cycle:
         return None
 
     def next(self, moment: datetime, *, strict: bool = False) -> Interval | None:
-        """The oldest one that starts at or after `moment` (`strict`: after)."""
+        """Return the oldest interval that starts at or after `moment` (`strict`: after)."""
         first = self.number(moment) - 1
         for i in range(first, first + self.reach):
             found = self.at(i)
@@ -84,12 +84,12 @@ class Cycle:
 
 @record(frozen=True, slots=True)
 class Period:
-    """What a phrase means: one interval (`fixed`), or a recurring one that still has to be placed (`cycle`).
+    """The meaning of a phrase: one interval (`fixed`), or a recurring one that still has to be placed (`cycle`).
 
     Args:
         unit: its size: `day`, `week`, `month`, `quarter`, `half`, `year`, `decade`, `weekend`, `span`, `time`.
-        fixed: the interval, where the phrase says which.
-        cycle: the recurring interval, where it does not ("May", "Tuesday").
+        fixed: the interval, if the phrase names one.
+        cycle: the recurring interval, if it does not ("May", "Tuesday").
     """
 
     unit: str
@@ -97,15 +97,15 @@ class Period:
     cycle: Cycle | None = None
 
     def past(self, moment: datetime) -> Interval | None:
-        """The interval itself, or the newest one that has begun."""
+        """Return the interval itself, or the newest one that has begun."""
         return self.fixed or (self.cycle.last(moment) if self.cycle else None)
 
     def future(self, moment: datetime) -> Interval | None:
-        """The interval itself, or the first one yet to begin."""
+        """Return the interval itself, or the first one yet to begin."""
         return self.fixed or (self.cycle.next(moment) if self.cycle else None)
 
     def map(self, change: Callable[[Interval], Interval | None], unit: str) -> Period | None:
-        """The same with every interval changed; a recurring one stays recurring."""
+        """Return the period with every interval changed; a recurring one stays recurring."""
         if self.fixed:
             changed = change(self.fixed)
             return Period(unit, changed) if changed else None
@@ -137,7 +137,7 @@ class Duration:
 
 
 def duration(count: int, unit: str) -> Duration:
-    """`count` of a unit, as a `Duration`."""
+    """Make a `Duration` of `count` units."""
     return Duration(
         months=count * UNIT_MONTHS.get(unit, 0),
         days=count * UNIT_DAYS.get(unit, 0),
@@ -148,13 +148,13 @@ def duration(count: int, unit: str) -> Duration:
 
 
 def shift(moment: datetime, length: Duration, sign: int = 1) -> datetime:
-    """`moment` moved by a duration; 31 March − 1 month is the last day of February."""
+    """Move `moment` by a duration; 31 March − 1 month is the last day of February."""
     moved = add_months(moment, sign * length.months)
     return moved + timedelta(days=sign * length.days, seconds=sign * length.seconds)
 
 
 def add_months(moment: datetime, months: int) -> datetime:
-    """`moment` moved by calendar months, clipped to the month's length."""
+    """Move `moment` by calendar months, clipped to the month's length."""
     if not months:
         return moment
     index = moment.year * 12 + moment.month - 1 + months
@@ -165,40 +165,40 @@ def add_months(moment: datetime, months: int) -> datetime:
 
 
 def days_in(year: int, month: int) -> int:
-    """Days of a month."""
+    """Return the number of days of a month."""
     return calendar.monthrange(year, month)[1]
 
 
 def midnight(moment: datetime) -> datetime:
-    """The wall-clock day's first moment."""
+    """Return the first moment of the wall-clock day."""
     return moment.replace(hour=0, minute=0, second=0, microsecond=0, fold=0)
 
 
 def day(year: int, month: int, number: int) -> Interval:
-    """One day."""
+    """Return the interval of one day."""
     start = datetime(year, month, number)
     return Interval(start, start + DAY)
 
 
 def one_day(start: datetime) -> Interval:
-    """The day that begins at `start`."""
+    """Return the day that begins at `start`."""
     return Interval(start, start + DAY)
 
 
 def run_of_days(first: datetime, last: datetime) -> Interval:
-    """The days from the first to the last, both whole."""
+    """Return the days from the first to the last, both whole."""
     return Interval(first, last + DAY)
 
 
 def week_of(moment: datetime, week_start: int) -> Interval:
-    """The calendar week around a moment; `week_start` 0 = Monday … 6 = Sunday."""
+    """Return the calendar week around a moment; `week_start` 0 = Monday … 6 = Sunday."""
     start = midnight(moment)
     start -= timedelta(days=(start.weekday() - week_start) % 7)
     return Interval(start, start + WEEK)
 
 
 def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
-    """The calendar unit around a moment: its day, week, month, quarter, half, year, decade, century or weekend."""
+    """Return the calendar unit around a moment: its day, week, month, quarter, half, year, …, or weekend."""
     today = midnight(moment)
     if unit == "day":
         return one_day(today)
@@ -220,7 +220,7 @@ def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
 
 
 def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> Interval:
-    """The calendar unit that lies `count` units after (or before) the one around `moment`."""
+    """Return the calendar unit that lies `count` units after (or before) the one around `moment`."""
     if unit in UNIT_MONTHS:
         first = unit_of(moment, unit, week_start).start
         assert first is not None
@@ -231,19 +231,19 @@ def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> In
 
 
 def yearly(build: Callable[[int], Interval | None], reach: int = YEARLY_REACH) -> Cycle:
-    """A cycle with one interval per year; an impossible one (29 February) is left out."""
+    """Make a cycle with one interval per year; an impossible one (29 February) is left out."""
     return Cycle(_tolerant(build), lambda moment: moment.year, reach)
 
 
 def monthly(build: Callable[[int, int], Interval | None], reach: int = MONTHLY_REACH) -> Cycle:
-    """A cycle with at most one interval per month."""
+    """Make a cycle with at most one interval per month."""
     return Cycle(
         _tolerant(lambda i: build(i // 12, i % 12 + 1)), lambda moment: moment.year * 12 + moment.month - 1, reach
     )
 
 
 def weekly(weekday: int) -> Cycle:
-    """Every such weekday (0 = Monday)."""
+    """Make the cycle of a weekday (0 = Monday)."""
     at = _tolerant(lambda i: one_day(datetime.fromordinal(i * 7 + weekday + 1)))
     return Cycle(at, lambda moment: (moment.toordinal() - 1) // 7, WEEKLY_REACH)
 
@@ -259,14 +259,14 @@ def _tolerant(build: Callable[[int], Interval | None]) -> Callable[[int], Interv
 
 
 def first_week(start: datetime, week_start: int) -> datetime:
-    """Start of the first week of a month or year, by the rule of ISO 8601: the week that holds its fourth day."""
+    """Return the start of a month's or year's first week, by ISO 8601: the week that holds its fourth day."""
     found = week_of(start + 3 * DAY, week_start).start
     assert found is not None
     return found
 
 
 def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:
-    """The n-th such weekday of a month; n = -1: the last one."""
+    """Return the n-th such weekday of a month; n = -1: the last one."""
     if n < 0:
         last = datetime(year, month, days_in(year, month))
         return last - timedelta(days=(last.weekday() - weekday) % 7)
@@ -278,7 +278,7 @@ def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:
 
 
 def to_instant(wall: datetime, zone: tzinfo) -> datetime:
-    """A wall-clock time as an instant. A time that daylight saving skips becomes the first one that exists."""
+    """Put a wall-clock time into a zone. A time that daylight saving skips becomes the first one that exists."""
     aware = wall.replace(tzinfo=zone)
     there_and_back = aware.astimezone(UTC).astimezone(zone)
     if there_and_back.replace(tzinfo=None, fold=0) != wall.replace(fold=0):

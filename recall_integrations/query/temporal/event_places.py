@@ -1,6 +1,6 @@
-"""Where in the calendar a phrase of time lies, seen from the day on which it was said.
+"""Place a phrase of time in the calendar, seen from the day on which it was said.
 
-How wide a time is follows from how it was said: "two weeks ago" is a week around that day, "two years ago" a year.
+The wording tells how wide a time is: "two weeks ago" is a week around that day, "two years ago" a year.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from recall_integrations.query.temporal.tense import FUTURE, NEAR, OPEN, PAST, P
 from recall_integrations.records import record
 
 DAY = timedelta(days=1)
-FAR = timedelta(days=270)  # what "is" within a year lies no farther ahead
+FAR = timedelta(days=270)  # a yearly date that a sentence in the present names lies no farther ahead
 SURE, PLAIN, BY_VERB, GUESSED = 0.95, 0.9, 0.8, 0.5
 # "A couple of", "a few", "several": at least and at most.
 VAGUE = {"couple": (2, 2), "few": (2, 5), "several": (3, 7)}
@@ -41,7 +41,7 @@ class Place:
     Args:
         start: wall clock, naive.
         end: exclusive.
-        confidence: of the reading.
+        confidence: confidence of the reading.
     """
 
     start: datetime
@@ -50,11 +50,11 @@ class Place:
 
 
 def place_of(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    """Where a phrase lies; `None` = nowhere.
+    """Place a phrase in the calendar; `None` = nowhere.
 
     Args:
-        match: of `event_words`.
-        tense: what the verb says, `PAST` … `FUTURE`.
+        match: match of a phrase, from `event_words`.
+        tense: tense of the verb, `PAST` … `FUTURE`.
         today: midnight before it was said, naive.
 
     Raises:
@@ -70,7 +70,7 @@ def _of(found: Interval | None, confidence: float = PLAIN) -> Place | None:
 
 
 def _turn(cycle: Cycle, tense: int, today: datetime, *, strict: bool = True) -> Place | None:
-    """The last or the next of what comes back, by the verb; without one the nearest."""
+    """Return the last or the next turn of a cycle, by the verb; without a verb the nearest."""
     if tense in (NEAR, OPEN):
         sure = BY_VERB if tense == NEAR else GUESSED
         last, coming = cycle.last(today, strict=strict), cycle.next(today, strict=strict)
@@ -104,7 +104,7 @@ def _today(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 
 def _counted(said: str) -> tuple[float, float]:
-    """How many, at least and at most."""
+    """Return the least and the greatest count that a word for a number means."""
     for word, both in VAGUE.items():
         if word in said:
             return both
@@ -144,7 +144,7 @@ def _ahead(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 
 def _away(unit: str, near: float, far: float, today: datetime) -> Place | None:
-    """So many units from today, below 0 = back."""
+    """Return the place that many units from today, below 0 = back."""
     if max(abs(near), abs(far)) > AGO_MAX.get(unit, 10):
         return None
     exact = near == far and near == int(near)
@@ -198,13 +198,13 @@ def _after_next(match: re.Match[str], tense: int, today: datetime) -> Place | No
 
 
 def _season(name: str, year: int) -> Interval:
-    """Three months; a winter is called by the year in which it begins."""
+    """Return the three months of a season; a winter is named by the year in which it begins."""
     start = datetime(year, SEASON[name], 1)
     return Interval(start, add_months(start, 3))
 
 
 def _last_season(name: str, today: datetime) -> int:
-    """Year of the newest one that is over."""
+    """Return the year of the newest season that is over."""
     year = today.year
     while True:
         end = _season(name, year).end
@@ -268,7 +268,7 @@ def _rel_season(name: str, sign: int, tense: int, today: datetime) -> Interval |
 
 
 def _edged(found: Interval | None, edge: str | None, today: datetime | None) -> Interval | None:
-    """ "Early", "late", "the end of": a third of it; "earlier" and "later" than today, where today lies in it."""
+    """Cut "early", "late", "the end of" to a third; "earlier" and "later" at today, if it lies inside."""
     if found is None or edge is None or found.start is None or found.end is None:
         return found
     third = (found.end - found.start) / 3
@@ -299,7 +299,7 @@ def _iso(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 
 def _slashed(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    """Month first with strokes, day first with dots, and the other way round where that cannot be."""
+    """Read a date in digits: month first with strokes, day first with dots, or the only order that can be."""
     said = match["slashed"]
     first, second, year = map(int, said.replace(".", "/").split("/"))
     month, number = (second, first) if "." in said else (first, second)

@@ -1,11 +1,11 @@
-"""When what a text tells happened: its dates, read against the time at which it was said.
+"""Find the times that a text tells, read against the time at which it was said.
 
     text ─ gate ─ phrases ─ their sentence (asks? past or future?) ─▶ ToldTime, in the order of the text
 
-This reads what people tell, and `query.temporal` what they ask, which differs: a plain "on Saturday" in a question is
-the last one, in a text that of its verb ("we met on Saturday", "we are meeting on Saturday"). Told are points of time,
-as wide as they are said ("last month"); not how long something took ("for two weeks"), how often it is ("on Mondays"),
-nor what leaves its time open ("soon", "the other day").
+This reads statements, and `query.temporal` questions, which differ: a plain "on Saturday" in a question is the last
+one, in a text its verb decides ("we met on Saturday", "we are meeting on Saturday"). A told time is a point of time, as
+wide as it is said ("last month"); not a duration ("for two weeks"), a habit ("on Mondays"), nor an open time ("soon",
+"the other day").
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from recall_integrations.query.temporal.event_places import Place, place_of
 from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.records import record
 
-VERSION = 4  # stands with the times in a store: those of another one are made anew
+VERSION = 4  # kept with the times in a store: times of another version are made anew
 TIMES_MAX = 8  # times of one text
-PHRASES_MAX = 64  # that are looked at for them
+PHRASES_MAX = 64  # phrases of one text that are read
 CHARS_MAX = 20_000  # of a text that are read
 SENTENCE_CHARS = 240  # of a sentence that are looked at on each side of a phrase
 CACHED = 4_096  # phrases of a day that are kept
@@ -40,10 +40,10 @@ class ToldTime:
     """A time that a text tells.
 
     Args:
-        start: of the time.
+        start: first moment.
         end: exclusive.
         span: its place in the text.
-        confidence: of the reading, in [0, 1].
+        confidence: confidence of the reading, in [0, 1].
     """
 
     start: datetime
@@ -53,20 +53,20 @@ class ToldTime:
 
 
 def may_tell(text: str) -> bool:
-    """Whether a text may tell a time: a quick look at its words, before its language is read."""
+    """Say whether a text may tell a time: a quick look at its words, before its language is detected."""
     return words.may_tell(lowered(text[:CHARS_MAX]))
 
 
 def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[ToldTime, ...]:
-    """The times that a text tells, in the order of the text, at most `TIMES_MAX`; none where it tells none.
+    """Return the times that a text tells, in the order of the text, at most `TIMES_MAX`.
 
-    Relative dates are of days in the zone of `at`. What stands in quotation marks, or in a sentence that asks, is not
-    told. Where speed counts, ask `may_tell` first.
+    Relative dates are of days in the zone of `at`. A time in quotation marks, or in a sentence that asks, is not told.
+    If speed counts, ask `may_tell` first.
 
     Args:
-        text: of a memory.
-        at: when it was said, timezone-aware.
-        language: of the text. Only English is read so far.
+        text: text of a memory.
+        at: time at which it was said, timezone-aware.
+        language: code of the text's language. Only English is read so far.
     """
     if language not in (None, "en"):  # of a short text nothing is known, and the phrases are English anyhow
         return ()
@@ -99,7 +99,7 @@ def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[To
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, letter by letter: places in it are places in the text."""
+    """Return the text in lower case, letter by letter: places in it are places in the text."""
     low = text.lower()
     if len(low) == len(text):
         return low
@@ -129,14 +129,14 @@ def _told(place: Place, span: tuple[int, int], at: datetime) -> ToldTime | None:
 
 
 def _within(inner: ToldTime, outer: ToldTime) -> bool:
-    """Whether the second of two phrases side by side is the surer reading of the same time."""
+    """Say whether the second of two phrases side by side is the surer reading of the same time."""
     return inner.end - inner.start <= max(outer.end - outer.start, timedelta(days=1)) and (
         inner.confidence >= outer.confidence
     )
 
 
 def _sentence(low: str, start: int, end: int) -> tuple[str, int, bool]:
-    """The sentence around a phrase, where it begins, and whether it asks."""
+    """Return the sentence around a phrase, its start, and whether it asks."""
     begin = max(0, start - SENTENCE_CHARS)
     for stop in _END.finditer(low, begin, start):
         begin = stop.end()

@@ -1,4 +1,4 @@
-"""The phrases that tell a time, and the words around them that say whether it lies behind or ahead."""
+"""The phrases that tell a time, and the words around them that place it in the past or the future."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _ORDINARY = frozenset({"epiphany", "ascension"})  # as words, and holidays only 
 
 @functools.cache
 def holiday_names() -> dict[str, holidays.Holiday]:
-    """Holidays by what they are called, without apostrophes."""
+    """Map the names of holidays, without apostrophes, to their rows."""
     named: dict[str, holidays.Holiday] = {}
     for row in holidays.HOLIDAYS:
         for said in holidays.phrases(row.pattern):
@@ -86,7 +86,7 @@ def holiday_names() -> dict[str, holidays.Holiday]:
 
 @functools.cache
 def _said() -> tuple[frozenset[str], frozenset[str]]:
-    """Words of which a text has one that tells a time: those that nearly always do, and those that may."""
+    """Return the words that nearly always come with a told time, and those that may."""
     days = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"}))
     sure = {*"yesterday today tonight tomorrow ago weekend".split(), *WEEKDAYS.split("|"), *(days - _ORDINARY)}
     units = "night day week month year fortnight decade quarter".split()
@@ -96,7 +96,7 @@ def _said() -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def _cue() -> re.Pattern[str]:
-    """What a text has that tells a time."""
+    """Compile the pattern of words, one of which every text with a told time has."""
     words = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"}))
     said = "|".join(sorted(words - _ORDINARY))
     return re.compile(rf"{_CUE}|\b(?:{said})\b")
@@ -104,7 +104,7 @@ def _cue() -> re.Pattern[str]:
 
 @functools.cache
 def _phrase() -> re.Pattern[str]:
-    """All phrases; of two that begin at one place the first of the table."""
+    """Compile all phrases into one pattern; of two that begin at one place the first of the table wins."""
     names = "|".join(
         re.escape(name).replace(r"\ ", "(?:['’]s?)? ") for name in sorted(holiday_names(), key=len, reverse=True)
     )
@@ -125,7 +125,7 @@ _COUNTS = regex(r"\b(?:times?|once|twice|first|best|most|worst|biggest|longest|a
 
 
 def may_tell(low: str) -> bool:
-    """Whether a text in lower case may tell a time."""
+    """Say whether a text in lower case may tell a time."""
     said, (sure, maybe) = low.translate(_MARKS).split(), _said()
     if not sure.isdisjoint(said):
         return True
@@ -133,24 +133,24 @@ def may_tell(low: str) -> bool:
 
 
 def phrases(low: str) -> Iterator[re.Match[str]]:
-    """What may be phrases of time, in order."""
+    """Yield the matches that may be phrases of time, in order."""
     return _phrase().finditer(low)
 
 
 def phrase(low: str) -> re.Match[str] | None:
-    """The same of a phrase alone."""
+    """Match a phrase of time that stands alone."""
     return _phrase().fullmatch(low)
 
 
 def kind_of(match: re.Match[str]) -> str:
-    """Which of the phrases it is."""
+    """Return the name of the phrase in the table."""
     name = match.lastgroup  # the one that closes last is the outermost
     assert name is not None
     return name.removeprefix("k_")
 
 
 def needs_tense(match: re.Match[str]) -> bool:
-    """Whether the verb says where it lies."""
+    """Say whether the verb decides the place of the phrase."""
     kind = kind_of(match)
     if kind in ("day_month", "month_day"):
         return match["dm_y"] is None and match["md_y"] is None
@@ -162,7 +162,7 @@ def needs_tense(match: re.Match[str]) -> bool:
 
 
 def is_other(match: re.Match[str], text: str, low: str) -> bool:
-    """Whether something else is meant: how often, how long, the verb "may", the name of a day."""
+    """Say whether the match means something else: a frequency, a duration, the verb "may", the name of a day."""
     kind, start, end = kind_of(match), match.start(), match.end()
     before = low[max(0, start - 24) : start]
     if kind == "weekday":
@@ -184,5 +184,5 @@ def is_other(match: re.Match[str], text: str, low: str) -> bool:
 
 
 def goes_on(between: str) -> bool:
-    """Whether two phrases with this between them say one time together."""
+    """Say whether two phrases with this between them name one time together."""
     return _JOINS.fullmatch(between) is not None

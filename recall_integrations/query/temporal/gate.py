@@ -1,9 +1,9 @@
-"""Which rules of a grammar can match at all, told from the set of symbols of a text.
+"""Select the rules of a grammar that can match at all, from the set of symbols of a text.
 
 Most patterns hold a class without which they cannot match: `NUM COUNTED` needs a number and a word that is counted. Up
 to `NEEDS_MAX` such needs of each rule are kept, the rarest ones, as bits of whole numbers: so a few look-ups for each
-distinct symbol say of hundreds of rules which ones are worth a search. Nothing that could match is ever left out: what
-is optional, or only must not be there, is no need, and of alternatives any one will do.
+distinct symbol tell which of hundreds of rules are worth a search. No rule that could match is ever left out: an
+optional or forbidden part is no need, and of alternatives any one will do.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _Piece = tuple["str | None", "str | None", "str | None", "str | None"]  # a part
 
 
 def needs(pattern: str, members: Members) -> Needs:
-    """Sets of symbols, of each of which every match of `pattern` holds one.
+    """Return sets of symbols, of each of which every match of `pattern` holds one.
 
     Args:
-        pattern: as in the table of `grammar`.
-        members: symbols that a word of it, or else a class, stands for.
+        pattern: pattern as in the table of `grammar`.
+        members: function that returns the symbols of a word, or else of a class.
     """
     pieces: list[_Piece] = []
     position, end = 0, len(pattern.rstrip())
@@ -46,7 +46,7 @@ def needs(pattern: str, members: Members) -> Needs:
 
 
 def _alternatives(pieces: Sequence[_Piece], at: int, members: Members) -> tuple[Needs, int]:
-    """Needs of what stands up to the closing bracket, and its place."""
+    """Return the needs of the pieces up to the closing bracket, and its place."""
     branches: list[Needs] = [[]]
     while at < len(pieces):
         _, word, name, op = pieces[at]
@@ -79,7 +79,7 @@ def _alternatives(pieces: Sequence[_Piece], at: int, members: Members) -> tuple[
 
 
 class Gate:
-    """Says which rules can match a text with given symbols.
+    """Selects the rules that can match a text with given symbols.
 
     Args:
         rules: the needs of each rule, in order.
@@ -99,7 +99,7 @@ class Gate:
                     waiting[symbol] = waiting.get(symbol, 0) | 1 << i
 
     def open(self, symbols: Iterable[str]) -> int:
-        """Rules that may match where these symbols occur: bit `i` for rule `i`."""
+        """Return the rules that may match if these symbols occur: bit `i` for rule `i`."""
         first, second, third = self._free
         one, two, three = self._waiting
         for symbol in symbols:

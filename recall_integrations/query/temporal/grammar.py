@@ -92,12 +92,12 @@ class Rule:
     """A row of a rule table.
 
     Args:
-        name: unique; what `explain` shows.
-        pattern: over tokens, see the module docstring.
+        name: unique name, shown by `explain`.
+        pattern: pattern over tokens, see the module docstring.
         build: makes the symbol and value of the new token from a match; `None` = the rule does not apply after all.
-        confidence: of what it makes, in [0, 1]; the parts' confidence is an upper bound.
+        confidence: confidence of the new token, in [0, 1]; the parts' confidence is an upper bound.
         example: a text in which it fires; tested.
-        weak: the phrase is no date where one of its words is a name that the store knows.
+        weak: the phrase is no date if one of its words is a name that the store knows.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Rule:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What every builder may look at.
+    """The text and the time that every builder may read.
 
     Args:
         text: the query.
@@ -120,7 +120,7 @@ class Context:
         week_start: 0 = Monday … 6 = Sunday.
         names: lower-cased names that the store knows.
         measures: the text speaks of temperatures, scores and the like, where "the nineties" are no years.
-        span: place of what is being read in the text; its nearest verb says its tense.
+        span: place in the text of the phrase being read; the nearest verb tells its tense.
     """
 
     text: str
@@ -134,7 +134,7 @@ class Context:
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
-        """The context of one parse."""
+        """Make the context of one parse."""
         local = now.replace(tzinfo=None)
         lowered, plain = text.lower(), text.isascii()
         return cls(
@@ -149,20 +149,20 @@ class Context:
 
     @property
     def plans(self) -> bool:
-        """Whether the text asks about plans ("what will I do", "what is due"): what comes back is the coming one."""
+        """True if the text asks about plans ("what will I do", "what is due"): a recurring date is the coming one."""
         return self.tense == FUTURE
 
     @property
     def tense(self) -> int:
-        """The tense in which the text asks, see `asked_tense`."""
+        """Tense in which the text asks, see `asked_tense`."""
         return asked_tense(self.text, *(self.span or ()))
 
     def at(self, start: int, end: int) -> Context:
-        """The same for a place in the text."""
+        """Return the context for a place in the text."""
         return replace(self, span=(start, end))
 
     def place(self, period: Period) -> Interval | None:
-        """A period as an interval. Where it comes back, the last one; if the text plans something, the one not over.
+        """Return a period as an interval. Of a recurring one the last; if the text plans something, the one not over.
 
         In the present tense ("who has the car on Friday") that holds for days and weeks: nobody asks so for a past
         one.
@@ -191,24 +191,24 @@ class RuleMatch:
         return self.ctx.at(self.tokens[0].start, self.tokens[-1].end)
 
     def token(self, name: str) -> DateToken | None:
-        """The first token of a named part; `None` if the part is not there."""
+        """Return the first token of a named part; `None` if the part is not there."""
         if name not in self._match.re.groupindex:
             return None
         at = self._match.start(name)
         return self._tokens[at] if at >= 0 and self._match.end(name) > at else None
 
     def value(self, name: str) -> Any:
-        """Its value."""
+        """Return the value of a named part; `None` if it is not there."""
         token = self.token(name)
         return None if token is None else token.value
 
     def word(self, name: str) -> str:
-        """Its word; "" if the part is not there."""
+        """Return the word of a named part; "" if it is not there."""
         token = self.token(name)
         return "" if token is None else token.word
 
     def lex(self, name: str, kind: str) -> Any:
-        """The lexicon's value for its word."""
+        """Return the lexicon's value for the word of a named part."""
         return CLASSES[kind].get(self.word(name))
 
     @property
@@ -217,31 +217,31 @@ class RuleMatch:
         return self._tokens[self._match.start() : self._match.end()]
 
     def says(self, *words: str) -> bool:
-        """Whether one of the words is in the match."""
+        """Say whether one of the words is in the match."""
         return any(token.word in words for token in self.tokens)
 
     def beside(self, offset: int) -> DateToken | None:
-        """The token after the match (`offset` 0, 1, …) or before it (−1, −2, …)."""
+        """Return the token after the match (`offset` 0, 1, …) or before it (−1, −2, …)."""
         at = self._match.end() + offset if offset >= 0 else self._match.start() + offset
         return self._tokens[at] if 0 <= at < len(self._tokens) else None
 
     def content(self, offset: int) -> bool:
-        """Whether the token after the match (or before it, see `beside`) is a word that says nothing about time."""
+        """Say whether the token after the match (or before it, see `beside`) is a word unrelated to time."""
         token = self.beside(offset)
         return token is not None and (token.symbol == "x" or token.word in CLASSES["X"])
 
     def goes_on(self) -> bool:
-        """Whether a word follows that takes up the sentence, and that nothing before it can count or name."""
+        """Say whether the next word continues the sentence, and cannot be counted or named by the match."""
         token = self.beside(0)
         return token is not None and token.word in _GOES_ON
 
     def capital(self, name: str) -> bool:
-        """Whether a word is written with a capital."""
+        """Say whether a word is written with a capital."""
         token = self.token(name)
         return token is not None and self.ctx.text[token.start].isupper()
 
     def named(self) -> bool:
-        """Whether a word of the match, alone or with a neighbour, is a name that the store knows."""
+        """Say whether a word of the match, alone or with a neighbour, is a name that the store knows."""
         names = self.ctx.names
         if not names:
             return False
@@ -269,7 +269,7 @@ class _Pattern:
         return self.search(symbols, *position)
 
     def compile(self) -> None:
-        """Compile it now."""
+        """Compile the pattern now."""
         self.search = re.compile(self.text).search
 
 
@@ -287,7 +287,7 @@ class Grammar:
         self._gate = Gate([self._needs(rule.pattern) for rule, _ in self.rules])
 
     def reduce(self, ctx: Context) -> tuple[list[DateToken], list[str]]:
-        """The tokens that are left when every rule has been tried, and the names of the rules that fired."""
+        """Return the tokens that are left after all rules were tried, and the names of the rules that fired."""
         tokens = tokenize(ctx.text, self.vocabulary, ctx.now)
         symbols = "".join([t.symbol for t in tokens])
         fired: list[str] = []
@@ -300,7 +300,7 @@ class Grammar:
             if pattern.search(symbols) is None:
                 continue
             symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
-            if not seen.issuperset(symbols):  # what it made may be what later rules wait for
+            if not seen.issuperset(symbols):  # later rules may need the new symbols
                 seen.update(symbols)
                 left = self._gate.open(seen) & -(lowest << 1)
         return tokens, fired
@@ -309,7 +309,7 @@ class Grammar:
         return needs(pattern, self._members)
 
     def _members(self, word: str | None, name: str | None) -> frozenset[str]:
-        """The symbols that a word or a class of a pattern stands for."""
+        """Return the symbols that a word or a class of a pattern stands for."""
         if word:
             return frozenset(self._symbol(word))
         assert name is not None

@@ -35,11 +35,11 @@ class Holiday:
     """One row.
 
     Args:
-        pattern: the phrase, over tokens.
-        date: its day in a year; raises `ValueError` or `OverflowError` where there is none.
+        pattern: the phrase, as a pattern over tokens.
+        date: function that returns its day in a year; raises `ValueError` or `OverflowError` if there is none.
         example: a text that names it.
-        days: how many days it lasts.
-        capital: it is an ordinary word too ("an epiphany"), and a holiday only with a capital.
+        days: number of days it lasts.
+        capital: whether it is an ordinary word too ("an epiphany"), and a holiday only with a capital.
     """
 
     pattern: str
@@ -161,14 +161,14 @@ _LETTERS = regex(r"[^\W_]+")
 
 
 def phrases(pattern: str) -> frozenset[tuple[str, ...]]:
-    """Every way to say a pattern, as its words; the optional ones are left out."""
+    """Return every way to say a pattern, as its words; the optional ones are left out."""
     pieces = _PIECE.findall(pattern)
     options, _ = _options(pieces, 0)
     return frozenset(options)
 
 
 def _options(pieces: list[str], at: int) -> tuple[list[tuple[str, ...]], int]:
-    """The phrases of the alternatives from `at` on, and the index of the bracket that closes them."""
+    """Return the phrases of the alternatives from `at` on, and the index of the bracket that closes them."""
     done: list[tuple[str, ...]] = []
     run: list[tuple[str, ...]] = [()]
     while at < len(pieces) and pieces[at] != ")":
@@ -186,11 +186,11 @@ def _options(pieces: list[str], at: int) -> tuple[list[tuple[str, ...]], int]:
 
 
 def needed_words(patterns: Iterable[str], known: frozenset[str]) -> frozenset[str]:
-    """For each phrase of which no word is known already its longest word: no phrase goes without one of them."""
+    """Return the longest word of each phrase without a known word: no phrase goes without one of them."""
     said = {phrase for pattern in patterns for phrase in phrases(pattern)}
     return frozenset(max(reversed(phrase), key=len) for phrase in said if phrase and known.isdisjoint(phrase))
 
 
 def triggers(table: Iterable[Holiday]) -> frozenset[str]:
-    """A text that speaks of time has a digit or one of these words in it."""
+    """Return words of which each text that speaks of time, and has no digit, holds one."""
     return TIME_TRIGGERS | needed_words((row.pattern for row in table), TIME_TRIGGERS)

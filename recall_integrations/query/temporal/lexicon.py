@@ -1,6 +1,6 @@
 """The words that the grammar knows by class. A rule names a class in capitals (`UNIT`); the words are here.
 
-Values are what a builder gets to see: a month's number, a unit's name, −1 / 0 / +1 for "last" / "this" / "next".
+Values are for the builders: a month's number, a unit's name, −1 / 0 / +1 for "last" / "this" / "next".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Days of the calendars that follow the moon: Islamic, Jewish, Chinese New Year, Diwali. Arithmetic, no tables.
 
-The Islamic days are those of the tabular calendar, a day off at most from what is observed where the new moon has to
+The Islamic days are those of the tabular calendar, at most a day off from the observed ones where the new moon has to
 be seen. The Jewish days are exact. The other two hang on the moment of the new moon (Meeus, Astronomical Algorithms,
 chapter 49: good to minutes). A day that begins in the evening is given as the day after that evening.
 """
@@ -18,7 +18,7 @@ _SEEN = range(1900, 2201)  # the years for which the series below holds
 
 
 def islamic(month: int, number: int) -> Callable[[int], datetime]:
-    """The first time in a year of ours that a day of the Islamic calendar comes."""
+    """Make the function from a year of ours to its first such day of the Islamic calendar."""
 
     def in_year(year: int) -> datetime:
         guess = int((year - 622) * 33 / 32)
@@ -33,7 +33,7 @@ def islamic(month: int, number: int) -> Callable[[int], datetime]:
 
 
 def _jewish_new_year(jewish: int) -> int:
-    """Rosh Hashanah of a Jewish year as the ordinal of its day, by the molad and the four postponements."""
+    """Return Rosh Hashanah of a Jewish year as the ordinal of its day, by the molad and the postponements."""
     months = (235 * jewish - 234) // 19
     parts = 12084 + 13753 * months
     day = 29 * months + parts // 25920
@@ -49,30 +49,30 @@ def _rosh_hashanah(jewish: int) -> int:
 
 
 def rosh_hashanah(plus: int = 0) -> Callable[[int], datetime]:
-    """So many days after the Jewish New Year that falls into a year of ours."""
+    """Make the function from a year of ours to the day `plus` days after its Jewish New Year."""
     return lambda year: datetime.fromordinal(_rosh_hashanah(year + 3761) + plus)
 
 
 def passover(plus: int = 0) -> Callable[[int], datetime]:
-    """So many days after the first day of Passover."""
+    """Make the function from a year to the day `plus` days after the first day of Passover."""
     return lambda year: datetime.fromordinal(_rosh_hashanah(year + 3761) - 163 + plus)
 
 
 def hanukkah(year: int) -> datetime:
-    """25 Kislev; the month before it has 29 or 30 days."""
+    """Return 25 Kislev; the month before it has 29 or 30 days."""
     start, after = _rosh_hashanah(year + 3761), _rosh_hashanah(year + 3762)
     return datetime.fromordinal(start + 30 + (30 if (after - start) % 10 == 5 else 29) + 24)
 
 
 def chinese_new_year(year: int) -> datetime:
-    """The day in China of the new moon between 21 January and 20 February."""
+    """Return the day in China of the new moon between 21 January and 20 February."""
     china = timedelta(hours=8)
     found = _new_moon_after(datetime(year, 1, 21) - china) + china
     return found.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def diwali(year: int) -> datetime:
-    """The last evening in India before the new moon between 17 October and 15 November."""
+    """Return the day of the last evening in India before the new moon between 17 October and 15 November."""
     evening = timedelta(hours=12, minutes=50)
     found = _new_moon_after(datetime(year, 10, 17)) - evening
     return found.replace(hour=0, minute=0, second=0, microsecond=0)
@@ -88,7 +88,7 @@ def _new_moon_after(moment: datetime) -> datetime:
 
 
 def _new_moon(k: int) -> datetime:
-    """The k-th new moon, in universal time."""
+    """Return the k-th new moon, in universal time."""
     t = k / 1236.85
     sun = math.radians(2.5534 + 29.10535670 * k)
     moon = math.radians(201.5643 + 385.81693528 * k)

@@ -1,4 +1,4 @@
-"""Text in, `TemporalWindow` out: gate, timestamp, grammar, choice, implicit windows."""
+"""Read a text into a `TemporalWindow`: gate, timestamp, grammar, choice, implicit windows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ IMPLICIT_CONFIDENCE = 0.4
 ENGLISH = "en"
 CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is surer by more than this
 
-FRAGMENTS_MAX = 64  # dates of a text in another language that are looked at: the first counts, unless a later is surer
+FRAGMENTS_MAX = 64  # dates of a text in another language that are read: the first counts, unless a later is surer
 _BETWEEN = " ! "  # parts the dates of a text in another language, so that none reads on in the next
 
 _WORDS = regex(r"[^\W_]+")
@@ -56,7 +56,7 @@ _NEXT = regex(
 
 
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, in the order in which they are tried."""
+    """Return every rule, in the order in which they are tried."""
     tables = (
         NUMBERS,
         JULY_FOURTH,
@@ -102,9 +102,9 @@ def parse_window(
     names: Collection[str] = (),
     language: str | None = ENGLISH,
 ) -> TemporalWindow | None:
-    """The span of time that `text` speaks of, or `None`.
+    """Return the span of time that `text` speaks of, or `None`.
 
-    Where a phrase fits the past and the future ("in March", "on Friday") the past is meant: this reads questions to
+    If a phrase fits the past and the future ("in March", "on Friday"), the past is meant: this reads questions to
     a memory. In a question about plans ("what will I do on Friday", "what is due in March") the coming one is. A range
     holds both ends whole ("from March to June" ends when June is over), and so do "until" and "by"; "before" and
     "since" leave one side open; "after" a day begins with that day, "after" anything longer when it is over.
@@ -114,14 +114,15 @@ def parse_window(
         text: the query.
         now: the moment it is read against, timezone-aware. The window is in its time zone.
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
-        names: lower-cased names the store knows ("april", "sunday"). A set is fastest. They are no dates unless
+        names: lower-cased names that the store knows ("april", "sunday"). A set is fastest. They are no dates unless
             other date words stand beside them ("April 5th", "last April").
-        language: of the text, ISO 639-1: "en", or one that has a table (`recall_integrations.languages.READ`). In any
-            other, or with `None`, only dates that mean the same in every language are read ("2023-05-08").
+        language: code of the text's language, ISO 639-1: "en", or one that has a table
+            (`recall_integrations.languages.READ`). In any other, or with `None`, only dates that mean the same in every
+            language are read ("2023-05-08").
 
     Returns:
         A window with `start` and exclusive `end` in the zone of `now` (`None` = open), the `span` in characters of
-        `text`, and a `confidence`. It is below 0.5 where the time is only implied ("did I finish …": the last 30
+        `text`, and a `confidence`. It is below 0.5 if the time is only implied ("did I finish …": the last 30
         days, span `(0, 0)`) or the phrase is vague ("the week").
 
     Raises:
@@ -144,7 +145,7 @@ def parse_window(
 
 
 def may_have_window(text: str, language: str | None = ENGLISH) -> bool:
-    """Whether `parse_window` has anything to read: a digit, or a word of time. In other languages it always looks."""
+    """Say whether `text` has a digit or a word of time for `parse_window`; true in other languages."""
     return (
         language != ENGLISH
         or _DIGIT.search(text) is not None
@@ -155,7 +156,7 @@ def may_have_window(text: str, language: str | None = ENGLISH) -> bool:
 def _in_other_language(
     text: str, now: datetime, week_start: int, names: Collection[str], language: str | None
 ) -> TemporalWindow | None:
-    """The dates of the text are led to English, and that is read; the span is the one of the text."""
+    """Translate the dates of the text to English and read those; the span is that in the text."""
     if ":" in text and (stamp := find_timestamp(text, now)):
         return _window(stamp[0], stamp[1], stamp[2], 0.98)
     fragments = _fragments(text, now, names, language)
@@ -187,9 +188,9 @@ def explain(
     names: Collection[str] = (),
     language: str | None = ENGLISH,
 ) -> tuple[str, ...]:
-    """What is read of `text`, for tests and for whoever extends the tables: the names of the rules that fire, in order.
+    """Return the names of the rules that fire, in order, for tests and for authors of tables.
 
-    Of a text in another language first the English that each of its dates becomes.
+    For a text in another language, the English that each of its dates becomes comes first.
     """
     checked_time(now, "now", InvalidArgument)
     if language != ENGLISH:
@@ -243,7 +244,7 @@ def _window(
 
 
 def _implicit(ctx: Context) -> TemporalWindow | None:
-    """ "Did I finish …", "recently": the last weeks; "when is my next …": what comes. A hint for the ranking."""
+    """Read "did I finish …", "recently" as the last weeks, "when is my next …" as the future; only a hint."""
     if _NEXT.search(ctx.text) and ctx.tense != PAST:
         return _window(_instant(ctx, ctx.today), None, (0, 0), IMPLICIT_CONFIDENCE)
     if not _FINISHED.search(ctx.text) and not _RECENTLY.search(ctx.text):

@@ -31,7 +31,7 @@ from recall_integrations.query.temporal.tokens import full_year, year_part
 
 
 def _modal(hit: RuleMatch, *, number: bool = True) -> bool:
-    """Whether "may" or "march" beside a number is more likely the verb: small letters and a word right after."""
+    """Say whether "may" or "march" beside a number is more likely the verb: small letters and a word right after."""
     if hit.word("m") not in ("may", "march", "mar") or hit.capital("m"):
         return False
     after = hit.beside(0)
@@ -46,7 +46,7 @@ def _full_date(hit: RuleMatch) -> Built:
 
 
 def _day_or_nothing(year: int, month: int, number: int) -> Built:
-    """The day; where there is no such day (29 February 2023) nothing at all, rather than what is left of it."""
+    """Return the day; if there is no such day (29 February 2023), a word, so that no part of it is read."""
     try:
         return "D", Period("day", day(year, month, number))
     except ValueError:
@@ -81,7 +81,7 @@ def _yearly_day(month: int, number: int) -> Built:
 
 
 def _dashed_days(hit: RuleMatch) -> Built:
-    """ "May 3-7": a run of days that the tokenizer read as one number pair."""
+    """Read "May 3-7": a run of days that the tokenizer read as one number pair."""
     token = hit.token("r") or hit.token("r2")
     if token is None:
         return None
@@ -99,7 +99,7 @@ def _dashed_days(hit: RuleMatch) -> Built:
 
 
 def _day_to_day(hit: RuleMatch) -> Built:
-    """ "Apr 22-Apr 25": the second month keeps the first number from being read with it."""
+    """Read "Apr 22-Apr 25": the second month keeps the first number from being read with it."""
     if any(hit.word(name) in ("may", "march", "mar") and not hit.capital(name) for name in ("m", "m2", "m3", "m4")):
         return None
     month, month2 = (hit.lex(a, "MONTH") or hit.lex(b, "MONTH") for a, b in (("m", "m3"), ("m2", "m4")))
@@ -139,28 +139,28 @@ def _year_month(hit: RuleMatch) -> Built:
 
 
 def month_cycle(month: int) -> Period:
-    """Every such month."""
+    """Return every such month."""
     return Period("month", cycle=yearly(lambda year: _month_in(year, month)))
 
 
 def weekday_cycle(weekday: int) -> Period:
-    """Every such weekday."""
+    """Return every such weekday."""
     return Period("day", cycle=weekly(weekday))
 
 
 def quarter_cycle(months: int, which: int) -> Period:
-    """Every such quarter (3 months) or half (6 months)."""
+    """Return every such quarter (3 months) or half (6 months)."""
     return Period("quarter" if months == 3 else "half", cycle=yearly(lambda year: year_part(year, months, which)))
 
 
 def season_in(year: int, first: int) -> Interval:
-    """A meteorological season of the northern hemisphere: three whole months; winter from December of that year."""
+    """Return a season of the northern hemisphere, three whole months; winter from December of that year."""
     start = datetime(year, first, 1)
     return Interval(start, add_months(start, 3))
 
 
 def season_cycle(first: int) -> Period:
-    """Every such season."""
+    """Return every such season."""
     return Period("span", cycle=yearly(lambda year: season_in(year, first)))
 
 
@@ -184,7 +184,7 @@ def _decade(hit: RuleMatch) -> Built:
 
 
 def _numeric(hit: RuleMatch) -> Built:
-    """5/12 with something before it that makes it a date."""
+    """Read 5/12 if a word before it makes it a date."""
     month, number = hit.value("md")
     built = _yearly_day(month, number)
     if built is None or built[1] is None:
@@ -201,7 +201,7 @@ def _numeric(hit: RuleMatch) -> Built:
 
 
 def _numeric_range(hit: RuleMatch) -> Built:
-    """ "from 4/22 to 4/23", "13/5 - 15/5": a run of days, unless it may as well be two fractions."""
+    """Read "from 4/22 to 4/23", "13/5 - 15/5": a run of days, unless it may as well be two fractions."""
     (month, number), (month2, number2) = hit.value("a"), hit.value("b")
     before, after = hit.beside(-1), hit.beside(0)
     if after is not None and (after.word in COUNTED or after.word in UNIT | UNITS | SMALL_UNIT):
@@ -223,14 +223,14 @@ def _numeric_range(hit: RuleMatch) -> Built:
 
 
 def _dashed_range(hit: RuleMatch) -> Built:
-    """ "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
+    """Read "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
     first, last = hit.tokens[0], hit.tokens[-1]
     days = max(hit.value("a")[1], hit.value("b")[1])
     return _numeric_range(hit) if days > 12 and "." not in hit.ctx.text[first.start : last.end] else None
 
 
 def _numeric_parts(hit: RuleMatch) -> Built:
-    """ "on 4-22"; "on 5.12" only behind a word for what happens on days: it may be a version."""
+    """Read "on 4-22"; "on 5.12" only behind a word for an event: it may be a version."""
     token, before = hit.token("md"), hit.beside(-2)
     if token is None or hit.content(0):
         return None
@@ -239,13 +239,13 @@ def _numeric_parts(hit: RuleMatch) -> Built:
 
 
 def _weekday_date(hit: RuleMatch) -> Built:
-    """A date behind its weekday: the date counts."""
+    """Read a date behind its weekday: the date counts."""
     period = hit.value("d")
     return ("D", period) if period.unit == "day" else None
 
 
 def _weekday_number(hit: RuleMatch) -> Built:
-    """ "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
+    """Read "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
     weekday, number, token = hit.lex("w", "WD"), hit.value("d"), hit.token("d")
     counted = token is None or token.symbol != "o" or token.spelled
     if counted and hit.content(0) and not hit.goes_on():
@@ -261,7 +261,7 @@ def _weekday_number(hit: RuleMatch) -> Built:
 
 
 def _nth_of_month(hit: RuleMatch) -> Built:
-    """ "on the 4th": a bare day of a month, only where nothing follows that it could count."""
+    """Read "on the 4th": a bare day of a month, unless the next word could be counted by it."""
     after, token = hit.beside(0), hit.token("d")
     if token is None or token.spelled:
         return None
@@ -272,7 +272,7 @@ def _nth_of_month(hit: RuleMatch) -> Built:
 
 
 def year_period(year: int) -> Period:
-    """A calendar year."""
+    """Return a calendar year."""
     return Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
 
 
@@ -281,7 +281,7 @@ def _year(hit: RuleMatch) -> Built:
 
 
 def _likely_year(hit: RuleMatch) -> Built:
-    """A number at the end of a text that is a year people speak of, and may be a PIN."""
+    """Read a number at the end of a text as a year if it is a likely one; others may be a PIN."""
     year, before = hit.value("y"), hit.beside(-1)
     likely = before is not None and before.word.isalpha() and 1900 <= year <= hit.ctx.today.year + 5
     return ("Y", year_period(year)) if likely else None
@@ -295,7 +295,7 @@ def _short_year(hit: RuleMatch) -> Built:
 
 
 def _bare_month(hit: RuleMatch) -> Built:
-    """A month alone. Some are words or names as well, and are months only behind a preposition or the like."""
+    """Read a month alone. "May" and "march" are words as well, and months only beside the right words."""
     word, before, after = hit.word("m"), hit.beside(-1), hit.beside(0)
     if word not in ("may", "march"):
         return "N", month_cycle(hit.lex("m", "MONTH"))
@@ -319,7 +319,7 @@ def _clear_month(hit: RuleMatch) -> Built:
 
 
 def _first_of_months(hit: RuleMatch) -> Built:
-    """The first of two months; before "and" the second may be anything, so there it needs a "between"."""
+    """Read the first of two months; before "and" the second may be any word, so it needs a "between"."""
     before, after = hit.beside(-1), hit.beside(0)
     beyond = hit.beside(1)
     dated = beyond is not None and beyond.symbol == "N"  # "Jan and Feb 2020"
@@ -337,12 +337,12 @@ def _season(hit: RuleMatch) -> Built:
 
 
 def clear_weekday(hit: RuleMatch) -> Built:
-    """A weekday's full name."""
+    """Read a weekday's full name."""
     return ("D", weekday_cycle(hit.lex("w", "WD"))) if hit.word("w") in CLEAR_WEEKDAYS else None
 
 
 def cued_weekday(hit: RuleMatch) -> Built:
-    """A weekday, also abbreviated, behind a preposition."""
+    """Read a weekday, also abbreviated, behind a preposition."""
     after = hit.beside(0)
     if len(hit.word("w")) == 3 and after is not None and hit.content(0) and hit.ctx.text[after.start].isupper():
         return None  # "by Sun Yuwei"

@@ -27,7 +27,7 @@ JULY_FOURTH = (
 
 
 def holiday_rules(table: Iterable[Holiday]) -> tuple[Rule, ...]:
-    """One rule for each holiday, named by its example."""
+    """Make one rule for each holiday, named by its example."""
     return tuple(
         Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
              _holiday(row.date, row.days, row.capital), 0.85, row.example, weak=True)

@@ -26,12 +26,12 @@ def _year_thousand(hit: RuleMatch) -> Built:
 
 
 def decade_from(year: int) -> Period:
-    """The ten years that begin with this one."""
+    """Return the ten years that begin with this one."""
     return Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1)))
 
 
 def _worded_decade(hit: RuleMatch) -> Built:
-    """ "the nineteen seventies", "the twenty tens", "the two thousands"."""
+    """Read "the nineteen seventies", "the twenty tens", "the two thousands"."""
     if not hit.token("h"):
         return "S", decade_from(2000)
     hundreds = _words(hit, "h")

@@ -35,12 +35,12 @@ _PART = {
 
 
 def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
-    """The early, middle or late part of an interval.
+    """Return the early, middle or late part of an interval.
 
     A year has thirds (January–April, May–August, September–December), one that is only named beside another ("late
     last year", "later this year") has halves, and its middle from April to September; a month turns at the 16th and has
-    its middle from the 10th to the 20th; a week is early until Wednesday. Everything else has thirds, of
-    whole months where it can. `point` is what "the beginning / middle / end of" means as one end of a range.
+    its middle from the 10th to the 20th; a week is early until Wednesday. All other units have thirds, of whole months
+    if possible. `point` is the moment of "the beginning / middle / end of" as one end of a range.
     """
     start, end = whole.start, whole.end
     if start is None or end is None:
@@ -106,7 +106,7 @@ def _part(hit: RuleMatch) -> Built:
 
 
 def _half(hit: RuleMatch) -> Built:
-    """ "the first half of June", "the latter half of 2022"."""
+    """Read "the first half of June", "the latter half of 2022"."""
     second = hit.says("latter", "last") or hit.value("o") == 2
     if hit.token("o") and hit.value("o") > 2:
         return None
@@ -126,7 +126,7 @@ def _half(hit: RuleMatch) -> Built:
 
 
 def _nth_unit(hit: RuleMatch) -> Built:
-    """ "the first week of July", "the third quarter of last year", "the last weekend of May"."""
+    """Read "the first week of July", "the third quarter of last year", "the last weekend of May"."""
     unit = hit.lex("u", "UNIT")
     number = -1 if hit.says("last", "final") else hit.value("o")
     period: Period = hit.value("p") or hit.value("p2") or year_period(hit.value("y"))
@@ -168,12 +168,12 @@ _SIZES = ("day", "week", "month", "quarter", "half", "year", "decade", "century"
 
 
 def _fits(unit: str, whole: str) -> bool:
-    """Whether a unit can be a part of another: a week of a month, not a year of one."""
+    """Say whether a unit can be a part of another: a week of a month, not a year of one."""
     return unit not in _SIZES or whole not in _SIZES or _SIZES.index(unit) < _SIZES.index(whole)
 
 
 def _edge_length(hit: RuleMatch) -> Built:
-    """ "the first twelve days of last month", "the last five months of 2022"."""
+    """Read "the first twelve days of last month", "the last five months of 2022"."""
     length: Duration = hit.value("u")
     period: Period = hit.value("p") or hit.value("p2") or year_period(hit.value("y"))
     last = hit.says("last", "final")
@@ -227,7 +227,7 @@ def _nth_day_of(hit: RuleMatch) -> Built:
 
 
 def _days_in_month(hit: RuleMatch) -> Built:
-    """ "last month from 4 to 23": days of a month that another phrase gives."""
+    """Read "last month from 4 to 23": days of a month that another phrase gives."""
     pair = hit.token("r") or hit.token("r2")
     if pair is not None:
         texts = hit.ctx.text[pair.start : pair.end].replace("–", "-").split("-")
@@ -248,7 +248,7 @@ def _days_in_month(hit: RuleMatch) -> Built:
 
 
 def _numbered_week(hit: RuleMatch) -> Built:
-    """ "week 30 of last year": weeks of a year are counted as in ISO 8601."""
+    """Read "week 30 of last year": weeks of a year are counted as in ISO 8601."""
     token, written = hit.token("n"), hit.value("y")
     period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
     whole = hit.here.place(period)
@@ -261,7 +261,7 @@ def _numbered_week(hit: RuleMatch) -> Built:
 
 
 def _week_of_number(hit: RuleMatch) -> Built:
-    """ "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
+    """Read "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
     token, after = hit.token("d"), hit.beside(0)
     if token is None or token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
         return None
@@ -275,7 +275,7 @@ def _week_of_number(hit: RuleMatch) -> Built:
 
 
 def _month_of_day(hit: RuleMatch) -> Built:
-    """ "the month of September 16th"."""
+    """Read "the month of September 16th"."""
     period: Period = hit.value("p")
     if period.unit != "day":
         return None
@@ -284,7 +284,7 @@ def _month_of_day(hit: RuleMatch) -> Built:
 
 
 def _day_in_month(hit: RuleMatch) -> Built:
-    """ "last month on the 5th"."""
+    """Read "last month on the 5th"."""
     month: Period = hit.value("p")
     cycle = hit.value("d").cycle
     if month.unit != "month" or cycle is None or not cycle.is_monthly:
@@ -294,7 +294,7 @@ def _day_in_month(hit: RuleMatch) -> Built:
 
 
 def _holiday_span(hit: RuleMatch) -> Built:
-    """ "Labor Day weekend 2019", "Christmas week of last year"."""
+    """Read "Labor Day weekend 2019", "Christmas week of last year"."""
     built = _in_year(hit)
     whole = built[1].fixed if built else None
     if whole is None or whole.start is None:
@@ -313,14 +313,14 @@ def _week_of(hit: RuleMatch) -> Built:
 
 
 def _weekend_of(hit: RuleMatch) -> Built:
-    """The weekend at a day, joined with it: a Monday's is the one before, any other day's the one after."""
+    """Return the weekend at a day, joined with it: before a Monday or Tuesday, after any other day."""
 
     built = hit.value("p").map(weekend_at, "weekend")
     return ("S", built) if built else None
 
 
 def weekend_at(whole: Interval) -> Interval | None:
-    """The weekend beside a day, together with it."""
+    """Return the weekend beside a day, together with it."""
     if whole.start is None:
         return None
     weekday = whole.start.weekday()
@@ -331,7 +331,7 @@ def weekend_at(whole: Interval) -> Interval | None:
 
 
 def _in_year(hit: RuleMatch) -> Built:
-    """ "March of last year", "Christmas 2023": the recurring one that begins in that year."""
+    """Read "March of last year", "Christmas 2023": the recurring one that begins in that year."""
     token, year = hit.token("c"), hit.token("p") or hit.token("y")
     if token is not None:
         symbol, period = token.symbol, token.value
@@ -357,7 +357,7 @@ def _bare_quarter(hit: RuleMatch) -> Built:
 
 
 def _rest(hit: RuleMatch) -> Built:
-    """ "the rest of the week": from today on."""
+    """Read "the rest of the week": from today on."""
     if hit.token("p"):
         whole = hit.here.place(hit.value("p"))
     else:
@@ -374,7 +374,7 @@ def _label_in_year(hit: RuleMatch) -> Built:
 
 
 def _weekday_in(hit: RuleMatch) -> Built:
-    """ "Thursday of last week", "next week Thursday", "the first week of October on Friday"."""
+    """Read "Thursday of last week", "next week Thursday", "the first week of October on Friday"."""
     weekday = hit.lex("w", "WD")
 
     def pick(week: Interval) -> Interval | None:
@@ -391,7 +391,7 @@ def _weekday_in(hit: RuleMatch) -> Built:
 
 
 def _weekdays_in(hit: RuleMatch) -> Built:
-    """ "Thursday or Friday next week": from the first to the second, both whole."""
+    """Read "Thursday or Friday next week": from the first to the second, both whole."""
     first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
 
     def pick(week: Interval) -> Interval | None:
@@ -405,7 +405,7 @@ def _weekdays_in(hit: RuleMatch) -> Built:
 
 
 def bare_unit(hit: RuleMatch) -> Built:
-    """ "the week", "for the month": the present one."""
+    """Read "the week", "for the month": the present one."""
     ctx, unit = hit.ctx, hit.lex("u", "UNIT") or hit.lex("u2", "UNIT")
     back = 0
     if unit == "weekend" and ctx.today.weekday() < 3 and not hit.here.plans:

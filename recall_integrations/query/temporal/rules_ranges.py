@@ -1,8 +1,8 @@
 """Rules that join periods: offsets from a date, ranges, lists and open bounds.
 
 A range holds both its ends whole, as people mean it: "from March to June" ends when June is over, "until Friday" when
-Friday is. (The specifications of Recognizers-Text end a range where its right end begins.) What is a moment ends there:
-a time of day, "now", "the end of June". "Before" leaves out what it names.
+Friday is. (The specifications of Recognizers-Text end a range where its right end begins.) A moment ends the range
+itself: a time of day, "now", "the end of June". "Before" leaves out the period that it names.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from recall_integrations.query.temporal.tokens import DateToken
 
 
 def _anchor(ctx: Context, period: Period, *, ahead: bool) -> Interval | None:
-    """The date an offset counts from; a recurring one lies ahead where the text plans something."""
+    """Return the date that an offset counts from; a recurring one lies ahead if `ahead` is true."""
     return (period.future(ctx.today) if ahead else None) or ctx.place(period)
 
 
 def _from_date(hit: RuleMatch) -> Built:
-    """ "two weeks before X" is a day; "the week before X" the days up to it."""
+    """Read "two weeks before X" as a day, counted from X."""
     length: Duration = hit.value("u")
     period: Period = hit.value("p")
     before = hit.says("before", "prior", "preceding")
@@ -50,7 +50,7 @@ def _from_date(hit: RuleMatch) -> Built:
 
 
 def _weekday_from_date(hit: RuleMatch) -> Built:
-    """ "Tuesday 2 weeks after March 4th": that day of the week the offset leads to."""
+    """Read "Tuesday 2 weeks after March 4th": that weekday in the week that the offset leads to."""
     cycle = hit.value("w").cycle
     built = _from_date(hit)
     if built is None or cycle is None or not cycle.is_weekly or built[1].unit != "day":
@@ -61,7 +61,7 @@ def _weekday_from_date(hit: RuleMatch) -> Built:
 
 
 def _bounded_offset(hit: RuleMatch) -> Built:
-    """ "less than 3 days after X", "more than two weeks before X"."""
+    """Read "less than 3 days after X", "more than two weeks before X"."""
     length: Duration = hit.value("u")
     anchor = _anchor(hit.here, hit.value("p"), ahead=hit.here.plans)
     if anchor is None or anchor.start is None:
@@ -74,7 +74,7 @@ def _bounded_offset(hit: RuleMatch) -> Built:
 
 
 def _neighbour(hit: RuleMatch) -> Built:
-    """ "the week before 9 June 2023": the seven days up to it. Beside a calendar unit it is the calendar unit."""
+    """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
     length = duration(1, hit.word("k"))
     anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None:
@@ -98,7 +98,7 @@ def _neighbour_weekend(hit: RuleMatch) -> Built:
 
 
 def _beside_now(hit: RuleMatch) -> Built:
-    """ "The day before", "the year after", and nothing that says before or after what."""
+    """Read "the day before", "the year after" without a date, as the unit beside the present one."""
     unit, sign = hit.lex("u", "UNIT"), 1 if hit.says("after") else -1
     found = unit_shifted(hit.ctx.today, unit, sign, hit.ctx.week_start)
     assert found.start is not None and found.end is not None
@@ -106,7 +106,7 @@ def _beside_now(hit: RuleMatch) -> Built:
 
 
 def _ended(hit: RuleMatch) -> Built:
-    """ "The year ended June 30": the one up to that day."""
+    """Read "the year ended June 30": the one up to that day."""
     anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.end is None:
         return None
@@ -114,7 +114,7 @@ def _ended(hit: RuleMatch) -> Built:
 
 
 def _starting(hit: RuleMatch) -> Built:
-    """ "for two weeks from May 20th"."""
+    """Read "for two weeks from May 20th"."""
     length: Duration = hit.value("u")
     anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None:
@@ -123,7 +123,7 @@ def _starting(hit: RuleMatch) -> Built:
 
 
 def _length_beside(hit: RuleMatch) -> Built:
-    """ "the three days before Christmas": all of them."""
+    """Read "the three days before Christmas": all of them."""
     length: Duration = hit.value("u")
     anchor = hit.here.place(hit.value("p"))
     if anchor is None or anchor.start is None or anchor.end is None or length.seconds or length.unit == "workday":
@@ -168,7 +168,7 @@ OFFSETS = (
 
 
 def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | None:
-    """Where a range stops: when its right end is over; "today" stops now, unless the text plans something."""
+    """Return the end of a range: the end of its right period; "today" ends now, unless the text plans something."""
     if found.point is not None:
         return found.point
     if found.start == ctx.today and token.value.unit == "day" and not ctx.plans and ctx.local > ctx.today:
@@ -181,7 +181,7 @@ def _left_edge(found: Interval) -> datetime | None:
 
 
 def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Interval] | None:
-    """Two periods in order, a recurring one as near to the other as it can be; the first of two as `ctx.place` says."""
+    """Place two periods in order, a recurring one nearest to the other; of two, `ctx.place` places the first."""
     if left.fixed and right.fixed:
         return left.fixed, right.fixed
     if right.fixed and left.cycle and right.fixed.start:
@@ -228,7 +228,7 @@ def _range_from_now(hit: RuleMatch) -> Built:
 
 
 def _days_of_month(hit: RuleMatch) -> Built:
-    """ "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
+    """Read "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
     number, token = hit.value("n"), hit.token("d")
     if token is None:
         return None
@@ -252,7 +252,7 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
 
 def _list(hit: RuleMatch) -> Built:
-    """ "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
+    """Read "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
     left, right = hit.token("a"), hit.token("b")
     if left is None or right is None or left.value.unit != right.value.unit:
         return None
@@ -301,7 +301,7 @@ def _place(hit: RuleMatch) -> Interval | None:
 
 
 def _after(hit: RuleMatch) -> Built:
-    """After a day or a time: from it on. After anything longer: when it is over."""
+    """Read "after" a day or a time as from it on, "after" anything longer as from its end on."""
     found = _place(hit)
     if found is None:
         return None
@@ -335,7 +335,7 @@ def _through(hit: RuleMatch) -> Built:
 
 
 def _to_date(hit: RuleMatch) -> Built:
-    """ "How many to date?", "to date we have"; and not "wants to date her"."""
+    """Read "how many to date?", "to date we have"; and not "wants to date her"."""
     after = hit.beside(0)
     somebody = after is not None and (after.word in PRONOUN or after.word in POSSESSIVE)
     opens = hit.beside(-1) is None and hit.ctx.text[hit.tokens[0].start].isupper()

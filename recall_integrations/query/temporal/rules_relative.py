@@ -1,4 +1,4 @@
-"""Rules for what is relative to now ("last week", "two days ago") and for parts of a period ("early June")."""
+"""Rules for times relative to now ("last week", "two days ago")."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the 
 
 
 def fixed(start: datetime, end: datetime, unit: str = "span") -> Built:
-    """A finished interval as a token."""
+    """Make the symbol and value of a finished interval."""
     return _UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
 
 
 def days_from_today(ctx: Context, days: int) -> Built:
-    """The day that lies so many days after today."""
+    """Return the day that lies `days` days after today."""
     return "D", Period("day", one_day(ctx.today + days * DAY))
 
 
@@ -58,7 +58,7 @@ def _duration(hit: RuleMatch) -> Built:
 
 
 def _decimal(hit: RuleMatch) -> Built:
-    """ "1.5 years", "2.5 hours"; the tokenizer reads such a number as a day of a month, too."""
+    """Read "1.5 years", "2.5 hours"; the tokenizer reads such a number as a day of a month, too."""
     written = hit.token("n")
     assert written is not None
     text = hit.ctx.text[written.start : written.end]
@@ -83,13 +83,13 @@ def _half_hour(hit: RuleMatch) -> Built:
 
 
 def _this_time(hit: RuleMatch) -> Built:
-    """ "This time last year": the day as far away."""
+    """Read "this time last year": the day as far away."""
     sign = -1 if hit.lex("r", "LAST") else 1
     return "D", Period("day", one_day(shift(hit.ctx.today, duration(1, hit.lex("u", "UNIT")), sign)))
 
 
 def _small_unit(hit: RuleMatch) -> Built:
-    """ "in the past hour", "within the hour": the one that ends now."""
+    """Read "in the past hour", "within the hour": the one that ends now."""
     if hit.says("within") and hit.here.plans:
         return None
     return _rolling(hit.ctx, duration(1, hit.lex("u", "SMALLUNIT")), -1)
@@ -108,7 +108,7 @@ def _sum(hit: RuleMatch) -> Built:
 
 
 def _rolling(ctx: Context, length: Duration, sign: int) -> Built:
-    """A run of time that ends now (sign −1) or begins tomorrow (+1); whole units where the unit is a calendar one."""
+    """Return a run of time that ends now (sign −1) or begins tomorrow (+1); of calendar units whole ones."""
     today = ctx.today
     if length.unit in CALENDAR_ONLY:
         near = unit_shifted(today, length.unit, sign, ctx.week_start)
@@ -144,7 +144,7 @@ def _counted_plural(hit: RuleMatch) -> Built:
 
 
 def _offset(hit: RuleMatch) -> Built:
-    """ "two weeks ago", "in three days": the day that lies so far from today."""
+    """Read "two weeks ago", "in three days": the day that lies so far from today."""
     ctx, length = hit.ctx, hit.value("u")
     sign = -1 if hit.token("ago") else 1
     if hit.tokens[0].word == "in" and hit.here.tense == PAST:
@@ -167,7 +167,7 @@ def _offset(hit: RuleMatch) -> Built:
 
 
 def _between_counts(hit: RuleMatch) -> Built:
-    """ "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
+    """Read "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
     unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
     near, far = hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0
     token = hit.token("r")
@@ -228,7 +228,7 @@ def _relative_weekday(hit: RuleMatch) -> Built:
 
 
 def _weekday_list(hit: RuleMatch) -> Built:
-    """ "last Tuesday and Wednesday": neighbouring days, all before today, as one run."""
+    """Read "last Tuesday and Wednesday": neighbouring days, all before today, as one run."""
     first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
     if (first - second) % 7 == 1 and not hit.token("middle"):  # "Wednesday and Tuesday"
         first, second = second, first
@@ -249,7 +249,7 @@ def _nights(hit: RuleMatch) -> Built:
 
 
 def _close_of(hit: RuleMatch) -> Built:
-    """ "EOD", "by EOM": the last day of the unit that runs."""
+    """Read "EOD", "by EOM": the last day of the present unit."""
     whole = unit_of(hit.ctx.today, hit.lex("k", "CLOSEOF") or hit.lex("u", "UNIT"), hit.ctx.week_start)
     return ("D", Period("day", one_day(whole.end - DAY))) if whole.end else None
 
@@ -260,7 +260,7 @@ def _night_before_last(hit: RuleMatch) -> Built:
 
 
 def _two_away(hit: RuleMatch) -> Built:
-    """ "the week before last", "the month after next"."""
+    """Read "the week before last", "the month after next"."""
     sign = -2 if hit.says("before") else 2
     ctx, unit = hit.ctx, hit.lex("u", "UNIT")
     if unit:
@@ -300,7 +300,7 @@ def _weekdays_from_now(hit: RuleMatch) -> Built:
 
 
 def _weekday_week(hit: RuleMatch) -> Built:
-    """ "Monday week": British for the Monday after the coming one."""
+    """Read "Monday week": British for the Monday after the coming one."""
     ahead = (hit.lex("w", "WD") - hit.ctx.today.weekday()) % 7 or 7
     return "D", Period("day", one_day(hit.ctx.today + ahead * DAY + WEEK))
 
@@ -311,7 +311,7 @@ def _nights_ago(hit: RuleMatch) -> Built:
 
 
 def _seasons_ago(hit: RuleMatch) -> Built:
-    """ "two summers ago"; a season that is still running is not one of them."""
+    """Read "two summers ago"; a season that is still running is not one of them."""
     cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
     assert cycle is not None
     found = cycle.last(hit.ctx.today)
@@ -361,7 +361,7 @@ DAYS = (
 
 
 def _relative_unit(hit: RuleMatch) -> Built:
-    """ "last month", "last working week", "the coming quarter"."""
+    """Read "last month", "last working week", "the coming quarter"."""
     ctx, unit, sign, word = hit.ctx, hit.lex("u", "UNIT"), hit.lex("r", "REL"), hit.word("r")
     if hit.says("working", "business", "work") and unit == "week":
         unit = "workweek"
@@ -385,7 +385,7 @@ def _relative_unit(hit: RuleMatch) -> Built:
 
 
 def _same_unit(hit: RuleMatch) -> Built:
-    """ "the same week": of what, another sentence says; the present one is a guess, and a hint only."""
+    """Read "the same week": another sentence says which; the present one is a guess, and only a hint."""
     unit = hit.lex("u", "UNIT")
     if unit == "day":
         return None
@@ -393,7 +393,7 @@ def _same_unit(hit: RuleMatch) -> Built:
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
-    """ "3 years ago in May", "in May 3 years ago": the one of that year."""
+    """Read "3 years ago in May", "in May 3 years ago": the one of that year."""
     length: Duration = hit.value("u")
     year = hit.ctx.today.year - length.count
     token = hit.token("c")
@@ -412,7 +412,7 @@ def _years_ago_in(hit: RuleMatch) -> Built:
 
 
 def _relative_cycle(hit: RuleMatch) -> Built:
-    """ "last March", "this summer", "next Easter"."""
+    """Read "last March", "this summer", "next Easter"."""
     ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
     after = hit.beside(0)
     modal = hit.content(0) or (after is not None and (after.symbol == "," or after.word in ("not", "or", "and")))
@@ -446,7 +446,7 @@ def _last_length(hit: RuleMatch) -> Built:
 
 
 def _offset_weekday(hit: RuleMatch) -> Built:
-    """ "Thursday three weeks from now": that week's Monday; months and years away: the next Monday from there on."""
+    """Read "Thursday three weeks from now": in that week; over 27 days away, the next such day from there."""
     period: Period = hit.value("f")
     start = period.fixed.start if period.fixed else None
     if start is None or period.unit != "day":
@@ -470,7 +470,7 @@ def _ago_bound(hit: RuleMatch) -> Built:
 
 
 def _within(hit: RuleMatch) -> Built:
-    """ "within two years": the past ones, unless the text speaks of the future."""
+    """Read "within two years": the past ones, unless the text speaks of the future."""
     length: Duration = hit.value("u")
     if hit.here.plans:
         return fixed(hit.ctx.today, shift(hit.ctx.today, length), "rolling")
@@ -478,7 +478,7 @@ def _within(hit: RuleMatch) -> Built:
 
 
 def to_date(hit: RuleMatch) -> Built:
-    """ "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
+    """Read "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
     if hit.token("u"):
         start = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start).start
     else:

@@ -1,4 +1,4 @@
-"""Rules for times of day, and the ones that come late: bare weekdays and the bare "the week"."""
+"""Rules for times of day, and rules that are tried late: bare weekdays and the bare "the week"."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _hours(start: int, length: int, slack: timedelta = timedelta(0)) -> tuple[ti
 
 
 def _on_day(hit: RuleMatch, first: timedelta, last: timedelta, point: timedelta | None = None) -> Built:
-    """The same hours of the day (or of every such day) of `d`; `point`: the moment that a time of day names."""
+    """Return these hours of the day (or of every such day) of `d`; `point`: the moment that a time of day names."""
     period: Period = hit.value("d")
     if period.unit != "day":
         return None
@@ -43,7 +43,7 @@ def _part_of_day(hit: RuleMatch) -> Built:
 
 
 def _clock(hit: RuleMatch) -> Built:
-    """3pm is the hour from 3; 3:30 the half hour; "around" adds half an hour on both sides."""
+    """Read 3pm as the hour from 3, 3:30 as the half hour; "around" adds half an hour on both sides."""
     start, length = hit.value("t")
     slack = SLACK if hit.says("around", "about") else timedelta(0)
     return _on_day(hit, *_hours(start, length, slack), timedelta(minutes=start))
@@ -57,7 +57,7 @@ def _clock_range(hit: RuleMatch) -> Built:
 
 
 def _start(hit: RuleMatch) -> tuple[int, int]:
-    """The first time of a range; "from 3 to 5pm" gives it as a number that borrows the half of the day."""
+    """Return the first time of a range; in "from 3 to 5pm" it is a number that borrows the half of the day."""
     if hit.token("t"):
         start: tuple[int, int] = hit.value("t")
         return start
@@ -82,7 +82,7 @@ def _today_part(hit: RuleMatch) -> Built:
 
 
 def _bare_clock(hit: RuleMatch) -> Built:
-    """ "at 3pm" without a day: the last time it was that late."""
+    """Read "at 3pm" without a day: the last time it was that late."""
     start, length = hit.value("t")
     first, last = _hours(start, length, SLACK if hit.says("around", "about") else timedelta(0))
     day = hit.ctx.today if hit.ctx.today + first <= hit.ctx.local else hit.ctx.today - DAY

@@ -1,4 +1,4 @@
-"""Rules for what looks like a date and is none: "port 2020", "up to date", "have a great weekend"."""
+"""Rules for phrases that look like a date and are none: "port 2020", "up to date", "have a great weekend"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _same_word(hit: RuleMatch) -> Built:
 
 
 def _measured(hit: RuleMatch) -> Built:
-    """ "the high nineties", or a decade in a text that speaks of temperatures or scores; never "the 1990s"."""
+    """Reject "the high nineties", or a decade in a text on temperatures or scores; never "the 1990s"."""
     last = hit.tokens[-1]
     if hit.ctx.text[last.start : last.start + 4].isdigit():
         return None
@@ -26,7 +26,7 @@ def _modal_may(hit: RuleMatch) -> Built:
 
 
 def _show(hit: RuleMatch) -> Built:
-    """ "Monday Night Football": a name, where every word has a capital."""
+    """Reject "Monday Night Football": a name, if every word has a capital."""
     return ("x", None) if all(hit.ctx.text[token.start].isupper() for token in hit.tokens) else None
 
 

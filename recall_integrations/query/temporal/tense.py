@@ -1,4 +1,4 @@
-"""What the verbs around a date say: does it lie behind or ahead? Asked, or told."""
+"""Read the tense of the verbs around a date: does it lie behind or ahead? In questions, and in statements."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import functools
 
 from recall_integrations.patterns import regex
 
-PAST, OPEN, PRESENT, FUTURE = -1, 0, 1, 2  # what the verbs of a sentence say
-NEAR = 3  # what has been changed from a date on: the one that lies nearest
+PAST, OPEN, PRESENT, FUTURE = -1, 0, 1, 2  # tense of the verbs of a sentence
+NEAR = 3  # something was changed from a date on: the nearest such date
 
 _BEEN = (
     r"was|were|wasn['’]t|weren['’]t|did|didn['’]t|had|hadn['’]t|been|went|saw|seen|met|got|gotten|took|taken|"
@@ -73,13 +73,13 @@ _RECORD = frozenset(
 )
 _HABIT = frozenset("usually regularly often always typically normally ever".split())
 _STOP = regex(r"[.?!;]\s|\n")
-_NEXT_SENTENCE = 1_000  # what a verb of another sentence is farther away
-_BEHIND = 2  # what a verb behind the date is farther away than one before it
+_NEXT_SENTENCE = 1_000  # added to the distance of a verb in another sentence
+_BEHIND = 2  # factor of the distance of a verb behind the date
 
 
 @functools.lru_cache(maxsize=64)
 def _verbs(text: str) -> tuple[tuple[tuple[int, int, int], ...], bool, bool]:
-    """The verbs of a question, each with its place and tense; whether what is planned is named; whether a record is."""
+    """Return the verbs of a question, as place and tense; whether it names a plan; whether it names a record."""
     low = text.lower().replace("’", "'")
     found = [(match.start(), match.end(), match[0]) for match in _WORD.finditer(low)]
     words = [_CLIPPED.get(word, word) for _, _, word in found]
@@ -97,10 +97,10 @@ def _verbs(text: str) -> tuple[tuple[tuple[int, int, int], ...], bool, bool]:
 
 
 def asked_tense(text: str, start: int | None = None, end: int | None = None) -> int:
-    """The tense in which a question asks of a date; `FUTURE` is about plans, and then "March" is the coming one.
+    """Return the tense in which a question asks of a date; `FUTURE` is about plans, and then "March" is the coming one.
 
-    The nearest verb says so ("What did I say I will do on Friday?"), and beside a verb in the present, or none, what is
-    planned ("what is due", "dentist appointment Friday").
+    The nearest verb decides ("What did I say I will do on Friday?"), and beside a verb in the present, or none, a
+    planned thing does ("what is due", "dentist appointment Friday").
 
     Args:
         text: the question.
@@ -123,7 +123,7 @@ def asked_tense(text: str, start: int | None = None, end: int | None = None) -> 
 
 
 def _is_planned(i: int, words: list[str], said: int) -> bool:
-    """Whether a word names what is planned: "due", "anything booked"; not "due to", "he booked", "a plan that"."""
+    """Say whether a word names a plan: "due", "anything booked"; not "due to", "he booked", "a plan that"."""
     word = words[i]
     after = words[i + 1] if i + 1 < len(words) else ""
     if word not in _PLANNED or after == "to" or (word == "plan" and after not in _FOR):
@@ -132,7 +132,7 @@ def _is_planned(i: int, words: list[str], said: int) -> bool:
 
 
 def _tense_of(i: int, words: list[str], said: int) -> int | None:
-    """The tense of a word; `None` where it is no verb, or one whose tense has been `said`."""
+    """Return the tense of a word; `None` if it is no verb, or one whose tense has been `said`."""
     word, before, after = words[i], words[i - 1] if i else "", words[i + 1] if i + 1 < len(words) else ""
     stem, _, short = word.partition("'")
     if word in _WILL or short == "ll":
@@ -154,7 +154,7 @@ def _tense_of(i: int, words: list[str], said: int) -> int | None:
 
 
 def tense(sentence: str, start: int, end: int) -> int:
-    """Whether a sentence speaks of the past or the future where a phrase stands: by the nearest verb."""
+    """Return the tense of a sentence at the place of a phrase, by the nearest verb."""
     if _PUT_TO.search(sentence, max(0, start - 60), start):  # "the release slipped to March 17": it is still to come
         return FUTURE
     led = _WORD_BEFORE.match(sentence, start, end)

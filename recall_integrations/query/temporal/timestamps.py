@@ -29,7 +29,7 @@ _STAMP = regex(
 
 
 def find_timestamp(text: str, now: datetime) -> tuple[datetime, datetime, tuple[int, int]] | None:
-    """The first timestamp: start, end (a minute later; without seconds half an hour) and its span."""
+    """Return the first timestamp: start, end (a minute later; without seconds half an hour) and its span."""
     match = _STAMP.search(text)
     if match is None:
         return None

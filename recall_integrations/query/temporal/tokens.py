@@ -1,7 +1,7 @@
-"""Text to tokens: words by the vocabulary, numbers by their shape. One pass, linear in the text.
+"""Split texts into tokens: words by the vocabulary, numbers by their shape. One pass, linear in the text.
 
 Each token carries a symbol, one character: a word of the vocabulary has its own, numbers and dates have a letter by
-their shape, and whatever means nothing here is `x` (a word) or `!` (punctuation). Rules are matched over the string
+their shape, and all other words are `x`, all other punctuation `!`. Rules are matched over the string
 of symbols, so a position in it is the index of a token.
 
 | symbol | token | | symbol | token |
@@ -77,16 +77,16 @@ _TWO = regex(r"(\d+)([-/.])(\d+)")
 
 @record(slots=True)
 class DateToken:
-    """A token, or what a rule has made of several.
+    """A token, or the one that a rule has made of several.
 
     Args:
         symbol: one character, see the table above.
         value: a number, a lexicon value, a `Period`, a `Duration` or an `Interval`, by symbol.
         start: first character in the text.
         end: first character after it.
-        word: the normal form of a word; "" for what is not one.
-        confidence: how sure it is, in [0, 1].
-        spelled: the text writes the number as a word.
+        word: the normal form of a word; "" if it is no word.
+        confidence: confidence of the reading, in [0, 1].
+        spelled: whether the text writes the number as a word.
     """
 
     symbol: str
@@ -99,7 +99,7 @@ class DateToken:
 
 
 def number_symbol(value: int) -> str:
-    """The symbol of a whole number."""
+    """Return the symbol of a whole number."""
     if 1 <= value <= 12:
         return "a"
     if value <= 31 and value:
@@ -110,12 +110,12 @@ def number_symbol(value: int) -> str:
 
 
 def full_year(value: int, now: datetime) -> int:
-    """A two-digit year: of this century up to '29 or the present year, whichever is later, else of the last one."""
+    """Return a two-digit year in full: in this century up to '29 or the present year if later, else in the last."""
     return value + 2000 if value <= max(29, now.year % 100) else value + 1900
 
 
 def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateToken]:
-    """The tokens of `text` in order; `vocabulary` gives the symbol of a word, `now` the century of two-digit years."""
+    """Return the tokens of `text`; `vocabulary` gives symbols of words, `now` the century of two-digit years."""
     out: list[DateToken] = []
     position = 0
     addresses = "@" in text or "://" in text or "www." in text.lower()
@@ -153,7 +153,7 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
 
 
 def _is_decade(raw: str, out: list[DateToken], text: str, position: int) -> bool:
-    """ "1990s" and "'90s" are decades; "60s" may be a minute, and needs a word beside it that says otherwise."""
+    """Accept "1990s" and "'90s" as decades; "60s" may be a minute, and needs a word beside it that tells."""
     if raw[:4].isdigit() or "'" in raw or "’" in raw:
         return True
     before = out[-1].word or out[-1].symbol if out else ""
@@ -177,7 +177,7 @@ def _word(raw: str, start: int, junk: bool, vocabulary: dict[str, str]) -> DateT
 
 
 def _compact(raw: str, start: int, vocabulary: dict[str, str]) -> list[DateToken]:
-    """ "3d ago", "2mo ago": a number and its unit."""
+    """Split "3d ago", "2mo ago" into a number and its unit."""
     digits, letters = re.findall(r"\d+|[a-z]+", raw.lower())
     middle = start + len(digits)
     unit = _LETTERS[letters]
@@ -186,7 +186,7 @@ def _compact(raw: str, start: int, vocabulary: dict[str, str]) -> list[DateToken
 
 
 def _glued(raw: str, start: int, out: list[DateToken], vocabulary: dict[str, str], now: datetime) -> list[DateToken]:
-    """ "Dec31", "22April", "05Mar21": a day, a month and a year without spaces; a junk word where it is none."""
+    """Split "Dec31", "22April", "05Mar21" into day, month and year; a junk word if it is no date."""
     parts: list[DateToken] = []
     for match in _GLUED.finditer(raw):
         piece, at = match.group(), start + match.start()
@@ -235,7 +235,7 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> DateToken:
 
 
 def _label(raw: str, start: int, now: datetime) -> DateToken | None:
-    """`Q3 2024`, `2021-H1`, `FY24`; without a year the value is `(months, which)` under the symbol `q`."""
+    """Read `Q3 2024`, `2021-H1`, `FY24`; without a year the value is `(months, which)` under the symbol `q`."""
     end = start + len(raw)
     raw = re.sub(r"^(\d)([qQhH])", r"\2\1 '", raw) if raw[1:2] in "qQhH" else raw  # 3Q24
     year_text = re.search(r"(?<![qQhH\d])\d{4}|(?<=['’])\d\d|(?<=y)\d\d$|(?<=y )\d\d$", raw.lower())
@@ -254,7 +254,7 @@ def _label(raw: str, start: int, now: datetime) -> DateToken | None:
 
 
 def year_part(year: int, months: int, which: int) -> Interval | None:
-    """The `which`-th quarter (3 months) or half (6 months) of a year."""
+    """Return the `which`-th quarter (3 months) or half (6 months) of a year."""
     if not 1 <= year < 9999:
         return None
     last = months * which
@@ -273,7 +273,7 @@ def _clock(raw: str, digits: list[int], start: int) -> DateToken:
 
 
 def _stamp(raw: str, start: int) -> DateToken | None:
-    """An ISO 8601 date and time. Seconds give a window of a minute, minutes one of half an hour."""
+    """Read an ISO 8601 date and time. Seconds give a window of a minute, minutes one of half an hour."""
     parts = [int(d) for d in re.findall(r"\d+", raw)[:5]]
     seconds = raw.count(":", 0, 19) > 1
     try:
@@ -287,7 +287,7 @@ def _stamp(raw: str, start: int) -> DateToken | None:
 
 
 def _number(raw: str, tail: bool, start: int, out: list[DateToken], now: datetime) -> None:
-    """Append what a run of digits and separators means: a number, a date, a time, two of them, or nothing."""
+    """Append the reading of a run of digits and separators: a number, a date, a time, two of them, or a junk token."""
     end = start + len(raw)
     if tail or not raw[0].isdigit() or raw.endswith("%") or not raw.replace("–", "-").isascii():
         out.append(DateToken("x", None, start, end))
@@ -363,7 +363,7 @@ def _month(year: int, month: int) -> Interval:
 
 
 def _month_day(left: int, right: int) -> tuple[int, int] | None:
-    """`(month, day)`: month first, as in the United States, where both can be."""
+    """Return `(month, day)`: month first, as in the United States, if both orders can be."""
     if 1 <= left <= 12 and 1 <= right <= 31:
         return left, right
     if 1 <= right <= 12 and 1 <= left <= 31:
@@ -372,7 +372,7 @@ def _month_day(left: int, right: int) -> tuple[int, int] | None:
 
 
 def _date(first: str, second: str, third: str, now: datetime) -> Interval | None:
-    """Year first if it has four digits; else month and day as in `_month_day`, year last."""
+    """Read a date: year first if it has four digits; else month and day as in `_month_day`, year last."""
     if len(first) == 4:
         year, pair = int(first), (int(second), int(third)) if len(second) < 3 and len(third) < 3 else None
     elif len(first) < 3 and len(second) < 3 and len(third) in (2, 4):

@@ -1,4 +1,4 @@
-"""Dates in other languages: a language's table leads its phrases to the English ones that the grammar reads.
+"""Translate dates in other languages: a language's table maps its phrases to English ones that the grammar reads.
 
     text ─ atoms (scan) ─ phrases of the table (patterns) ─▶ "last week", with its place in the text ─▶ grammar
 

@@ -1,4 +1,4 @@
-"""Phrases of a table to regular expressions over symbols, and what they make: English.
+"""Compile phrases of a table to regular expressions over symbols, and render their matches in English.
 
 | written | matches |
 |---|---|
@@ -7,7 +7,7 @@
 | `{number}` `{day}` `{mon}` `{year}` | a number from 1; up to 31; up to 12; a year in four digits |
 | `{p}` | a date that an earlier phrase has made |
 | `{noun}` | a capitalised word that means nothing here |
-| `{word}` `{mark}` `{any}` | any other word; other punctuation; whatever stands there |
+| `{word}` `{mark}` `{any}` | any other word; other punctuation; any token |
 | `{single}` | one other character, where words are not parted |
 | `{a:unit}` | the same, and the translation calls it `a` |
 | `( | )`, `?`, `(?=…)`, `(?!…)`, `(?<=…)`, `(?<!…)`, `{0,3}`, `^`, `$` | as in any regular expression |
@@ -37,7 +37,7 @@ SHAPES = {
     "single": "z",
     "mark": "!",
 }
-_ANY = "any"  # whatever stands there
+_ANY = "any"  # any token
 _LIMITS = {"number": 9999, "day": 31, "mon": 12}  # which words for numbers belong to a shape
 _PIECE = re.compile(
     r"\s*(?:(?P<op>\(\?<?[=!]|[()|?^$]|\{\d,\d\})|\{(?:(?P<name>[a-z]\w*):)?(?P<cls>\w+)\}|(?P<word>[^\s()|?{}]+))"
@@ -51,11 +51,11 @@ class Phrase:
     """A line of a table.
 
     Args:
-        line: as it is written.
-        pattern: over symbols.
-        english: what it becomes; "" for what is no date.
+        line: the line as it is written.
+        pattern: regular expression over symbols.
+        english: its English translation; "" if it is no date.
         slots: the class of each slot, by name.
-        weak: no date where one of its words is a name that the store knows.
+        weak: no date if one of its words is a name that the store knows.
         literals: the words that it names.
     """
 
@@ -67,7 +67,7 @@ class Phrase:
     literals: frozenset[str] = frozenset()
 
     def render(self, match: re.Match[str], atoms: list[Atom], values: Mapping[str, Mapping[str, Any]]) -> str | None:
-        """The English of a match; `None` where a number has no such month."""
+        """Return the English of a match; `None` if it numbers a month that does not exist."""
         out: list[str] = []
         reach = 0
         for slot in _SLOT.finditer(self.english):
@@ -126,13 +126,13 @@ class Lexicon:
                 self.values[name][self.word(word)] = value
 
     def word(self, word: str) -> str:
-        """The normal form of a word, known from now on."""
+        """Return the normal form of a word, and give it a symbol if it has none."""
         form = normal(word)
         self.symbols.setdefault(form, chr(self._first + len(self.symbols)))
         return form
 
     def shape(self, name: str) -> str:
-        """A class as a character class of a regular expression."""
+        """Return a class as a character class of a regular expression."""
         if name not in self.values:
             raise InvalidArgument(
                 f"{self.code}.yaml: there is no class of words {name!r}; known: {', '.join(self.values)}"
@@ -142,7 +142,7 @@ class Lexicon:
 
 
 def compile_phrase(line: str, lexicon: Lexicon, split: Callable[[str], list[str]], *, rejects: bool = False) -> Phrase:
-    """A line `pattern -> English`; of what is no date only the pattern.
+    """Compile a line `pattern -> English`; with `rejects`, for phrases that are no date, only a pattern.
 
     Raises:
         InvalidArgument: the line cannot be read, names no class, or its translation a slot that it does not have.
@@ -165,7 +165,7 @@ def compile_phrase(line: str, lexicon: Lexicon, split: Callable[[str], list[str]
 
 
 def _one_by_one(match: re.Match[str]) -> str:
-    """`(?<=(a|b c))` as one look behind for each: they may differ in length."""
+    """Write `(?<=(a|b c))` as one look-behind for each alternative: they may differ in length."""
     each = [f"(?<{match[1]}{words})" for words in match[2].split("|")]
     return f"({'|'.join(each)})" if match[1] == "=" else "".join(each)
 
@@ -204,12 +204,12 @@ def _pattern(
 
 
 def spaced_words(literal: str) -> list[str]:
-    """The words of a literal as the scanner sees them: "l'année" is two, and "l'" is one before a word."""
+    """Return the words of a literal as the scanner cuts them: "l'année" is two, and "l'" is one before a word."""
     cut = literal.endswith("'")
     words = [match.group() for match in SPACED.finditer(literal + "x" * cut)]
     return words[: len(words) - cut]
 
 
 def one_word(literal: str) -> list[str]:
-    """The words of a literal of a script that does not part them: a blank in the table parts them."""
+    """Return a literal of a script that does not part its words as one; in the table a blank parts them."""
     return [literal]

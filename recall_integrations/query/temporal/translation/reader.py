@@ -49,7 +49,7 @@ class Fragment:
     """A date that was found.
 
     Args:
-        english: what the grammar reads.
+        english: the English that the grammar reads.
         start: first character in the text.
         end: first character after it.
     """
@@ -63,11 +63,11 @@ class Reader:
     """The compiled table of one language.
 
     Args:
-        code: of the language, for messages.
+        code: code of the language, for messages.
         table: the section `dates` of its file.
 
     Raises:
-        InvalidArgument: the table is not what docs/languages.md describes; the message quotes the line.
+        InvalidArgument: the table breaks the format of docs/languages.md; the message quotes the line.
     """
 
     def __init__(self, code: str, table: Mapping[str, Any]) -> None:
@@ -88,7 +88,7 @@ class Reader:
         self._scan = None if self.spaced else joined_scan(self.symbols, particles=self._particles)
 
     def _compounds(self, patterns: Collection[str]) -> dict[str, tuple[str, str]]:
-        """Words that are two: "{weekday}{part_of_day}" makes "dienstagabend" of the words of both classes."""
+        """Map compounds to their two words: "{weekday}{part_of_day}" makes "dienstagabend" of both classes."""
         out: dict[str, tuple[str, str]] = {}
         for pattern in patterns:
             names = re.findall(r"\{(\w+)\}", pattern)
@@ -100,7 +100,7 @@ class Reader:
         return out
 
     def _folded(self) -> dict[str, str]:
-        """The symbols, also by words without their marks where that is no other word."""
+        """Return the symbols, also by words without their marks if that is no other word."""
         out = dict(self.lexicon.symbols)
         for word, symbol in self.lexicon.symbols.items():
             bare = folded(word)
@@ -109,12 +109,12 @@ class Reader:
         return out
 
     def fragments(self, text: str, now: datetime, names: Collection[str] = ()) -> list[Fragment]:
-        """The dates of a text, in order.
+        """Return the dates of a text, in order.
 
         Args:
             text: the text.
             now: gives the century of a year in two digits.
-            names: lower-cased names the store knows: no dates where a phrase rests on them alone.
+            names: lower-cased names that the store knows: no dates if a phrase rests on them alone.
         """
         atoms = self._atoms(text, now)
         symbols = "".join([atom.symbol for atom in atoms])
@@ -126,11 +126,11 @@ class Reader:
         return [Fragment(_alone(a.english), a.start, a.end) for a in atoms if a.symbol == "P"]
 
     def form(self, word: str) -> str:
-        """The word of the table that a known word stands for: the one with its marks."""
+        """Return the word of the table that a known word stands for: the one with its marks."""
         return self._by_symbol[self.symbols[word]]
 
     def words(self, text: str) -> list[str]:
-        """The words of the table that a text is made of; none where anything else is in it."""
+        """Return the words of the table that a text is made of; none if it holds any other word."""
         atoms = self._atoms(text, _ANY_DAY)
         return [] if any(atom.symbol in "xXz" for atom in atoms) else [atom.word for atom in atoms]
 
@@ -143,7 +143,7 @@ class Reader:
         return self._known([part for atom in atoms for part in self._parts(atom)])
 
     def _known(self, atoms: list[Atom]) -> list[Atom]:
-        """The atoms, a word without its marks replaced by the one of the table."""
+        """Replace each word without its marks by the word of the table."""
         by_symbol = self._by_symbol
         for atom in atoms:
             if atom.word and atom.symbol not in "xX!":
@@ -182,7 +182,7 @@ class Reader:
         return "".join([atom.symbol for atom in out]), out
 
     def _named(self, text: str, atoms: list[Atom], names: Collection[str]) -> bool:
-        """Whether a word, alone or with what stands beside it, is a name that the store knows."""
+        """Say whether a word, alone or with its neighbour, is a name that the store knows."""
         start, end = atoms[0].start, atoms[-1].end
         if not self.spaced:
             return _named_in_run(text, start, end, names)
@@ -194,7 +194,7 @@ class Reader:
 
 
 def _named_in_run(text: str, start: int, end: int, names: Collection[str]) -> bool:
-    """Whether a name that the store knows reaches into a place of a text whose words are not parted."""
+    """Say whether a name that the store knows reaches into a place of a text whose words are not parted."""
     return any(
         normal(text[i:j]) in names
         for i in range(max(0, start - JOINED_NAME_MAX), end)
@@ -213,7 +213,7 @@ def _lines(block: Any) -> list[str]:
 
 @functools.cache
 def reader(code: str) -> Reader:
-    """The reader of a language with a table file.
+    """Return the reader of a language with a table file.
 
     Raises:
         InvalidArgument: there is no such file, or its section `dates` cannot be read.
@@ -222,7 +222,7 @@ def reader(code: str) -> Reader:
 
 
 def plain_fragments(text: str, now: datetime) -> list[Fragment]:
-    """The dates that mean the same in every language: ISO 8601 and the like."""
+    """Return the dates that mean the same in every language: ISO 8601 and the like."""
     if not any(c.isdigit() for c in text):
         return []
     atoms = (digits(match, now, day_first=None) for match in PLAIN.finditer(text))

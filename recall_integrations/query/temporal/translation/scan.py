@@ -1,7 +1,7 @@
-"""Text to atoms: words of a table, numbers, dates in digits, punctuation. One pass, linear in the text.
+"""Split texts into atoms: words of a table, numbers, dates in digits, punctuation. One pass, linear in the text.
 
 Each atom carries a symbol, one character, as the tokens of the English grammar do: a word of the table has its own, a
-number has a letter by its size, and what means nothing here is `x`. Phrases are matched over the string of symbols.
+number has a letter by its size, and any other word is `x`. Phrases are matched over the string of symbols.
 
 | symbol | atom | | symbol | atom |
 |---|---|---|---|---|
@@ -52,15 +52,15 @@ _SYMBOL_DAYS = 31
 
 @record(slots=True)
 class Atom:
-    """An atom, or what a phrase has made of several.
+    """An atom, or the one that a phrase has made of several.
 
     Args:
         symbol: one character, see the table above.
         start: first character in the text.
         end: first character after it.
-        word: the normal form of a word; "" for what is not one.
-        number: of a number.
-        english: of a date or of a phrase: what the grammar will read.
+        word: the normal form of a word; "" if it is no word.
+        number: value of a number.
+        english: for a date or a phrase: the English that the grammar reads.
     """
 
     symbol: str
@@ -72,24 +72,24 @@ class Atom:
 
 
 def normal(word: str) -> str:
-    """The form in which words are compared: composed, small letters, straight apostrophe, no joiners."""
+    """Return the form in which words are compared: composed, small letters, straight apostrophe, no joiners."""
     if word.isascii():
         return word.lower()
     return unicodedata.normalize("NFKC", word).lower().replace("’", "'").replace("\u200c", "").replace("\u200d", "")
 
 
 def folded(word: str) -> str:
-    """A word without the marks over Latin and Cyrillic letters: people leave them out."""
+    """Strip the marks over Latin and Cyrillic letters from a word: people leave them out."""
     bare = unicodedata.normalize("NFD", word)
     return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", bare))
 
 
 def joined_scan(words: Mapping[str, str], *, particles: bool) -> re.Pattern[str]:
-    """A scanner for a script that does not part its words: the longest word of the table at each place.
+    """Compile a scanner for a script that does not part its words: the longest word of the table at each place.
 
     Args:
         words: symbols by word.
-        particles: words begin where a word of the text begins (Korean puts particles behind them, nothing before).
+        particles: words begin where a word of the text begins (Korean puts particles behind them, none before).
     """
     marks = sorted({w for w in words if not w[0].isalnum()} | set(".,/-~"))
     letters = sorted((w for w in words if w[0].isalnum()), key=len, reverse=True)
@@ -103,7 +103,7 @@ def joined_scan(words: Mapping[str, str], *, particles: bool) -> re.Pattern[str]
 
 
 def number_symbol(value: int, digits: int) -> str:
-    """The symbol of a whole number that is written with so many digits."""
+    """Return the symbol of a whole number that is written with `digits` digits."""
     if 1 <= value <= 12:
         return "a"
     if 12 < value <= _SYMBOL_DAYS:
@@ -112,7 +112,7 @@ def number_symbol(value: int, digits: int) -> str:
 
 
 def han_number(run: str) -> tuple[int, int]:
-    """A number in Chinese characters, and how many digits it has: 二十三 is 23, 二〇二三 is 2023."""
+    """Read a number in Chinese characters, and its number of digits: 二十三 is 23, 二〇二三 is 2023."""
     if not any(c in _HAN_UNITS for c in run):
         value = 0
         for c in run[:9]:
@@ -129,13 +129,13 @@ def han_number(run: str) -> tuple[int, int]:
 
 
 def digit_date(run: str, mark: str, now: datetime, *, day_first: bool | None) -> str | None:
-    """A date in digits as ISO 8601; `None` where there is no such day.
+    """Return a date in digits as ISO 8601; `None` if there is no such day.
 
     Args:
-        run: "8.5.2023".
-        mark: what parts it.
+        run: the date, "8.5.2023".
+        mark: the sign that parts it.
         now: gives the century of a year in two digits.
-        day_first: whether the day comes before the month where both can; `None` = then it is not read.
+        day_first: whether the day comes before the month if both orders can be; `None` = then it is not read.
     """
     first, second, third = (int(part) for part in run.split(mark))
     lengths = [len(part) for part in run.split(mark)]
@@ -157,7 +157,7 @@ def digit_date(run: str, mark: str, now: datetime, *, day_first: bool | None) ->
 
 
 def digits(match: re.Match[str], now: datetime, *, day_first: bool | None) -> Atom | None:
-    """The atom of a match of one of the patterns above, if it is a date in digits or junk with digits."""
+    """Return the atom of a match of one of the patterns above, if it is a date in digits or junk with digits."""
     kind, raw = match.lastgroup, match.group()
     start, end = match.span()
     if kind in ("date", "mark") or match["date"]:
@@ -174,7 +174,7 @@ def digits(match: re.Match[str], now: datetime, *, day_first: bool | None) -> At
 
 
 def spaced_atoms(text: str, words: Mapping[str, str], now: datetime) -> list[Atom]:
-    """The atoms of a text whose words are parted by spaces."""
+    """Return the atoms of a text whose words are parted by spaces."""
     out: list[Atom] = []
     for match in SPACED.finditer(text):
         atom = digits(match, now, day_first=True)
@@ -187,14 +187,14 @@ def spaced_atoms(text: str, words: Mapping[str, str], now: datetime) -> list[Ato
 def joined_atoms(
     text: str, words: Mapping[str, str], scan: re.Pattern[str], now: datetime, *, particles: bool
 ) -> list[Atom]:
-    """The atoms of a text whose words are not parted; what lies between them is one `x`.
+    """Return the atoms of a text whose words are not parted; the characters between two of them are one `x`.
 
     Args:
         text: the text.
         words: symbols by word.
-        scan: from `joined_scan`.
+        scan: scanner from `joined_scan`.
         now: gives the century of a year in two digits.
-        particles: a word counts only where a word of the text begins, or behind another atom.
+        particles: a word counts only if a word of the text begins there, or behind another atom.
     """
     out: list[Atom] = []
     reach = 0

@@ -1,4 +1,4 @@
-"""Which words of a date in another language say nothing but where it lies from now, by the language's table."""
+"""Classify the words of a date in another language that only place it relative to now, by the language's table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ANY_DAY = datetime(2000, 1, 1)  # no word has a year in two digits
 
 
 class DateWords:
-    """The words of one language's table, by what they say.
+    """The words of one language's table, by kind.
 
     Args:
         table: the language's reader.
@@ -42,7 +42,7 @@ class DateWords:
         self._kept -= {word for phrase in table.phrases if phrase.english in _DAYS for word in phrase.literals}
 
     def only_time(self, word: str) -> bool:
-        """Whether a word of a date says only where it lies from now, or a number; a month, a season and a year stay."""
+        """Say whether a word of a date only places it relative to now, or is a number; months and years stay."""
         if _SMALL_NUMBER.fullmatch(word):
             return True
         if not self._reader.spaced:
@@ -52,15 +52,15 @@ class DateWords:
         return form is not None and form not in self._kept and form not in self._units
 
     def only_when(self, date: str) -> bool:
-        """Whether a whole date says so, in a script whose words are not parted; of another one it is not asked."""
+        """Say whether a whole date only places it relative to now; always false in a script with spaces."""
         return not self._reader.spaced and self.only_time(date)
 
     def is_unit(self, word: str) -> bool:
-        """Whether a word of a date says what is counted."""
+        """Say whether a word of a date names the unit that is counted."""
         return self._known(word) in self._units
 
     def in_calendar(self, words: Iterable[str]) -> bool:
-        """Whether a date of these words has a month or a year."""
+        """Say whether a date of these words has a month or a year."""
         if not self._reader.spaced:
             return any(self._dated(word) for word in words)
         return any(self._known(word) in self._months or _YEAR.fullmatch(word) for word in words)
@@ -78,7 +78,7 @@ class DateWords:
 
 @functools.cache
 def date_words(code: str) -> DateWords:
-    """The words of a language with a table file.
+    """Return the words of a language with a table file.
 
     Raises:
         InvalidArgument: there is no such file, or its section `dates` cannot be read.
