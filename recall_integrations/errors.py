@@ -77,7 +77,7 @@ class RecallError(Exception):
 
     Attributes:
         code: stable, for programs.
-        details: of a recall that was not whole: `effective_timeout_ms`, `degradation_steps_applied`,
+        details: of an incomplete recall: `effective_timeout_ms`, `degradation_steps_applied`,
             `retry_suggestions`.
         options: what a caller may do: `retry_with_reduced_scope`, `skip_experience_path`, `return_minimal`.
         stats: `partial_results` and `time_elapsed_ms`.
@@ -92,7 +92,7 @@ class RecallError(Exception):
 
 
 class InvalidInput(RecallError, ValueError):
-    """What the caller passed cannot be used. Raised before anything is changed."""
+    """An input of the caller cannot be used. Raised before anything is changed."""
 
     code = "INVALID_INPUT"
 
@@ -131,7 +131,7 @@ class ConfigError(RecallError, ValueError):
     """Settings are out of their range, unknown, or do nothing.
 
     Attributes:
-        mistakes: each of them as (where, what is wrong); where are the keys on the way to it, such as
+        mistakes: each as (where, message); `where` holds the keys on the way to the setting, such as
             `("planner", "precise_threshold")`.
     """
 
@@ -277,12 +277,12 @@ class ServerRefused(ServerError):
 
 
 def installing(extra: str) -> str:
-    """What brings an extra, for the messages of `MissingExtra`: from an index, and in a checkout."""
+    """Return the command that installs an extra, for messages of `MissingExtra`: from an index, and in a checkout."""
     return f"pip install 'recall-integrations[{extra}]' (in a checkout: pip install '.[{extra}]')"
 
 
 def from_code(code: str, message: str) -> RecallError | None:
-    """The error of the tree with this code; `None` where no class has it."""
+    """Return the error of the tree with this code; `None` where no class has it."""
     waiting: list[type[RecallError]] = [RecallError]
     while waiting:
         kind = waiting.pop()

@@ -48,19 +48,19 @@ class QueryOptimizer:
     """Understands a query, asks the arms that are worth asking, and says why each hit is there.
 
     Args:
-        store: where the memories are.
+        store: holds the memories.
         llm: for query rewrites: a LangChain chat model / LLM / Runnable, a LlamaIndex LLM, or `Callable[[str], str]`.
         reranker: a sentence-transformers cross-encoder name or path, a LangChain document compressor, a LlamaIndex
             node postprocessor, or `Callable[[str, list[str]], list[float]]`.
         config: all settings.
-        clock: where `now` comes from when a call does not give it.
+        clock: gives `now` where a call does not.
         ranker: orders the candidates instead of the one that `ranking.strategy` names.
         arms: arms of your own, beside the five (`ArmSpec`).
-        stages: stages of your own (`recall.Stage`); each says behind which it comes, or has the name of one whose place
+        stages: stages of your own (`recall.Stage`); each names the stage before it, or has the name of one whose place
             it takes.
         observers: each is called with a `recall.StageEvent` when a stage of a recall has ended, under
             `privacy="redact"` and `"block"` without its state; or it is a `types.observing.RecallObserver`, which is
-            told of whole recalls: `observability.metrics.Metrics`, `observability.tracing.Tracing`,
+            gets whole recalls: `observability.metrics.Metrics`, `observability.tracing.Tracing`,
             `observability.logs.RecallLog`.
 
     Threads may share one optimizer. Its threads end with the process, or when they have nothing to do; the store stays
@@ -113,28 +113,28 @@ class QueryOptimizer:
 
     @property
     def config(self) -> RecallConfig:
-        """All settings. `reload` puts others in their place."""
+        """All settings. `reload` replaces them."""
         return self._paths.config
 
     def config_of(self, scope: ScopeLike | None) -> RecallConfig:
-        """The settings that hold in a scope: an entry of `scopes` may stand over the others."""
+        """Return the settings in a scope: an entry of `scopes` may take precedence over the others."""
         from recall_integrations.types import checked_scope
 
         return self._paths.of(checked_scope(scope)).config
 
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
-        """Recall with other settings from now on; recalls that are under way end with theirs.
+        """Recall with other settings from now on; recalls under way end with theirs.
 
-        Answers that were kept are forgotten. Breakers, and what is known of the times that components take, stay.
+        Cached answers are forgotten. Breakers, and the measured times of components, stay.
 
         Args:
             config: the settings; `None` = those of the environment, and of the file that it names.
 
         Returns:
-            Which settings are others now, such as `("rerank.top_n",)`.
+            Paths of the settings that have changed, such as `("rerank.top_n",)`.
 
         Raises:
-            ConfigError: a bad setting, or one that cannot change while the store is open; nothing was changed.
+            ConfigError: a setting is wrong, or cannot change while the store is open; nothing was changed.
         """
         from recall_integrations.config import checked_config
         from recall_integrations.config.changes import changed_settings, refuse_fixed
@@ -149,17 +149,17 @@ class QueryOptimizer:
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The stages that a recall goes through, in order."""
+        """The stages of a recall, in order."""
         return self._paths.base.runner.stages
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """Names of the arms that there are: the built-in ones, and those that were given."""
+        """Names of the arms: the built-in ones, and those that were given."""
         return tuple(spec.name for spec in self._paths.sources.specs)
 
     @property
     def shared(self) -> Shared | None:
-        """What this optimizer has in common with other processes of its store (`shared.redis`); `None` = nothing."""
+        """The parts that this optimizer shares with other processes of its store (`shared.redis`); `None` = none."""
         return self._paths.sources.shared
 
     @property
@@ -176,13 +176,12 @@ class QueryOptimizer:
         stages: Sequence[Stage] = (),
         outside: bool = True,
     ) -> QueryOptimizer:
-        """Another optimizer of the same store and the same parts, for trying what would be otherwise. No observer is
-        told of its recalls.
+        """Return another optimizer of the same store and parts, to try other settings. No observer sees its recalls.
 
         Args:
-            config: its settings.
-            ranker: in place of this one's; `None` = the same.
-            stages: beside this one's.
+            config: settings of the new optimizer.
+            ranker: of the new optimizer; `None` = the same.
+            stages: added to those of this optimizer.
             outside: whether an LLM and a reranker are asked, if there are any.
         """
         sources = {**self._sources, "observers": (), "stages": (*self._sources["stages"], *stages)}
@@ -196,7 +195,7 @@ class QueryOptimizer:
         return QueryOptimizer(self.store, config=config, **sources)
 
     def load(self, *, scope: ScopeLike | None = None, scopes: Sequence[ScopeLike] | None = None) -> float:
-        """Wait until what recalls of a scope need is in memory, `limits.load_wait_ms` at most; how long, in seconds.
+        """Load the data of a scope into memory, for `limits.load_wait_ms` at most; return the seconds it took.
 
         A recall without a `time_budget_ms` does the same, beyond its time.
         """
@@ -207,8 +206,8 @@ class QueryOptimizer:
         """Load the cross-encoder's model, if there is one, so that no recall has to go without it.
 
         Raises:
-            RerankError: it cannot be loaded.
-            TimeoutError: it was not ready within `timeout` seconds; loading goes on.
+            RerankError: the model cannot be loaded.
+            TimeoutError: the model was not ready within `timeout` seconds; loading goes on.
         """
         reranking = self._paths.base.reranking
         loading = None if reranking is None else reranking.warm()
@@ -217,7 +216,7 @@ class QueryOptimizer:
 
     @property
     def rewrite_prompt(self) -> str | None:
-        """What the LLM is asked for, with `{query}` where the query goes; `None` = there is no LLM to ask.
+        """The prompt for the LLM, with `{query}` where the query goes; `None` = there is no LLM to ask.
 
         Setting another holds for all later recalls of this optimizer, as `rewriting.prompt` does: text with `{query}`
         in it; empty = that of the strategy.
@@ -235,21 +234,20 @@ class QueryOptimizer:
         self.reload(replace(config, rewriting=replace(config.rewriting, prompt=template)))  # checks it
 
     def health(self) -> tuple[Health, ...]:
-        """How each component is that may fail or hang (LLM, reranker, embedding, indexes, a server of vectors, the LLM
-        that reads facts for the store): its breaker, calls under way, calls that hang, the usual time. In the order of
-        names; those that were never used are left out."""
+        """Return the health of each component that may fail or hang (LLM, reranker, embedding, indexes, a server of
+        vectors, the LLM that reads facts for the store): breaker, calls under way, hanging calls, usual time. Ordered
+        by name; unused components are left out."""
         return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
 
     def flush(self) -> None:
-        """Wait until observers of whole recalls have been told of all that have ended, and judged recalls are replayed;
-        without any of them, return at once. Observers are told as well when the optimizer goes, and when the process
-        ends."""
+        """Wait until observers have received all recalls that have ended, and judged recalls are replayed; without
+        either, return at once. Observers also receive them when the optimizer goes, and when the process ends."""
         self._paths.sources.flush()
         if self._feedback is not None:
             self._feedback.flush()
 
     def close(self) -> None:
-        """Later recalls raise `StoreClosed`; those that are under way end as they would have."""
+        """Close the optimizer: later recalls raise `StoreClosed`; recalls under way go on to their end."""
         self._open = False
         self._paths.sources.flush()
         if self._feedback is not None:
@@ -261,7 +259,7 @@ class QueryOptimizer:
         return self  # threads and an open store are shared, not copied
 
     def __reduce__(self) -> Any:
-        """Pickles what it was made from. The copy uses the store that is open in its process, or opens it there."""
+        """Pickle the arguments. The copy uses the store that is open in its process, or opens it there."""
         store = self.store
         opening = {"embedding": store.embedding_source, "config": store.config, "extractor": store.extractor_source}
         return _reopen, (store.address, opening, self.config, self._sources)
@@ -284,25 +282,25 @@ class QueryOptimizer:
     ) -> Feedback:
         """Say whether a recall helped. Kept before this returns, without any text unless `learned.keep_text` is set.
 
-        What is said of one recall in several calls is put together; of each memory the surest counts, else the newest.
+        Several calls about one recall add up; for each memory the surest feedback counts, else the newest.
 
         Args:
-            result: the answer, or its `id`. The last `learned.results_max` are known.
+            result: the answer, or its `id`. The last `learned.results_max` answers are known.
             helpful: ids of memories that answered; also of ones that were not among the hits.
             wrong: ids of hits that had nothing to do with it.
             cited: ids that an app saw quoted in the answer; counts half as much.
             rating: of the whole answer, from 0 to 1; `True` and `False` are thumbs. Up counts for the first hit unless
                 others are named, down against all of them; a third as much.
             asked_again: whether the user asked much the same at once. Counts a little against all hits.
-            scope: of the recall; with another one the recall is not known. Needed with `query` unless it is `Scope()`.
-            query: its text, where the recall may not be known any more (another process gave the answer): then what it
-                finds now counts as what it found.
+            scope: of the recall; under another scope the recall is unknown. Needed with `query` unless it is `Scope()`.
+            query: its text, where the recall may be forgotten (another process gave the answer): then the hits that it
+                finds now count as those of the recall.
             now: with `query`, its time.
-            privacy: with `query`, the privacy mode of the recall: what of its text may be kept.
+            privacy: with `query`, the privacy mode of the recall: how much of its text may be kept.
 
         Raises:
-            NotFound: the recall is not known, and no query was given.
-            InvalidArgument: nothing was said, or it cannot be; nothing was kept.
+            NotFound: the recall is unknown, and no query was given.
+            InvalidArgument: no feedback is given, or an argument cannot be used; nothing was kept.
             StoreClosed: the store was closed.
         """
         self._living()
@@ -314,7 +312,7 @@ class QueryOptimizer:
         return found
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
-        """The scopes that a recall searched; none where it is not known any more (`learned.results_max`)."""
+        """Return the scopes that a recall searched; none where it is forgotten (`learned.results_max`)."""
         return self._judging().scopes_of(result_id)
 
     def learn(
@@ -324,15 +322,15 @@ class QueryOptimizer:
         force: bool = False,
         progress: Callable[[Scope | None, int, int], None] | None = None,
     ) -> tuple[LearningStep, ...]:
-        """Learn from feedback: what `recall learn STORE run` and `recall serve` do (docs/learning.md).
+        """Learn from feedback, as `recall learn STORE run` and `recall serve` do (docs/learning.md).
 
         Args:
-            scope: only this one; default all, and what they share.
-            force: whatever was learned lately, and deciding now about what is tried.
-            progress: called before each scope with it, its place and how many there are; `None` = what is shared.
+            scope: only this scope; default all, and the shared version.
+            force: learn whatever was learned lately, and decide now about the version on trial.
+            progress: called before each scope with the scope, its place and their number; `None` = the shared version.
 
         Returns:
-            What was done about each scope.
+            The step that was taken in each scope.
         """
         from recall_integrations.types import checked_scope
 
@@ -341,13 +339,13 @@ class QueryOptimizer:
         return self.learner().run(None if scope is None else checked_scope(scope), force=force, progress=progress)
 
     def learner(self) -> Learner:
-        """What learns, and what it has learned: `status`, `promote`, `rollback`, `diff`."""
+        """Return the learner, for what it has learned: `status`, `promote`, `rollback`, `diff`."""
         from recall_integrations.learning.learner import Learner
 
         return Learner(self.store, self.config, told=self._paths.sources.learned, shelf=self._paths.sources.shelf)
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
-        """The checked arguments of a recall; those that are not given have their defaults (`recall`)."""
+        """Return the checked arguments of a recall; arguments not given have their defaults (`recall`)."""
         none = ("scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "window", "timezone", "vector")
         given = {**dict.fromkeys((*none, "score_min", "watch", "as_of")), "k": 5, "context": 0, "mode": "allow"}
         return self._checked(query=query, **{**given, **arguments})
@@ -378,13 +376,13 @@ class QueryOptimizer:
         """Understand a query without searching. Arguments as for `recall`.
 
         Raises:
-            InvalidQuery: empty, blank, too long, or not valid text.
-            InvalidArgument: a naive `now`, an unknown time zone, a window that is none.
+            InvalidQuery: the query is empty, blank, too long, or not valid text.
+            InvalidArgument: `now` is naive, the time zone is unknown, or the window is none.
         """
         return self._paths.read(query, scope, now, window, timezone)
 
     def plan(self, parsed: ParsedQuery, *, scope: ScopeLike | None = None) -> RetrievalPlan:
-        """What would be done about a parsed query, by the settings of a scope. Pure."""
+        """Plan the recall of a parsed query, by the settings of a scope. Pure."""
         return self._paths.plan(parsed, scope)
 
     def recall(
@@ -412,32 +410,32 @@ class QueryOptimizer:
 
         Args:
             query: a question or words, up to `limits.query_chars_max` characters.
-            k: how many hits are wanted; exactly that many come back where there are that many.
+            k: number of hits wanted; exactly that many come back where there are that many.
             scope: the tenant, or a mapping of its parts; default `Scope()`.
             filters: hard conditions: `Filters`, a mapping such as `{"source": "wiki"}`, or `MetadataFilters`.
-            now: what "yesterday" is relative to; timezone-aware; default the optimizer's clock.
+            now: the time that "yesterday" is relative to; timezone-aware; default the optimizer's clock.
             time_budget_ms: the deadline, loading the scope included; default `limits.time_budget_ms` without loading.
             tokens_max: keep the hits' texts together within about this many tokens: the best one is cut at the end of
                 a sentence where it is longer, of the others those are kept that add most.
             privacy: `allow`, `redact` (personal data and secrets are replaced) or `block` (no text at all: ids, refs
                 and scores). It holds for everything that leaves the recall: the result with its query, plan, reasons
-                and details, errors, logs, observers, and what an LLM or a reranker is given; under `block` these are
+                and details, errors, logs, observers, and the input of an LLM or a reranker; under `block` these are
                 not asked. An embedding sees the query, as it saw the memories (docs/privacy.md).
-            window: the time that is asked for, instead of what the query says: `TemporalWindow(start=…, end=…)`; with
+            window: the time that is asked for, instead of the query's own: `TemporalWindow(start=…, end=…)`; with
                 `False` no dates are read at all.
             timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.
-            context: of each hit, so many memories before and after it in its thread come along.
+            context: number of memories before and after each hit in its thread that come along.
             query_vector: the query's embedding, if the caller has it already.
             strict: raise where the default leaves something out and names it in `degraded`.
             score_min: score below which a hit is left out; default `ranking.score_min`.
-            watch: told when each stage and arm begins and ends (`types.watching.Step`).
-            scopes: instead of `scope`: what is found in each of them, in one ranking (docs/filters.md).
-            as_of: where the query asks how things are, when; default `now` (docs/facts.md). It leaves no memory out.
+            watch: gets the begin and the end of each stage and arm (`types.watching.Step`).
+            scopes: instead of `scope`: hits of all these scopes in one ranking (docs/filters.md).
+            as_of: the time at which the query asks how things are; default `now` (docs/facts.md). Leaves no memory out.
 
         Raises:
             InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: nothing was searched.
             StoreClosed: the store was closed.
-            RecallTimeout, IndexUnavailable, PrivacyViolation, DegradationFailed: with `strict`, what was found is the
+            RecallTimeout, IndexUnavailable, PrivacyViolation, DegradationFailed: with `strict`, the hits are in the
                 error's `result`.
         """
         began = time.monotonic()
@@ -469,10 +467,10 @@ class QueryOptimizer:
         scopes: Sequence[ScopeLike] | None = None,
         as_of: datetime | None = None,
     ) -> RecallResult:
-        """`recall` without blocking the event loop: the same path, in a thread. Cancelling it stops its arms.
+        """Recall without blocking the event loop: the same path, in a thread. Cancelling it stops its arms.
 
         Raises:
-            RecallTimeout: 256 others are under way, and none of them ended within the time.
+            RecallTimeout: 256 other recalls are under way, and none of them ended within the time.
         """
         from recall_integrations.resilience.bulkhead import Busy
 
@@ -525,7 +523,7 @@ class _Copy(QueryOptimizer):
         self._opened, self._given, self._opening = opened, {"config": config, **sources}, threading.RLock()
 
     def close(self) -> None:
-        """Later recalls raise `StoreClosed`, whether there was one or not."""
+        """Close the optimizer: later recalls raise `StoreClosed`, whether there was one or not."""
         if "_open" in self.__dict__:
             super().close()
 

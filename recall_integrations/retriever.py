@@ -70,9 +70,9 @@ def _with_run(config: RunnableConfig | None, given: dict[str, Any]) -> dict[str,
 
 
 class _WithRun(LangChainRetriever):
-    """LangChain's, with the `run_id` of a call's config, which it leaves out of a retriever's own run.
+    """LangChain's retriever, with the `run_id` of a call's config, which LangChain drops for the retriever's own run.
 
-    A class of its own: of one that is LlamaIndex's too, methods that are abstract in a base are wrapped so that they
+    A class of its own: in a class of LlamaIndex, methods that are abstract in a base are wrapped so that they
     cannot be sent to another process.
     """
 
@@ -87,27 +87,27 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     """A retriever of both frameworks over one optimizer.
 
     Args:
-        optimizer: what answers.
-        k: how many results; default 5.
+        optimizer: answers the recalls.
+        k: number of results; default 5.
         scope: the tenant, or a mapping of its parts; default `Scope()`.
-        scopes: several instead of one; what is found says where it is from.
+        scopes: several scopes instead of one; each hit names its own.
         filters: hard conditions: `Filters`, a mapping such as `{"source": "wiki"}`, or LlamaIndex's `MetadataFilters`.
-        now: what relative dates are read against; default the time of the call.
+        now: the time that relative dates are read against; default the time of the call.
         time_budget_ms, tokens_max, privacy, window, timezone, context, strict, score_min, as_of: as in
             `QueryOptimizer.recall`.
-        document_format: how the text of a document or node reads: `text` (the memory's, the default), `dated`
+        document_format: text of a document or node: `text` (the memory's, the default), `dated`
             ("[2026-03-12, Priya] …") or a template (`adapters.formats`).
-        bundle_embedding: whether the embedding that a `QueryBundle` brings is the query's, by the store's own model;
+        bundle_embedding: whether the embedding in a `QueryBundle` is the query's, by the store's own model;
             default no: another retriever's may have the same length. One of another length never counts.
-        highlights: whether metadata say which places of the text speak for a hit (`recall_highlights`: a list of
+        highlights: whether metadata name the places of the text that support a hit (`recall_highlights`: a list of
             `[start, end, kind]`); default no, for finding them takes a tenth of a millisecond and more for each hit.
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
     `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `recall` and
     `arecall`, for that call. LlamaIndex's `retrieve` takes a query only; the `custom_embedding_strs` of a `QueryBundle`
-    are honoured. What came back is said in the metadata, under keys that begin with `recall_` (`adapters.shapes`).
-    What has no text to show makes no document: under `privacy="block"` both frameworks get nothing; `recall` still has
+    are honoured. Data of a hit are in the metadata, under keys that begin with `recall_` (`adapters.shapes`).
+    A hit without text makes no document: under `privacy="block"` both frameworks get nothing; `recall` still has
     the hits, with their ids and scores.
     """
 
@@ -187,13 +187,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         config: RecallConfig | None = None,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
-        """A retriever over a store of plain texts, kept as `chunk` memories.
+        """Make a retriever over a store of plain texts, kept as `chunk` memories.
 
         Args:
-            texts: what can be found.
+            texts: the texts to search.
             metadatas, ids: of each text, in their order.
-            path: the directory of the store, made if absent; default a temporary one. What is there already is not
-                written again, so a program may say this each time it starts; what is no longer given stays.
+            path: the directory of the store, made if absent; default a temporary one. Texts that it holds are not
+                written again, so a program may call this each time it starts; texts no longer given stay.
             embedding: as in `MemoryStore.open`; default the bundled model.
             llm, reranker, config: as in `QueryOptimizer`.
             **fields: of the retriever (`k`, `scope`, …).
@@ -220,13 +220,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         config: RecallConfig | None = None,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
-        """A retriever over a store of documents: LangChain's, or LlamaIndex's documents and nodes.
+        """Make a retriever over a store of documents: LangChain's, or LlamaIndex's documents and nodes.
 
-        Their ids become those of the memories. What has no text is left out, with a warning. The other arguments are
+        Their ids become those of the memories. Documents without text are left out, with a warning. Other arguments are
         those of `from_texts`.
 
         Raises:
-            InvalidMemory: one of them cannot be stored; the message says which, and nothing was.
+            InvalidMemory: a document cannot be stored; the message says which, and none was stored.
         """
         return cls._of(documents, "Document", path, embedding, llm, reranker, config, fields)
 
@@ -242,30 +242,30 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         config: RecallConfig | None = None,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
-        """A retriever over a store of LlamaIndex nodes; `node_id` becomes the memory's id.
+        """Make a retriever over a store of LlamaIndex nodes; `node_id` becomes the memory's id.
 
-        They come back as they went in, with ours beside: relationships, excluded keys, templates, places in their
-        documents. A document comes back as a text node, an index node leads to its object. What has no text is left
+        Nodes come back as they went in, with our metadata: relationships, excluded keys, templates, places in their
+        documents. A document comes back as a text node, an index node leads to its object. Nodes without text are left
         out, with a warning. The other arguments are those of `from_texts`.
 
         Raises:
-            InvalidMemory: one of them cannot be stored; the message says which, and nothing was.
+            InvalidMemory: a node cannot be stored; the message says which, and none was stored.
         """
         return cls._of(nodes, "Node", path, embedding, llm, reranker, config, fields)
 
     @classmethod
     def from_chroma(cls, collection: Any, **given: Any) -> OptimizedRecallRetriever:
-        """A retriever on top of a Chroma collection: asked for what is near, read once for all else, never changed.
+        """Make a retriever on top of a Chroma collection: it is read once, asked for near documents, never changed.
 
         Args:
             collection: `chromadb.Collection`; one that LangChain or LlamaIndex has filled, too.
-            given: `embedding` (what made its vectors; default: the collection's), `path` (where our copy is kept;
-                default: a temporary directory), `fields` (which keys of the metadata are `actor`, `role`, `event_at`,
+            given: `embedding` (of its vectors; default: the collection's), `path` (of our copy;
+                default: a temporary directory), `fields` (keys of the metadata for `actor`, `role`, `event_at`,
                 `thread`, `position`; default: guessed, see `fields`), `progress` (default: on a terminal, where it
                 takes long), `extractor`, `llm`, `reranker`, `config`, and the arguments of the class.
 
         Raises:
-            InvalidArgument: no collection, a key that no document has, or an embedding of another length.
+            InvalidArgument: no collection, a key in `fields` that no document has, or an embedding of another length.
             StorePathError: `path` holds a copy of something else.
         """
         from recall_integrations.adapters.sources.chroma import ChromaSource
@@ -276,15 +276,15 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     def from_vectorstore(
         cls, vector_store: Any, *, documents: Iterable[Any] | None = None, **given: Any
     ) -> OptimizedRecallRetriever:
-        """A retriever on top of a LangChain vector store.
+        """Make a retriever on top of a LangChain vector store.
 
         Args:
-            vector_store: any of LangChain's. `Chroma`, `InMemoryVectorStore` and `FAISS` are read as they are.
-            documents: of any other: what is in it, each with the id that it has there.
+            vector_store: a vector store. `Chroma`, `InMemoryVectorStore` and `FAISS` are read as they are.
+            documents: of any other store: its documents, each with the id that it has there.
             given: as for `from_chroma`.
 
         Raises:
-            InvalidArgument, StorePathError: as for `from_chroma`; or it cannot be listed, and no documents are given.
+            InvalidArgument, StorePathError: as for `from_chroma`; or the store cannot be listed and none are given.
         """
         from recall_integrations.adapters.sources import langchain
 
@@ -294,11 +294,11 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     def from_index(
         cls, index: Any, *, documents: Iterable[Any] | None = None, **given: Any
     ) -> OptimizedRecallRetriever:
-        """A retriever on top of a LlamaIndex `VectorStoreIndex`.
+        """Make a retriever on top of a LlamaIndex `VectorStoreIndex`.
 
         Args:
             index: over a `SimpleVectorStore`, over Chroma, or over any vector store that lists its nodes.
-            documents: of any other: its nodes.
+            documents: of any other index: its nodes.
             given: as for `from_chroma`.
 
         Raises:
@@ -328,18 +328,18 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     @property
     def fields(self) -> Mapping[str, str | None]:
-        """On top of somebody's store: which keys of its metadata are what; of any other, nothing."""
+        """Keys of the metadata for fields, on top of a vector store; empty for any other store."""
         return getattr(self.optimizer, "fields", {})
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
-        """On top of somebody's store: read what is new or has changed there, forget what is gone, say how many.
+        """Read documents of the vector store below that are new or have changed, forget those gone, and count them.
 
         Args:
-            progress: show how far it is; default: on a terminal, where it takes long.
-            documents: what is in a store that cannot be listed.
+            progress: show the progress; default: on a terminal, where it takes long.
+            documents: the documents of a store that cannot be listed.
 
         Raises:
-            InvalidArgument: it is not on top of one; or that cannot be listed, and no documents are given.
+            InvalidArgument: there is no vector store below; or it cannot be listed, and no documents are given.
         """
         return self._below().refresh(progress=progress, documents=documents)
 
@@ -408,13 +408,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return made
 
     def close(self) -> None:
-        """Stop the optimizer's threads; the store that `from_*` made is closed, and removed where it is temporary."""
+        """Stop the optimizer's threads, and close the store that `from_*` made; a temporary one is removed."""
         self.optimizer.close()
         if self._owned is not None:
             self._owned.close()
 
     def __reduce__(self) -> Any:
-        """Pickles its configuration; the optimizer's copy uses the store that is open in the process, or opens it."""
+        """Pickle the configuration; the optimizer's copy uses the store that is open in the process, or opens it."""
         return _rebuild, (type(self), self._fields(), self._verbose)
 
     def __deepcopy__(self, _memo: dict[int, Any] | None = None) -> OptimizedRecallRetriever:
@@ -427,11 +427,11 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     # -- our own view ----------------------------------------------------------------------------------------------
 
     def recall(self, query: str, **given: Any) -> RecallResult:
-        """The full result, with plan, timings and reasons."""
+        """Return the full result, with plan, timings and reasons."""
         return self.optimizer.recall(query, **self._arguments(given))
 
     async def arecall(self, query: str, **given: Any) -> RecallResult:
-        """`recall` without blocking the event loop."""
+        """Recall without blocking the event loop."""
         return await self.optimizer.arecall(query, **self._arguments(given))
 
     # -- feedback --------------------------------------------------------------------------------------------------
@@ -441,13 +441,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
         Args:
             result: the answer, its `id` (`recall_result_id` in the metadata of documents and nodes), or the id of the
-                run of LangChain's callbacks that it came from: the retriever's own, the one around it, or, where a
+                run of LangChain's callbacks that it came from: the retriever's own, its parent, or, where a
                 tracer is there, that of the whole trace.
             said: `helpful`, `wrong`, `cited`, `rating`, `asked_again`; and `query`, `scope`, `now`.
 
         Raises:
-            NotFound: neither is known any more, and no query is given. A copy in another process knows other runs.
-            InvalidArgument: nothing was said, or several recalls belong to the run.
+            NotFound: result and run are forgotten, and no query is given. A copy in another process knows other runs.
+            InvalidArgument: no feedback is given, or several recalls belong to the run.
         """
         from recall_integrations.adapters.judged import result_of
 
@@ -456,21 +456,21 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return self.optimizer.feedback(result_of(self._runs, result), **said)
 
     def feedback_from(self, given: Any, *, keys: Sequence[str] | None = None) -> Feedback | None:
-        """Feedback in LangSmith's shape: a mapping or a record with `run_id`, `key`, `score`, `value`, `correction`.
+        """Take feedback in LangSmith's format: mapping or record with `run_id`, `key`, `score`, `value`, `correction`.
 
         A `score` (or else `value`) from 0 to 1, true or false, is the rating; `correction`, else `value`, may be a
         mapping with lists of ids: `helpful`, `wrong`, `cited`. A `comment` is not read.
 
         Args:
             given: the feedback.
-            keys: that rate an answer, instead of `adapters.judged.KEYS` (`user_score`, `thumbs`, `helpful`, …); what
-                has another key is left alone, unless it corrects.
+            keys: keys that rate an answer, instead of `adapters.judged.KEYS` (`user_score`, `thumbs`, `helpful`, …);
+                feedback with another key is ignored, unless it corrects.
 
         Returns:
-            What is kept; `None` where it says nothing of a recall.
+            The feedback that is kept; `None` where it says nothing about a recall.
 
         Raises:
-            NotFound, InvalidArgument: as `feedback`; or a score of another range.
+            NotFound, InvalidArgument: as `feedback`; or the score has another range.
         """
         from recall_integrations.adapters.judged import KEYS, langsmith_said
 
@@ -482,14 +482,14 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return self.feedback(known, **said)
 
     def feedback_cited(self, response: Any) -> tuple[Feedback, ...]:
-        """Say which memories an answer of LlamaIndex cites, one piece of feedback for each recall.
+        """Give feedback on the memories that an answer of LlamaIndex cites, once for each recall.
 
         Args:
-            response: one whose text cites `[2]` or `[1, 3]` of its `source_nodes`, as `CitationQueryEngine` makes it;
-                or a list of the nodes that are cited. What is in `source_nodes` and not cited counts neither way.
+            response: a response whose text cites `[2]` or `[1, 3]` of its `source_nodes`, as of `CitationQueryEngine`;
+                or a list of the nodes that are cited. Nodes in `source_nodes` that are not cited count neither way.
 
         Raises:
-            NotFound: nothing is cited that came from a recall that is still known.
+            NotFound: no cited node came from a recall that is still known.
         """
         from recall_integrations.adapters.judged import cited_of
 
@@ -510,7 +510,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return documents_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
 
     def _not_searched(self, result: RecallResult) -> NotSearched | None:
-        """What callbacks are told of an answer that says nothing of what is remembered; it is logged once."""
+        """Return the error for callbacks if nothing was searched, and log it once; `None` otherwise."""
         if result.searched:
             return None
         from recall_integrations.delivery.searched import not_searched, warn_once
@@ -530,7 +530,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     def _fitting(
         self, result: RecallResult, given: Mapping[str, Any], text: str, zone: tzinfo
     ) -> tuple[Sequence[Hit], Callable[[Hit, tzinfo], str]]:
-        """The hits, and what makes their text; what the format adds counts as well where tokens are counted."""
+        """Return the hits and the function that makes their text; `tokens_max` counts the text with its format."""
         text_of = format_of(text)
         tokens_max = given.get("tokens_max", self.tokens_max)
         if tokens_max is None or text == TEXT:
@@ -544,12 +544,12 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return packing.pack(shown, cast(int, whole(tokens_max)), reads=reads).kept, text_of
 
     def _zone(self, given: Mapping[str, Any]) -> tzinfo:
-        """In which dates are days: that in which "yesterday" is read."""
+        """Return the time zone of dates: the one in which "yesterday" is read."""
         name = given.get("timezone") or self.timezone or self._settings(given).timezone
         return timezone.utc if name == "UTC" else ZoneInfo(name)
 
     def _settings(self, given: Mapping[str, Any]) -> RecallConfig:
-        """Those that hold for what is asked."""
+        """Return the settings that hold for a call."""
         if not self.optimizer.config.scopes:
             return self.optimizer.config
         asked = self._arguments(dict(given))
@@ -619,7 +619,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return asked
 
     def get_prompts(self, config: Any = None) -> Any:
-        """LlamaIndex's prompts by name: `rewrite_prompt`, where there is an LLM. With a `config`, LangChain's list."""
+        """Return LlamaIndex's prompts by name (`rewrite_prompt`, with an LLM). With a `config`, LangChain's list."""
         if config is not None:
             return LangChainRetriever.get_prompts(self, config)
         return LlamaIndexRetriever.get_prompts(self)
@@ -632,7 +632,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return {}
 
     def _update_prompts(self, prompts: dict[str, Any]) -> None:
-        """Of the optimizer, for all that ask it. LlamaIndex calls the query `query_str`; that is understood as well."""
+        """Set the optimizer's prompt, for all its users. LlamaIndex's name `query_str` for the query works, too."""
         given = prompts.get(REWRITE_PROMPT)
         if given is None:
             return
@@ -645,7 +645,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
 
 def _fits(embedding: Any, dimensions: int) -> bool:
-    """Whether a vector may be one of the store's model."""
+    """Say whether a vector may be one of the store's model."""
     try:
         return len(embedding) == dimensions and all(math.isfinite(number) for number in embedding)
     except TypeError:
@@ -653,7 +653,7 @@ def _fits(embedding: Any, dimensions: int) -> bool:
 
 
 def _settled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Scopes and filters as records, whatever they were given as."""
+    """Return scopes and filters as records, in whatever form they were given."""
     found: dict[str, Any] = {}
     if given.get("scope") is not None:
         found["scope"] = checked_scope(given["scope"])
@@ -682,7 +682,7 @@ def _check_names(given: Iterable[str], fields: Iterable[str]) -> None:
 
 
 def _check(given: Mapping[str, Any]) -> None:
-    """What a call refuses is refused when the retriever is made; pydantic would make a date in 1970 of "2020"."""
+    """Refuse arguments now that a call would refuse; pydantic would make a date in 1970 of "2020"."""
     from recall_integrations.config import LimitsConfig
     from recall_integrations.recall.checking import checked_request
 
@@ -693,10 +693,10 @@ def _check(given: Mapping[str, Any]) -> None:
 
 
 def _listed(given: Any, what: str) -> list[Any]:
-    """A list of what was given.
+    """Return the items as a list.
 
     Raises:
-        InvalidArgument: a single one, or nothing that has items.
+        InvalidArgument: `given` is a single item, or has no items.
     """
     if isinstance(given, str | bytes | Mapping | Document | BaseNode) or not isinstance(given, Iterable):
         raise InvalidArgument(f"Give a list of {what}, not {type(given).__name__}. A single one goes into [ ].")
@@ -704,7 +704,7 @@ def _listed(given: Any, what: str) -> list[Any]:
 
 
 def _memory(item: object, what: str) -> Memory | None:
-    """The memory of a document or a node of either framework; `None` where it has no text."""
+    """Return the memory of a document or a node of either framework; `None` where it has no text."""
     try:
         if isinstance(item, Document):
             return memory_of_document(item)

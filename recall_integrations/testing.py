@@ -1,4 +1,4 @@
-"""Contract suites for what users may plug in, and fakes to test with. pytest collects subclasses:
+"""Contract suites for parts that users may plug in, and fakes to test with. pytest collects subclasses:
 
     class TestMyEmbedding(EmbeddingContract):
         @pytest.fixture
@@ -33,7 +33,7 @@ __all__ = ["ArmContract", "EmbeddingContract", "HashEmbedding", "SteppingClock"]
 
 
 class HashEmbedding:
-    """A deterministic stand-in: the sum of a pseudo-random vector per stem, so texts are close that share words.
+    """A deterministic stand-in: the sum of a pseudo-random vector per stem, so texts that share words are close.
 
     Args:
         dimensions: length of the vectors.
@@ -47,7 +47,7 @@ class HashEmbedding:
         self.fingerprint = f"{name}:{dimensions}"
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Shape `(len(texts), dimensions)`; a text without a stem gives zeros."""
+        """Return an array of shape `(len(texts), dimensions)`; a text without a stem gives zeros."""
         rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for place, text in enumerate(texts):
             for word in stems(text):
@@ -57,7 +57,7 @@ class HashEmbedding:
         return rows
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Shape `(dimensions,)`."""
+        """Return an array of shape `(dimensions,)`."""
         row: NDArray[np.float32] = self.embed_documents([text])[0]
         return row
 
@@ -75,7 +75,7 @@ class SteppingClock:
 
 
 class EmbeddingContract:
-    """What the store relies on. A subclass gives a fixture `embedding`."""
+    """The contract of embeddings, on which the store relies. A subclass gives a fixture `embedding`."""
 
     TEXTS = ("The deploy failed", "Tea is ready", "naïve café 東京 🚀", "a " * 3_000, "?")
 
@@ -123,7 +123,7 @@ class _Failing:
 
 
 class _Late(_Failing):
-    """An arm that answers nobody until it is let go."""
+    """An arm that answers nobody until its event is set."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -135,7 +135,7 @@ class _Late(_Failing):
 
 
 class _Watched:
-    """An arm that keeps what it gave."""
+    """An arm that keeps the ids it returned."""
 
     def __init__(self, arm: Arm) -> None:
         self.name, self._arm = arm.name, arm
@@ -148,9 +148,9 @@ class _Watched:
 
 
 class ArmContract:
-    """What a recall relies on, of the arm alone and of the arm in a recall: asked, ranked, explained, degraded.
+    """The contract of arms, on which a recall relies, for the arm alone and in a recall.
 
-    A subclass gives `spec`, and a query that the arm has something to say about; where it needs more than texts, times,
+    A subclass gives `spec`, and a query for which the arm finds something; where the arm needs more than texts, times,
     names and types, also `memories`: forty of them, with the ids `m00` to `m39`.
     """
 
@@ -161,11 +161,11 @@ class ArmContract:
     LATE_MS = 500.0  # the time of a recall whose arm is late
 
     def arm(self, store: MemoryStore) -> Arm:
-        """The arm under test over `store`."""
+        """Return the arm under test over `store`."""
         return whole(self.spec.make(store, store.config))
 
     def memories(self) -> list[Memory]:
-        """Forty memories that every arm finds something in, several of them equal but for the id."""
+        """Return forty memories in which every arm finds something, several of them equal but for the id."""
         march = datetime(2026, 3, 10, tzinfo=timezone.utc)
         return [
             Memory(
@@ -181,7 +181,7 @@ class ArmContract:
         ]
 
     def ask(self, store: MemoryStore, *, limit: int = 10, allowed: NDArray[np.bool_] | None = None) -> ArmResult:
-        """Ask the arm the query."""
+        """Ask the arm the query, and return its result."""
         from recall_integrations.optimizer import QueryOptimizer
 
         optimizer = QueryOptimizer(store)
@@ -264,7 +264,7 @@ class ArmContract:
     # -- in a recall -----------------------------------------------------------------------------------------------
 
     def recall(self, store: MemoryStore, arm: Arm | None, *, time_budget_ms: float = 60_000.0) -> RecallResult:
-        """The answer to the query with `arm` in the place of the one under test; `None` = without it."""
+        """Recall the query with `arm` in the place of the one under test; `None` = without any."""
         from recall_integrations.optimizer import QueryOptimizer
 
         made = _Failing(self.spec.name) if arm is None else arm
@@ -304,7 +304,7 @@ class ArmContract:
             assert any((self.REASON or self.spec.reason) in reason for reason in reasons)
 
     def test_without_it_the_answer_is_that_of_the_others(self) -> None:
-        """Where it raises or is late it is named, and costs what it would have found."""
+        """Check that an arm that raises or is late is named, and costs only its own finds."""
         with MemoryStore.open() as store:
             store.remember_many(self.memories())
             without = self.recall(store, None)

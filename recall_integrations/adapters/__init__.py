@@ -1,1 +1,1 @@
-"""What knows other libraries' objects, one kind a file. None of them is imported to read what they made."""
+"""Adapters for objects of other libraries, one kind a file. None imports a library only to read its objects."""

@@ -1,4 +1,4 @@
-"""A recall as LangChain's callbacks see it: a run for each stage and arm, inside of the retriever's."""
+"""A recall as LangChain's callbacks see it: a run for each stage and arm, inside of the retriever's run."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ NOT_SEARCHED = "recall:not_searched"  # a tag of a retriever's run that has ende
 
 
 class Run:
-    """A step of a recall that is told to callbacks (`types.watching.Step`).
+    """A step of a recall that callbacks see (`types.watching.Step`).
 
     Args:
-        run: the one that it belongs to.
+        run: the run of the step.
     """
 
     def __init__(self, run: CallbackManagerForRetrieverRun | CallbackManagerForChainRun) -> None:
         self._run = run
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Run:
-        """A run of a stage or an arm begins."""
+        """Begin the run of a stage or an arm."""
         manager = self._run.get_child(TAG)
         return Run(manager.on_chain_start(None, dict(inputs), name=f"recall.{name}"))
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """It has ended."""
+        """End the run."""
         if isinstance(self._run, CallbackManagerForRetrieverRun):
             return  # LangChain ends it
         if error is None:
@@ -43,7 +43,7 @@ class Run:
 
 
 def run_of(manager: CallbackManagerForRetrieverRun) -> Run | None:
-    """What tells the callbacks of a run of a retriever; `None` where there are none."""
+    """Return the step for callbacks of a retriever's run; `None` where there are no callbacks."""
     return Run(manager) if manager.inheritable_handlers else None
 
 
@@ -56,8 +56,8 @@ def tell_not_searched(
 
     Args:
         run: of the retriever; the end of it has the tag.
-        told: the same, without `async`.
-        error: what happened.
+        told: the same run, without `async`.
+        error: why nothing was looked at.
     """
     run.tags = [*run.tags, NOT_SEARCHED]  # a list of its own: the other belongs to all runs of the call
     Run(told).begin("searched", {}).end({}, error)

@@ -5,10 +5,10 @@ It reads query and text together: one forward pass through a transformer per pai
 - Texts are cut by the model's own tokenizer to what the model reads beside the query. The query keeps up to three
   quarters of the model's length, so no text pushes it out (the tokenizer's `longest_first` would cut either).
 - Pairs of about the same number of tokens share a batch, so little is padded. Batches run in the order of the best
-  candidate that each holds, so what is left when the time is up is what mattered least.
+  candidate that each holds, so the least important candidates are left when the time is up.
 - Between batches it looks at the deadline, and stops when the next batch would not fit by the pace so far.
 
-Scores are what the model gives. Some models with one label give logits (ms-marco MiniLM: about -12 to 11), others
+Scores are those of the model. Some models with one label give logits (ms-marco MiniLM: about -12 to 11), others
 squeeze them through a sigmoid into [0, 1]. `scale` says which; the order is the same.
 """
 
@@ -69,7 +69,7 @@ class CrossEncoderReranker:
 
     @property
     def ready(self) -> bool:
-        """Whether the model is loaded."""
+        """True once the model is loaded."""
         return self._model is not None
 
     def warm(self) -> None:
@@ -120,7 +120,7 @@ class CrossEncoderReranker:
         return checked_scores(found, len(pairs), self.name)
 
     def _fitted(self, model: Any, query: str, texts: Sequence[str]) -> tuple[str, list[str], list[int]]:
-        """The query and the texts, cut to what the model reads, and the tokens of each pair."""
+        """Return the query and the texts, cut to the model's length, and the number of tokens of each pair."""
         tokenizer = getattr(model, "tokenizer", None)
         if not callable(tokenizer):  # a model that does not read through a tokenizer cuts by itself
             return query, list(texts), [len(query) + len(text) for text in texts]
@@ -141,14 +141,14 @@ class CrossEncoderReranker:
 
 
 def batches(tokens: Sequence[int], size: int) -> list[list[int]]:
-    """Indices in batches of like length, those with the best (first) candidates first."""
+    """Group indices into batches of like length, those with the best (first) candidates first."""
     by_length = sorted(range(len(tokens)), key=lambda i: (tokens[i], i))
     made = [by_length[i : i + size] for i in range(0, len(by_length), size)]
     return sorted(made, key=min)
 
 
 def fitted(tokenizer: Any, query: str, texts: Sequence[str], tokens_max: int) -> tuple[str, list[str], list[int]]:
-    """`query` and `texts` cut at their ends so that each pair has at most `tokens_max` tokens, and how many it has."""
+    """Cut `query` and `texts` to at most `tokens_max` tokens a pair; return both and the tokens of each pair."""
     special = tokenizer.num_special_tokens_to_add(pair=True)
     room = max(2, tokens_max - special)
     (query, asked), *_ = _cut(tokenizer, [query], max(1, int(room * QUERY_SHARE)))
@@ -157,7 +157,7 @@ def fitted(tokenizer: Any, query: str, texts: Sequence[str], tokens_max: int) ->
 
 
 def _cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[tuple[str, int]]:
-    """Each text up to its `limit`-th token, and how many tokens it has."""
+    """Return each text up to its `limit`-th token, with its number of tokens."""
     shown = [text[: limit * TOKEN_CHARS_MAX] for text in texts]
     fast = bool(getattr(tokenizer, "is_fast", False))
     # One more than may stay, so that only a text which is too long is touched.
@@ -175,7 +175,7 @@ def _cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[tuple[str, in
 
 
 def _tokens_max(model: Any) -> int:
-    """What the model reads: its own limit, that of its tokenizer, that of its position embeddings; the least."""
+    """Return the tokens that the model reads: the least limit of model, tokenizer and position embeddings."""
     config = getattr(model, "config", None)
     known = [
         getattr(model, "max_seq_length", None) or getattr(model, "max_length", None),

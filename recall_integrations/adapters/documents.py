@@ -1,4 +1,4 @@
-"""LangChain's documents: memories of them, and hits as them."""
+"""LangChain's documents: as memories, and hits as documents."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _documents = Made(Document(id="", page_content="", metadata={}))
 
 
 def memory_of_document(document: Document) -> Memory | None:
-    """The memory that a document makes, a `chunk`; its id stays, and so do its metadata, which may say when it was
-    (`moments.WHEN`). `None` where it has no text.
+    """Return the memory that a document makes, a `chunk`. It keeps the id and the metadata, which may give the time
+    (`moments.WHEN`). `None` where the document has no text.
 
     Raises:
-        InvalidMemory: it cannot be stored; the message names the field.
+        InvalidMemory: the memory cannot be stored; the message names the field.
     """
     if not document.page_content.strip():
         return None
@@ -33,13 +33,13 @@ def memory_of_document(document: Document) -> Memory | None:
 def documents_of(
     hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
 ) -> list[Document]:
-    """Hits as plain documents, in order. Those whose text is withheld are left out: without it they say nothing.
+    """Return hits as plain documents, in order, without hits whose text is withheld: they would say nothing.
 
     Args:
         hits: of a recall.
-        text_of: their text.
-        zone: in which dates are days.
-        highlights: whether their metadata say what speaks for them.
+        text_of: returns the text of a hit.
+        zone: time zone of dates.
+        highlights: whether the metadata hold the highlights.
         result_id: of the recall.
     """
     return [_document(hit, text_of(hit, zone), zone, highlights, result_id) for hit in hits if hit.memory.text]

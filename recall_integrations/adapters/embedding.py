@@ -1,4 +1,4 @@
-"""Any embedding that a user already has, as an `Embedding`: unit vectors, checked, in batches, errors named.
+"""Any embedding of a user as an `Embedding`: unit vectors, checked, in batches, errors named.
 
     resolve_embedding(None)                              the bundled static model
     resolve_embedding(an Embedding)                      itself
@@ -102,10 +102,10 @@ def _adapter_of(source: object) -> Callable[..., Embedding] | None:
 
 
 def import_sentence_transformers() -> Any:
-    """The one gate to the optional package.
+    """Import the optional package; the only place that does.
 
     Raises:
-        MissingExtra: it cannot be imported.
+        MissingExtra: the package cannot be imported.
     """
     try:
         import sentence_transformers
@@ -119,7 +119,7 @@ def import_sentence_transformers() -> Any:
 
 
 class Adapter(ABC):
-    """Checks, batches and normalises; subclasses say how their model is called.
+    """Base of adapters: checks, batches and normalises; a subclass calls its model.
 
     Args:
         source: the user's object.
@@ -143,7 +143,7 @@ class Adapter(ABC):
         return f"{self._called()}:{self.dimensions}"
 
     def may_be(self, fingerprint: str) -> bool:
-        """Whether a fingerprint is this one's but for the dimensions, which may not be known yet; calls nothing."""
+        """Say whether a fingerprint is that of this embedding, whatever its dimensions; calls no model."""
         return fingerprint.rpartition(":")[0] == self._called()
 
     def _called(self) -> str:
@@ -164,11 +164,11 @@ class Adapter(ABC):
 
     @property
     def remote(self) -> bool:
-        """Whether a call leaves the machine."""
+        """True if a call leaves the machine."""
         return self._remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit rows, `(len(texts), dimensions)`, a zero row where the model gives one.
+        """Embed texts as unit rows, `(len(texts), dimensions)`; a zero row where the model returns one.
 
         Raises:
             EmbeddingError: the model raised, or returned a wrong shape, other dimensions than before, or numbers that
@@ -183,7 +183,7 @@ class Adapter(ABC):
         return np.concatenate([self._checked(self._call(self._documents, batch), len(batch)) for batch in batches])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, `(dimensions,)`.
+        """Embed a query as a unit vector, `(dimensions,)`.
 
         Raises:
             EmbeddingError: as for `embed_documents`.
@@ -192,7 +192,7 @@ class Adapter(ABC):
         return row
 
     def query_as_given(self, text: str) -> NDArray[np.float32]:
-        """The vector of a query as the model gives it, whatever its length: for a store that compares lengths too.
+        """Embed a query with the model's own vector length, for a store that compares lengths, too.
 
         Raises:
             EmbeddingError: as for `embed_documents`.
@@ -203,15 +203,15 @@ class Adapter(ABC):
 
     @abstractmethod
     def _documents(self, texts: list[str]) -> Any:
-        """What the model returns for a batch: `(n, d)`."""
+        """Return the model's vectors for a batch: `(n, d)`."""
 
     @abstractmethod
     def _query(self, text: str) -> Any:
-        """What the model returns for a query, as `(1, d)`."""
+        """Return the model's vector for a query, as `(1, d)`."""
 
     @abstractmethod
     def _name(self) -> str:
-        """Class and model name."""
+        """Return class and model name."""
 
     def _is_remote(self) -> bool:
         return identity.is_remote(self._source)
@@ -239,7 +239,7 @@ class Adapter(ABC):
 
 
 class LangChainAdapter(Adapter):
-    """A LangChain `Embeddings`: queries and documents have methods of their own."""
+    """A LangChain `Embeddings`, with one method for queries and one for documents."""
 
     def _documents(self, texts: list[str]) -> Any:
         return self._source.embed_documents(texts)
@@ -325,7 +325,7 @@ class SentenceTransformerAdapter(Adapter):
 
 
 def _model_id(source: Any) -> str:
-    """The name of a model, the same for a name and for the loaded model."""
+    """Return the name of a model, the same for a name and for the loaded model."""
     if not isinstance(source, str):
         config = getattr(getattr(next(iter(source), None), "auto_model", None), "config", None)
         source = getattr(config, "_name_or_path", None) or "-"
@@ -339,10 +339,10 @@ def _one(vector: Any) -> list[Any]:
 
 
 def _matrix(returned: Any, count: int, name: str) -> NDArray[np.float64]:
-    """The model's answer as `(count, d)`, d > 0, finite.
+    """Return the model's answer as `(count, d)`, d > 0, finite.
 
     Raises:
-        EmbeddingError: it is not that.
+        EmbeddingError: the answer has another shape, or is not finite.
     """
     wanted = f"The embedding {name} must return {count} vector{'s' if count != 1 else ''} of equal length"
     if inspect.isawaitable(returned):

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for clients that were written for one, asked from threads that have none.
+"""An event loop in a thread of its own, for clients written for an event loop and called from threads without one.
 
 One for the process: clients keep connections that belong to the loop they were first used in.
 """
@@ -18,7 +18,7 @@ _running: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has it
 
 
 def awaited(answer: Awaitable[T]) -> T:
-    """What an awaitable gives. Blocks the thread; whatever it raises is raised here."""
+    """Wait for an awaitable and return its result. Blocks the thread; errors of the awaitable are raised here."""
 
     async def waiting() -> T:
         return await asyncio.wait_for(answer, LONGEST_SECONDS)

@@ -1,4 +1,4 @@
-"""Filters as a caller may have them: ours, a mapping as vector stores take it, or LlamaIndex's `MetadataFilters`."""
+"""Filters as callers give them: ours, a mapping as vector stores take it, or LlamaIndex's `MetadataFilters`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CONDITIONS = {"and": "$and", "or": "$or", "not": "$nor"}
 
 
 class FilterSet(Protocol):
-    """LlamaIndex's `MetadataFilters`, or what is like them."""
+    """LlamaIndex's `MetadataFilters`, or an object with the same attributes."""
 
     @property
     def filters(self) -> Sequence[Any]: ...
@@ -46,18 +46,18 @@ FiltersLike = Filters | Mapping[str, Any] | FilterSet | None
 
 
 def as_filters(value: FiltersLike | object) -> Filters:
-    """`Filters` from whatever a caller gave.
+    """Return `Filters` from the filters that a caller gave.
 
     Args:
         value: `Filters`; a mapping; LlamaIndex's `MetadataFilters`, or one `MetadataFilter`; `None` = no filter.
 
-    In a mapping the names of our fields (`types`, `actors`, `after`, …) are these, and all other keys are conditions on
+    In a mapping the names of our fields (`types`, `actors`, `after`, …) are fields; other keys are conditions on
     metadata: `{"types": ["fact"], "source": "wiki", "year": {"$gte": 2020}}`. A key of the metadata that has the name
     of a field is asked for under `metadata`: `{"metadata": {"types": "invoice"}}`. `after` and `before` may be texts
     as JSON has them: `"2026-03-01T00:00:00Z"`.
 
     Raises:
-        InvalidFilter: it cannot be mapped; the message names the part.
+        InvalidFilter: `value` cannot be mapped; the message names the part.
     """
     if value is None:
         return Filters()
@@ -100,7 +100,7 @@ def _of_mapping(given: Mapping[Any, Any]) -> Filters:
 
 
 def _moment(text: str, name: str) -> datetime:
-    """A time that was written as JSON has it."""
+    """Read a time that is text, as in JSON."""
     try:
         return datetime.fromisoformat(text.strip())
     except ValueError:
@@ -119,7 +119,7 @@ def _is_one(value: object) -> bool:
 
 
 def _named(value: object) -> str:
-    """The value of an `Enum`, or the text itself."""
+    """Return the value of an `Enum`, or the text itself."""
     return str(getattr(value, "value", value))
 
 

@@ -1,9 +1,9 @@
-"""How the text of a document or a node reads: `document_format` of the retriever.
+"""The text of a document or a node: `document_format` of the retriever.
 
 - `text`: the memory's text.
-- `dated`: when and by whom in front of it ("[2026-03-12, Priya] We chose PostgreSQL"), as far as that is known.
-- a template with `{text}` in it, for `str.format`: "{actor} on {when:%d %B}: {text} (from {metadata[source]})". What a
-  memory does not have is empty.
+- `dated`: date and actor, if known, before the text ("[2026-03-12, Priya] We chose PostgreSQL").
+- a template with `{text}` in it, for `str.format`: "{actor} on {when:%d %B}: {text} (from {metadata[source]})". Values
+  that a memory lacks are empty.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIELDS = (
 
 
 class _Nothing:
-    """What a memory does not have: empty, however it is to be written."""
+    """A value that a memory does not have: empty in every format."""
 
     def __format__(self, _spec: str) -> str:
         return ""
@@ -60,7 +60,7 @@ NOTHING = _Nothing()
 
 @functools.lru_cache(maxsize=64)
 def format_of(given: str) -> Format:
-    """The function from a hit to its text.
+    """Return the function from a hit to its text.
 
     Raises:
         InvalidArgument: neither `text` nor `dated`, and no template that can be filled.
@@ -128,7 +128,7 @@ _SAMPLE = Hit(
 
 
 def _check(template: str) -> None:
-    """Raise what is wrong with a template now, not at the first document."""
+    """Raise what is wrong with a template now rather than at the first document."""
     try:
         fields = [(name, spec) for _, name, spec, _ in string.Formatter().parse(template) if name is not None]
     except ValueError as e:

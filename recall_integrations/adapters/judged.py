@@ -1,4 +1,4 @@
-"""Feedback as the frameworks have it: by the run of a callback, as LangSmith writes it, by the nodes of a response."""
+"""Feedback as the frameworks have it: by the run of a callback, in LangSmith's format, by the nodes of a response."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CITED = regex(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
 class Runs:
-    """The results of the last runs of callbacks, by the ids of the run, of the one around it, and of its trace.
+    """The results of the last runs of callbacks, by the ids of a run, its parent and its trace. Threads share it.
 
     Threads share it.
 
@@ -36,7 +36,7 @@ class Runs:
         self._lock = threading.Lock()
 
     def note(self, manager: Any, result_id: str) -> None:
-        """A run of a retriever has a result.
+        """Note the result of a retriever's run.
 
         Args:
             manager: of its callbacks (LangChain's).
@@ -52,10 +52,10 @@ class Runs:
                 self._results.popitem(last=False)
 
     def of(self, run_id: object) -> str | None:
-        """The result of a run; `None` = no such run is known.
+        """Return the result of a run; `None` = no such run is known.
 
         Raises:
-            InvalidArgument: several recalls belong to it.
+            InvalidArgument: several recalls belong to the run.
         """
         with self._lock:
             found = self._results.get(str(run_id), ())
@@ -68,18 +68,18 @@ class Runs:
 
 
 def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, ...], dict[str, Any]] | None:
-    """What a piece of feedback in LangSmith's shape says of a recall.
+    """Read feedback in LangSmith's format as feedback on a recall.
 
     Args:
         given: a mapping, or one of LangSmith's records: `run_id`, `trace_id`, `key`, `score`, `value`, `correction`.
-        keys: that rate an answer.
+        keys: keys that rate an answer.
 
     Returns:
         Ids of the run and its trace, and arguments of `feedback`; `None` = its key is none of `keys`, and nothing
         corrects it.
 
     Raises:
-        InvalidArgument: it names no run, or its score is none.
+        InvalidArgument: the feedback names no run, or its score is not from 0 to 1.
     """
 
     def read(name: str) -> Any:
@@ -114,14 +114,14 @@ def _score(score: object) -> float | bool:
 
 
 def cited_of(given: Any) -> dict[str, list[str]]:
-    """Result → memories that an answer cites.
+    """Return, for each result, the memories that an answer cites.
 
     Args:
         given: a LlamaIndex response, whose text cites `[2]` or `[1, 3]` of its `source_nodes`; or the nodes that are
             cited, themselves.
 
     Raises:
-        NotFound: none of them came from a recall of ours.
+        NotFound: no cited node came from a recall of ours.
     """
     sources = getattr(given, "source_nodes", None)
     nodes = list(given) if sources is None and isinstance(given, Iterable) else _numbered(given, sources or [])
@@ -139,14 +139,14 @@ def cited_of(given: Any) -> dict[str, list[str]]:
 
 
 def _numbered(response: Any, sources: Sequence[Any]) -> list[Any]:
-    """The sources whose numbers the text of a response has in brackets."""
+    """Return the sources whose numbers the text of a response has in brackets."""
     text = str(getattr(response, "response", None) or "")
     numbers = dict.fromkeys(int(part) for found in _CITED.finditer(text) for part in found.group(1).split(","))
     return [sources[number - 1] for number in numbers if 1 <= number <= len(sources)]
 
 
 def result_of(runs: Runs, given: Any) -> Any:
-    """What `QueryOptimizer.feedback` takes, of what may also be the id of a run."""
+    """Return the argument for `QueryOptimizer.feedback`, given a result or the id of a run."""
     if isinstance(given, UUID | str):
         return runs.of(given) or str(given)
     return given

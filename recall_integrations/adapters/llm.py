@@ -1,4 +1,4 @@
-"""Whatever the user has that answers a prompt, as a function from text to text.
+"""Any language model of a user as a function from text to text.
 
 Frameworks are imported only if the object's class comes from one.
 """
@@ -32,7 +32,7 @@ class LlmError(RecallError):
 
 
 def resolve_llm(source: object) -> Callable[[str], str] | None:
-    """A function from prompt to answer; `None` stays `None`.
+    """Return a function from prompt to answer; `None` stays `None`.
 
     Args:
         source: `None`; a LangChain chat model, LLM or any other `Runnable` that takes a prompt; a LlamaIndex LLM; or a
@@ -43,7 +43,7 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
         A function that raises `LlmError` if the model fails or answers without text.
 
     Raises:
-        InvalidArgument: it is none of these.
+        InvalidArgument: `source` is none of these.
     """
     if source is None:
         return None
@@ -69,15 +69,15 @@ def resolve_llm(source: object) -> Callable[[str], str] | None:
 
 
 def identity_of(llm: Callable[[str], str] | None) -> str:
-    """What tells one language model from another.
+    """Return a text that tells one language model from another.
 
-    Across processes only where that can be told: of a plain function, and of a model that says its name and place.
+    It is the same in every process for a plain function, and for a model that gives its name.
     """
     return "" if llm is None else str(getattr(llm, "identity", getattr(llm, "__name__", type(llm).__name__)))
 
 
 def _code_of(source: object) -> str:
-    """What tells a function or a model from another of its name; of most objects only that they are this one."""
+    """Return a digest that tells a function or a model from others of its name; of most objects, their id alone."""
     code, closure = getattr(source, "__code__", None), getattr(source, "__closure__", None)
     bound = inspect.ismethod(source) or closure or getattr(source, "__defaults__", None)
     if code is not None and not bound:
@@ -91,13 +91,13 @@ def _code_of(source: object) -> str:
 
 
 def _named(source: object) -> str:
-    """Its class and its model, where it says that: what failed of one model says nothing of another."""
+    """Return the class and, if known, the model: a failure of one model says nothing of another."""
     model = next((m for m in (getattr(source, key, None) for key in MODELS) if isinstance(m, str)), "")
     return f"{type(source).__name__} {model}".strip()
 
 
 def _either(function: Callable[..., Any], in_a_loop: Callable[..., Any]) -> Callable[[str], Any]:
-    """The one that works: a client may have been written for the event loop only."""
+    """Return a function that calls the one that works: a client may have been written for the event loop only."""
     only_async = [False]
 
     def ask(prompt: str) -> Any:
@@ -132,7 +132,7 @@ def _asking(function: Callable[..., Any], name: str, source: object) -> Callable
 
 
 def text_of(answer: object) -> str | None:
-    """The text in a model's answer: a string, a message, a completion, content blocks, or a mapping with one of them.
+    """Return the text in a model's answer: a string, message, completion, content blocks, or a mapping with one.
 
     Blocks that are not text (reasoning, tool calls, images) are left out. `None` if it is no kind of answer.
     """

@@ -1,7 +1,7 @@
-"""LlamaIndex's nodes: memories of them, and hits as them.
+"""LlamaIndex's nodes: as memories, and hits as nodes.
 
-What a node is besides its text and metadata (relationships, keys that are hidden from the LLM, templates, its place in
-the document, …) is kept in the memory's metadata under `recall_node`, and is there again when it comes back.
+The other fields of a node (relationships, keys that are hidden from the LLM, templates, its place in
+the document, …) are kept in the memory's metadata under `recall_node`, and are restored with the node.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ _sources = Made(RelatedNodeInfo(node_id=""))
 
 
 def memory_of_node(node: BaseNode) -> Memory | None:
-    """The memory that a node makes, a `chunk`: its id stays, its document becomes the thread, and its metadata may say
-    when it was (`moments.WHEN`). `None` where it has no text.
+    """Return the memory that a node makes, a `chunk`: it keeps the id, the document becomes the thread, and the
+    metadata may give the time (`moments.WHEN`). `None` where the node has no text.
 
     Raises:
-        InvalidMemory: it cannot be stored; the message names the field.
+        InvalidMemory: the memory cannot be stored; the message names the field.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     if not text.strip():
@@ -79,7 +79,7 @@ def memory_of_node(node: BaseNode) -> Memory | None:
 
 
 def node_besides(node: BaseNode) -> dict[str, Any]:
-    """What a node is besides its text and metadata, under the key by which it is kept; nothing where it is no more."""
+    """Return the fields of a node besides text and metadata, under the key that keeps them; empty without any."""
     bare = node.model_copy(update={"obj": None}) if isinstance(node, IndexNode) else node
     besides = bare.model_dump(mode="json", exclude=_ELSEWHERE, exclude_defaults=True)
     besides = {name: value for name, value in besides.items() if name not in _ELSEWHERE}
@@ -89,7 +89,7 @@ def node_besides(node: BaseNode) -> dict[str, Any]:
 
 
 def objects_of(nodes: Iterable[Any]) -> dict[str, Any]:
-    """What index nodes lead to, by the id that they have for it."""
+    """Return the objects that index nodes lead to, by `index_id`."""
     found = (node for node in nodes if isinstance(node, IndexNode))
     return {node.index_id: node.obj for node in found if node.obj is not None}
 
@@ -97,13 +97,13 @@ def objects_of(nodes: Iterable[Any]) -> dict[str, Any]:
 def nodes_of(
     hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
 ) -> list[NodeWithScore]:
-    """Hits as plain nodes with their scores, in order. Those whose text is withheld are left out.
+    """Return hits as plain nodes with their scores, in order, without hits whose text is withheld.
 
     Args:
         hits: of a recall.
-        text_of: their text.
-        zone: in which dates are days.
-        highlights: whether their metadata say what speaks for them.
+        text_of: returns the text of a hit.
+        zone: time zone of dates.
+        highlights: whether the metadata hold the highlights.
         result_id: of the recall.
     """
     return [
@@ -144,7 +144,7 @@ def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -
 
 
 def _again(kept: dict[str, Any], memory: Memory, text: str) -> BaseNode | None:
-    """The node as it was; `None` where what is kept of it makes none, as after a redaction."""
+    """Return the node as it was; `None` where its kept fields make no node, as after a redaction."""
     kind = KINDS.get(str(kept.get(_KIND)), TextNode)
     known = kind.model_fields  # some go by another name where LlamaIndex makes a node
     fields = {

@@ -15,7 +15,7 @@ _SCORE_KEYS = ("relevance_score", "rerank_score", "query_similarity_score", "sco
 
 
 def resolve_reranker(source: object) -> Reranker | None:
-    """A `Reranker` from what the user passed; `None` stays `None`.
+    """Return a `Reranker` for the object that the user passed; `None` stays `None`.
 
     Args:
         source: `None`; the name or path of a sentence-transformers cross-encoder, loaded at its first use; a LangChain
@@ -24,7 +24,7 @@ def resolve_reranker(source: object) -> Reranker | None:
 
     Raises:
         MissingExtra: a cross-encoder is named and sentence-transformers is not installed.
-        InvalidArgument: it is none of these.
+        InvalidArgument: `source` is none of these.
     """
     if source is None:
         return None
@@ -79,7 +79,7 @@ class CompressorReranker:
         self.name = type(compressor).__name__
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. Its scores if every document it returns has one, else 1 downwards by its order."""
+        """See `Reranker.scores`. Returns its scores if every document has one, else 1 downwards by its order."""
         if not texts:
             return []
         from langchain_core.documents import Document
@@ -103,8 +103,8 @@ class PostprocessorReranker:
         self.name = type(postprocessor).__name__
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. Nodes go in with scores from 1 downwards by rank; if it leaves these as they are, its
-        order counts."""
+        """See `Reranker.scores`. Nodes go in with scores from 1 downwards by rank; if the postprocessor leaves these as
+        they are, its order counts."""
         if not texts:
             return []
         from llama_index.core.schema import NodeWithScore, TextNode
@@ -146,9 +146,9 @@ def _document_score(document: object, metadata: Any) -> object:
 
 
 def _assembled(found: list[tuple[object, object]], n: int, name: str) -> list[float | None]:
-    """Scores in the order of the texts, from (marker, score) pairs in the reranker's order.
+    """Return scores in the order of the texts, from (marker, score) pairs in the reranker's order.
 
-    A text that came back in pieces gets its best piece's score. What carries no marker of ours was added by the
+    A text that came back in pieces gets its best piece's score. An item without a marker of ours was added by the
     reranker and is left out.
     """
     ours = [(index, score) for marker, score in found if (index := _index(marker, n)) is not None]

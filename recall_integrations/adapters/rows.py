@@ -1,4 +1,4 @@
-"""One line of a JSON Lines file as a memory, or what is wrong with it."""
+"""One line of a JSON Lines file as a memory, or the error in it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RELATION_KEYS = ("subject", "predicate", "object", "confidence")
 
 
 def parse_line(raw: bytes) -> dict[str, Any]:
-    """The JSON object on a line.
+    """Return the JSON object on a line.
 
     Raises:
         InvalidMemory: not UTF-8, not JSON, not an object, or a key that comes twice.
@@ -62,7 +62,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
-    """The memory and its scope. Keys are the fields of `Memory`, and the parts of a scope; `null` = left out.
+    """Return the scope and the memory of a row. Keys are fields of `Memory` and parts of a scope; `null` = left out.
 
     Args:
         row: the JSON object.
@@ -91,7 +91,7 @@ def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
 
 
 def row_of(memory: Memory) -> dict[str, Any]:
-    """A memory with the keys that `memory_of` reads; what it does not have is left out."""
+    """Return a memory with the keys that `memory_of` reads, without empty ones."""
     found: dict[str, Any] = {"id": memory.id, "text": memory.text, "type": memory.type.value}
     for key in ("actor", "channel", "thread", "position"):
         if (value := getattr(memory, key)) is not None:
@@ -111,7 +111,7 @@ def row_of(memory: Memory) -> dict[str, Any]:
 
 
 def stable_id(row: Mapping[str, Any], scope: Scope, occurrence: int) -> str:
-    """An id for a row without one: a digest of scope and content, and its number (from 1) among equal rows."""
+    """Return an id for a row without one: a digest of scope and content, with its number (from 1) among equal rows."""
     content = json.dumps([scope.user_id, scope.agent_id, scope.namespace, row], sort_keys=True)
     digest = hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
     return f"row-{digest}" if occurrence == 1 else f"row-{digest}-{occurrence}"

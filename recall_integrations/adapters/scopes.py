@@ -1,4 +1,4 @@
-"""Scopes as text: `user[/agent[/namespace]]`, and finding the one that is meant.
+"""Scopes as text: `user[/agent[/namespace]]`, and the search for the scope that a text means.
 
 The records are imported where one is made: `recall --help` needs only the syntax.
 """
@@ -37,7 +37,7 @@ def parse_scope(text: str) -> Scope:
 
 
 def scope_text(scope: Scope) -> str:
-    """The inverse of `parse_scope`, always with three parts; `-/-/-` is the default scope."""
+    """Write a scope so that `parse_scope` reads it, always with three parts; `-/-/-` is the default scope."""
     return "/".join(_part(p) for p in (scope.user_id, scope.agent_id, scope.namespace))
 
 
@@ -48,15 +48,15 @@ def _part(value: str) -> str:
 
 
 def find_scope(text: str | None, known: Sequence[tuple[Scope, int]]) -> Scope:
-    """The scope that is meant: the one written, or else the only one that has `text` as one of its parts.
+    """Return the scope that a text means: the one written, or else the only one that has `text` as one of its parts.
 
     Args:
-        text: what the user wrote; `None` = the default scope.
+        text: the user's text; `None` = the default scope.
         known: scopes of the store with their number of memories.
 
     Raises:
-        InvalidScope: not a scope, or the short form fits several.
-        NotFound: the store has no such scope; the message says which it has.
+        InvalidScope: `text` is no scope, or the short form fits several.
+        NotFound: the store has no such scope; the message lists its scopes.
     """
     wanted = parse_scope(text or "")
     scopes = [scope for scope, _ in known]
@@ -79,6 +79,6 @@ def find_scope(text: str | None, known: Sequence[tuple[Scope, int]]) -> Scope:
 
 
 def listing(scopes: Sequence[Scope]) -> str:
-    """The first few scopes as text."""
+    """Write the first few scopes as text."""
     shown = ", ".join(scope_text(s) for s in scopes[:SCOPES_SHOWN])
     return f"{shown} and {len(scopes) - SCOPES_SHOWN:,} more" if len(scopes) > SCOPES_SHOWN else shown

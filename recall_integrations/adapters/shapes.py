@@ -1,4 +1,4 @@
-"""What both frameworks' results have in common: what is said of a hit, under flat keys beside the user's own metadata.
+"""Metadata of results in both frameworks: data of a hit under flat keys, beside the user's own metadata.
 
 Keys that begin with `recall_` and are named in `OURS` are ours: what a result shows under them is of this recall, and
 a key of the user's of the same name stays in the store (`hit.memory.metadata`, filters) without being shown.
@@ -39,7 +39,7 @@ _OURS, _OF_RECALL = frozenset((*OURS, DIGEST)), frozenset(OF_RECALL)
 
 
 class Details(dict[str, Any]):
-    """Metadata of a result. Two of one memory are equal whatever was asked.
+    """Metadata of a result. Two results of one memory are equal, whatever was asked.
 
     LangChain's multi-query retriever tells documents apart by comparing them whole, and how well one answers differs
     from query to query. Everything else about it is a dict's: compared with a plain one it is equal where all but the
@@ -66,7 +66,7 @@ class Details(dict[str, Any]):
         return type(self)(self)
 
     def copy(self) -> Details:
-        """One of the same kind."""
+        """Return a copy of the same class."""
         return type(self)(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Details:
@@ -74,10 +74,10 @@ class Details(dict[str, Any]):
 
 
 class NodeDetails(Details):
-    """The same for nodes: as text it is the user's own metadata.
+    """Metadata of a node: `Details` whose text is the user's own metadata.
 
     LlamaIndex tells nodes apart by a hash of their text and of `str(metadata)`. So a node is itself whatever was
-    asked, and the same as the one that another retriever over the same nodes returns. `repr` shows all of it.
+    asked, and equals the one that another retriever over the same nodes returns. `repr` shows all of it.
     """
 
     __slots__ = ()
@@ -95,18 +95,18 @@ def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's part of metadata."""
+    """Return the user's part of metadata."""
     if _OURS.isdisjoint(metadata):
         return dict(metadata)
     return {key: value for key, value in metadata.items() if key not in _OURS}
 
 
 def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
-    """What a result shows of a hit besides its text and the user's metadata.
+    """Return the data of a hit that a result shows besides its text and the user's metadata.
 
     Args:
         hit: of a recall.
-        zone: in which `recall_date` is a day.
+        zone: time zone of `recall_date`.
     """
     memory = hit.memory
     about: dict[str, Any] = {"recall_score": hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
@@ -126,9 +126,9 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
 
 
 def places_of(hit: Hit, shown: str) -> dict[str, Any]:
-    """The highlights of a hit under their key, as places `[start, end, kind]` of the text that is shown.
+    """Return the highlights of a hit under their key, as places `[start, end, kind]` in the text that is shown.
 
-    Nothing where there are none, or where what is shown does not hold the text as it is.
+    Empty where there are none, or where the shown text does not hold the memory's text as it is.
     """
     text = hit.memory.text
     # Nearly always the text comes last, and who said it, before, may have a name that begins like it.
@@ -139,13 +139,13 @@ def places_of(hit: Hit, shown: str) -> dict[str, Any]:
 
 
 def _parts(scope: Scope | None) -> dict[str, str] | None:
-    """Where a hit is from, if that is not the default scope."""
+    """Return the scope of a hit if it is not the default scope."""
     named = () if scope is None else ("user_id", "agent_id", "namespace")
     return {name: part for name in named if (part := getattr(scope, name))} or None
 
 
 def said_of_memory(memory: Memory, zone: tzinfo) -> dict[str, Any]:
-    """Of that, what does not depend on the query."""
+    """Return the data of a memory that does not depend on the query."""
     event_at, created_at = memory.event_at, memory.created_at
     about: dict[str, Any] = {
         "recall_id": memory.id or "",
@@ -168,7 +168,7 @@ def said_of_memory(memory: Memory, zone: tzinfo) -> dict[str, Any]:
 
 
 def moment_of(memory: Memory, zone: tzinfo) -> datetime | None:
-    """When it happened, or else when it was recorded, in a zone; in its own where the calendar ends."""
+    """Return when it happened, else when it was recorded, in `zone`; in its own zone where the calendar ends."""
     moment = memory.event_at or memory.created_at
     if moment is None or (zone is timezone.utc and moment.tzinfo is timezone.utc):
         return moment
@@ -179,7 +179,7 @@ def moment_of(memory: Memory, zone: tzinfo) -> datetime | None:
 
 
 def date_of(memory: Memory, zone: tzinfo) -> str:
-    """The day of that ("2026-03-12"); "" where it is not known."""
+    """Return the day of `moment_of` ("2026-03-12"); "" where it is not known."""
     moment = moment_of(memory, zone)
     return "" if moment is None else moment.date().isoformat()
 
@@ -188,9 +188,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Made(Generic[M]):
-    """Makes objects of a pydantic model like a first one that was validated, with other values for its fields.
+    """A maker of pydantic objects like a first one that was validated, with other values for its fields.
 
-    What it is given was validated when it was remembered; validating ten nodes again takes longer than finding some of
+    Values were validated when they were remembered; validating ten nodes again takes longer than finding some of
     them. The fields of the first one that are not given are lists and mappings of defaults, which each gets anew.
     """
 
@@ -200,7 +200,7 @@ class Made(Generic[M]):
         self._anew = {name: type(value) for name, value in self._first.items() if isinstance(value, list | dict)}
 
     def like(self, fields: dict[str, Any]) -> M:
-        """One with these values."""
+        """Return an object with these values."""
         made = self._kind.__new__(self._kind)
         put = object.__setattr__
         values = {**self._first, **fields}  # in the order in which the model has them

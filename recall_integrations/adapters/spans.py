@@ -1,4 +1,4 @@
-"""A recall as LlamaIndex's instrumentation sees it: a span and an event for each stage and arm, and for what fails."""
+"""A recall as LlamaIndex's instrumentation sees it: a span and an event for each stage and arm, and for each error."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NOBODY = (NullEventHandler, NullSpanHandler)  # what the root has from the begi
 
 
 class RecallStepEvent(BaseEvent):
-    """A stage or an arm of a recall has ended.
+    """The event that a stage or an arm of a recall has ended.
 
     Args:
-        step: its name: `parse`, …, `arm.lexical`.
-        inputs, outputs: what it was given and what it found, as JSON has it.
+        step: name of the stage or arm: `parse`, …, `arm.lexical`.
+        inputs, outputs: its input and its result, as JSON types.
     """
 
     step: str
@@ -36,45 +36,45 @@ class RecallStepEvent(BaseEvent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Class name."""
+        """Return the class name."""
         return "RecallStepEvent"
 
 
 class RecallNotSearchedEvent(BaseEvent):
-    """A recall has given an empty list because it could look at nothing, which says nothing of what is remembered.
+    """The event that a recall returned an empty list because it could look at nothing; memories may exist.
 
     Args:
-        message: why.
+        message: the reason.
     """
 
     message: str
 
     @classmethod
     def class_name(cls) -> str:
-        """Class name."""
+        """Return the class name."""
         return "RecallNotSearchedEvent"
 
 
 def _given(step: str, inputs: Mapping[str, Any]) -> None:
-    """What handlers are told that a span was called with."""
+    """Serve as the signature of spans: handlers see these arguments."""
 
 
 _SIGNATURE = inspect.signature(_given)
 
 
 class Span:
-    """A step of a recall that is told to the dispatcher (`types.watching.Step`).
+    """A step of a recall that the dispatcher sees (`types.watching.Step`).
 
     Args:
-        span_id: its span.
-        name, inputs: of the step; empty for the recall itself, whose span is LlamaIndex's.
+        span_id: id of the span.
+        name, inputs: of the step; empty for the recall itself, whose span LlamaIndex makes.
     """
 
     def __init__(self, span_id: str | None, name: str = "", inputs: Mapping[str, Any] | None = None) -> None:
         self._id, self._name, self._inputs = span_id, name, dict(inputs or {})
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Span:
-        """A span of a stage or an arm begins."""
+        """Begin the span of a stage or an arm."""
         inner = Span(f"{OWNER}.{name}-{uuid.uuid4()}", name, inputs)
         dispatcher.span_enter(
             id_=str(inner._id), bound_args=_SIGNATURE.bind(name, inner._inputs), parent_id=self._id, tags={}
@@ -82,7 +82,7 @@ class Span:
         return inner
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """It has ended, or was dropped with an error."""
+        """End the span, or drop it with an error."""
         span_id, bound = str(self._id), _SIGNATURE.bind(self._name, self._inputs)
         if error is None:
             event = RecallStepEvent(step=self._name, inputs=self._inputs, outputs=dict(outputs), span_id=span_id)
@@ -94,7 +94,7 @@ class Span:
 
 
 def span() -> Span | None:
-    """What tells the dispatcher of a recall inside of the span that is open; `None` where nobody listens."""
+    """Return the step for a recall inside of the open span; `None` where nobody listens."""
     return Span(active_span_id.get()) if _listened() else None
 
 
@@ -105,7 +105,7 @@ def event_not_searched(error: NotSearched) -> None:
 
 @contextmanager
 def errors_told() -> Iterator[None]:
-    """What fails inside is an event too: LlamaIndex itself says only that retrieving began."""
+    """Send an event for an error in the block: LlamaIndex itself only says that retrieving began."""
     try:
         yield
     except Exception as e:
@@ -114,7 +114,7 @@ def errors_told() -> Iterator[None]:
 
 
 def _listened() -> bool:
-    """Whether a handler would be called."""
+    """Say whether a handler would be called."""
     here = dispatcher
     while True:
         if any(not isinstance(h, _NOBODY) for h in (*here.event_handlers, *here.span_handlers)):

@@ -9,7 +9,7 @@
         - namespace: support
           rerank: {top_n: 10}
 
-An unknown key, a wrong type, a value out of range and a setting that nothing would read are a `ConfigError` that names
+An unknown key, a wrong type, a value out of range and a setting that nothing reads raise a `ConfigError` that names
 all of them. `dataclasses.replace` makes a changed copy, checked as well.
 """
 

@@ -1,4 +1,4 @@
-"""Settings of what is understood of a query, and of what is asked for it."""
+"""Settings of reading a query, and of the arms that it asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of time, of memory for answers, and of what failed."""
+"""Settings of time, of the cache of answers, and of components that failed."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class BudgetsConfig:
 
     @property
     def arms(self) -> float:
-        """Of all arms: words and vectors are looked at side by side, the graph beside or behind them."""
+        """Share of all arms: words and vectors are searched side by side, the graph beside or behind them."""
         return max(self.lexical, self.semantic) + self.graph
 
     def of_arm(self, name: str) -> float:
-        """The share of an arm in the time of all of them, in (0, 1]. While the graph is walked, it may still go on."""
+        """Return the share of an arm in the time of all arms, in (0, 1]. It may go on while the graph is walked."""
         own = {"lexical": self.lexical, "graph": self.graph}.get(name, self.semantic)
         return min(1.0, (own + self.graph) / self.arms)
 
@@ -93,7 +93,7 @@ class CacheConfig:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """What is set besides `enabled`."""
+        """Names of the settings besides `enabled` that are not default."""
         plain = defaults(type(self), self.__dataclass_fields__)
         return tuple(n for n, default in plain.items() if n != "enabled" and getattr(self, n) != default)
 

@@ -1,4 +1,4 @@
-"""Every setting as data: what the schema, the page, the example file and the environment are read from."""
+"""Every setting as data: the source of the schema, the page, the example file and the names in the environment."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Setting:
     """A setting.
 
     Args:
-        path: as it is written: `planner.precise_threshold`.
+        path: as in `planner.precise_threshold`.
         kind: `bool`, `int`, `float`, `str`, `tuple` (a list of names) or `dict`.
-        low, high: the ends of its range, both included; `None` = it is no number.
-        names: what it may be, or hold, where these are names.
+        low, high: the ends of its range, both included; `None` = the setting is no number.
+        names: names that it may be, or hold.
         optional: whether it may be nothing.
-        default: where nobody sets it.
-        says: what it does, as its docstring has it.
+        default: the value where nobody sets it.
+        says: its description, from the docstring of the section.
     """
 
     path: str
@@ -43,17 +43,17 @@ class Setting:
 
     @property
     def section(self) -> str:
-        """In which it is; "" = at the top."""
+        """Section of the setting; "" = at the top."""
         return self.path.rpartition(".")[0]
 
     @property
     def name(self) -> str:
-        """Its last part."""
+        """Last part of the path."""
         return self.path.rpartition(".")[2]
 
     @property
     def range(self) -> str:
-        """What it may be, in words."""
+        """Allowed values, in words."""
         if self.kind is tuple:
             return f"some of {', '.join(self.names)}"
         if self.kind is dict:
@@ -63,7 +63,7 @@ class Setting:
 
 @functools.cache
 def catalogue() -> MappingProxyType[str, Setting]:
-    """Every setting by its path, in the order in which `RecallConfig` has them, those at the top first."""
+    """Return every setting by its path, in the order of `RecallConfig`, those at the top first."""
     found = [_setting(path, info) for path, info in settings_fields().items()]
     found.sort(key=lambda setting: setting.section != "")
     return MappingProxyType({setting.path: setting for setting in found})
@@ -71,14 +71,14 @@ def catalogue() -> MappingProxyType[str, Setting]:
 
 @functools.cache
 def sections() -> MappingProxyType[str, str]:
-    """What each section is for, by its name."""
+    """Return the purpose of each section, by name."""
     kinds = {name: info.annotation for name, info in fields_of(RecallConfig).items() if is_dataclass(info.annotation)}
     return MappingProxyType({name: _first(inspect.cleandoc(kind.__doc__ or "")) for name, kind in kinds.items()})
 
 
 @functools.cache
 def settings_fields() -> MappingProxyType[str, Any]:
-    """What pydantic knows of each setting, by its path."""
+    """Return pydantic's data of each setting, by its path."""
     return MappingProxyType(dict(_walked(RecallConfig, "")))
 
 
@@ -113,7 +113,7 @@ def _setting(path: str, info: Any) -> Setting:
 
 
 def _kind(annotation: Any) -> type:
-    """Of `float | None`, `dict[str, str]` or `int`."""
+    """Return the plain type of `float | None`, `dict[str, str]` or `int`."""
     plain = get_origin(annotation)
     if plain is dict:
         return dict
@@ -123,7 +123,7 @@ def _kind(annotation: Any) -> type:
 
 @functools.cache
 def _documented(owner: type) -> dict[str, str]:
-    """What the docstring of a section says of each of its settings, on one line."""
+    """Return the descriptions of settings in the docstring of a section, each on one line."""
     _, _, args = inspect.cleandoc(owner.__doc__ or "").partition(_ARGS)
     found: dict[str, str] = {}
     places = [*_NAMED.finditer(args)]
@@ -134,5 +134,5 @@ def _documented(owner: type) -> dict[str, str]:
 
 
 def _first(text: str) -> str:
-    """The first paragraph, on one line."""
+    """Return the first paragraph, on one line."""
     return " ".join(text.partition("\n\n")[0].split())

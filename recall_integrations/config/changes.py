@@ -1,4 +1,4 @@
-"""Settings beside others: which have changed, and which cannot while a store is open."""
+"""Changes of settings: which have changed, and which cannot while a store is open."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FIXED = frozenset(
 
 
 def changed_settings(before: RecallConfig, after: RecallConfig) -> tuple[str, ...]:
-    """The paths of settings that are others, in the order of the sections; `scopes` where any entry is another."""
+    """Return the paths of settings that differ, in the order of the sections; `scopes` where any entry differs."""
     found: list[str] = []
     for each in fields(RecallConfig):
         old, new = getattr(before, each.name), getattr(after, each.name)
@@ -38,7 +38,7 @@ def changed_settings(before: RecallConfig, after: RecallConfig) -> tuple[str, ..
 
 
 def refuse_fixed(changed: Sequence[str]) -> None:
-    """Raise a `ConfigError` with each of these settings that cannot change while a store is open."""
+    """Raise a `ConfigError` with each changed setting that cannot change while a store is open."""
     mistakes = [
         (
             tuple(path.split(".")),

@@ -1,4 +1,4 @@
-"""What declares a section of the settings: what each setting may be, and what is said where it is something else."""
+"""Declarations of sections of the settings: allowed values, and messages about others."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Mistake = tuple[tuple[str | int, ...], str]  # keys on the way to it, and what i
 
 
 def in_range(low: float, high: float) -> Any:
-    """What a number may be, both ends included. `True`, NaN and infinities are no such number."""
+    """Return the constraint of a number, both ends included. `True`, NaN and infinities do not meet it."""
     return Field(strict=True, ge=low, le=high, allow_inf_nan=False)
 
 
@@ -36,11 +36,11 @@ Text = Annotated[str, Field(strict=True)]
 
 
 class Names:
-    """Those of `known` that are given, in the order of `known`.
+    """A validator of lists of names; it returns those that are given, in the order of `known`.
 
     Args:
-        setting: where they stand.
-        known: all that there are.
+        setting: path of the setting.
+        known: all names.
     """
 
     def __init__(self, setting: str, known: tuple[str, ...]) -> None:
@@ -57,17 +57,17 @@ class Names:
 
 
 def names_of(setting: str, known: tuple[str, ...]) -> BeforeValidator:
-    """See `Names`."""
+    """Return the validator `Names`."""
     return BeforeValidator(Names(setting, known))
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def section(path: str) -> Callable[[type[S]], type[S]]:
-    """A frozen record that pydantic checks when settings are given; `path` is where they stand in a file, "" = at the
-    top. Defaults are not checked, so that who changes nothing does not wait for what would check it.
+    """Return the decorator that makes a frozen record which pydantic checks when settings are given. Defaults are not
+    checked, so that a process which changes nothing does not wait for pydantic.
 
     Args:
-        path: for messages.
+        path: place of the section in a file, for messages; "" = at the top.
     """
 
     def made(plain: type[S]) -> type[S]:
@@ -92,7 +92,7 @@ def section(path: str) -> Callable[[type[S]], type[S]]:
 
 
 def _fill(section: Any) -> None:
-    """Every setting gets its default."""
+    """Set every setting to its default."""
     for each in fields(section):
         object.__setattr__(section, each.name, _default(each))
     if hasattr(section, "__post_init__"):
@@ -104,7 +104,7 @@ def _default(setting: dataclasses.Field[Any]) -> Any:
 
 
 class _Signature:
-    """What `inspect.signature` finds of a section: its settings and their defaults."""
+    """The signature of a section for `inspect.signature`: its settings and their defaults."""
 
     def __get__(self, section: object, owner: Any) -> Signature:
         named = [
@@ -115,14 +115,14 @@ class _Signature:
 
 @functools.cache
 def validated(section: Hashable) -> Any:
-    """What checks the settings of a section."""
+    """Return the pydantic validator of a section."""
     kind: Any = section
     return TypeAdapter(kind).validator
 
 
 @functools.cache
 def fields_of(section: Hashable) -> dict[str, FieldInfo]:
-    """What each setting of a section may be."""
+    """Return pydantic's field of each setting of a section."""
     hints = get_type_hints(section, include_extras=True)
     return {name: FieldInfo.from_annotation(hint) for name, hint in hints.items()}
 
@@ -133,7 +133,7 @@ def refuse(section: Any, path: str, found: ValidationError) -> NoReturn:
 
 
 def refusal(mistakes: Sequence[Mistake]) -> ConfigError:
-    """One error that names all of them."""
+    """Return one error that names all mistakes."""
     said = [says for _, says in mistakes]
     error = ConfigError(said[0] if len(said) == 1 else "\n".join([f"{len(said)} mistakes in the settings:", *said]))
     error.mistakes = tuple(mistakes)
@@ -141,7 +141,7 @@ def refusal(mistakes: Sequence[Mistake]) -> ConfigError:
 
 
 def mistakes_of(section: Any, path: str, found: ValidationError) -> list[Mistake]:
-    """What is wrong, each with where it stands."""
+    """Return the mistakes, each with its place."""
     mistakes: list[Mistake] = []
     for error in found.errors(include_url=False):
         where = (*(path.split(".") if path else ()), *error["loc"])
@@ -156,7 +156,7 @@ def mistakes_of(section: Any, path: str, found: ValidationError) -> list[Mistake
 
 
 def _problem(section: Any, path: str, error: ErrorDetails) -> str:
-    """What is wrong, with the name of the setting and what is allowed."""
+    """Return the message of a mistake, with the name of the setting and the allowed values."""
     known = fields_of(section)
     elsewhere = () if path else tuple(paths_of(section))
     setting: Any = None
@@ -177,13 +177,13 @@ def _problem(section: Any, path: str, error: ErrorDetails) -> str:
 
 
 def unknown(key: str, above: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
-    """What is said of a setting that there is not.
+    """Return the message about an unknown setting.
 
     Args:
-        key: as it was written.
-        above: where it was written; "" = at the top.
-        known: what there is.
-        elsewhere: the paths of all settings, if one of them may have been meant.
+        key: name of the setting, as it was written.
+        above: path above the key; "" = at the top.
+        known: names that exist there.
+        elsewhere: paths of all settings, if one of them may have been meant.
     """
     hint = did_you_mean(key, known, elsewhere)
     said = hint or f" Known: {', '.join(sorted(known))}."
@@ -191,7 +191,7 @@ def unknown(key: str, above: str, known: Iterable[str], elsewhere: Sequence[str]
 
 
 def did_you_mean(key: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
-    """ " Did you mean …?", or nothing where no name is near."""
+    """Return " Did you mean …?", or an empty text where no name is near."""
     import difflib
 
     near = [OTHER_NAMES[key]] if key in OTHER_NAMES else difflib.get_close_matches(key, list(known), 1, NEAR)
@@ -203,7 +203,7 @@ def did_you_mean(key: str, known: Iterable[str], elsewhere: Sequence[str] = ()) 
 
 
 def paths_of(section: Any, path: str = "") -> Iterator[str]:
-    """All settings, as they are written: `planner.precise_threshold`."""
+    """Yield the paths of all settings, such as `planner.precise_threshold`."""
     for name, setting in fields_of(section).items():
         here = f"{path}.{name}" if path else name
         if is_dataclass(setting.annotation):
@@ -213,7 +213,7 @@ def paths_of(section: Any, path: str = "") -> Iterator[str]:
 
 
 def allowed(setting: Any) -> str:
-    """What a setting may be, in words."""
+    """Return the allowed values of a setting, in words."""
     if get_origin(setting.annotation) is Literal:
         return f"one of {', '.join(get_args(setting.annotation))}"
     kinds = get_args(setting.annotation) or (setting.annotation,)
@@ -225,12 +225,12 @@ def allowed(setting: Any) -> str:
 
 
 def defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
-    """What some settings of a section are where nobody sets them."""
+    """Return the defaults of some settings of a section."""
     return {name: section.__dataclass_fields__[name].default for name in names}
 
 
 def refuse_unread(section: Any, path: str, read_by: Mapping[str, tuple[str, ...]]) -> None:
-    """A setting that the strategy does not read has its default, or it is a mistake."""
+    """Raise for a setting that the strategy does not read and that is not default."""
     for name, readers in read_by.items():
         if section.strategy not in readers and getattr(section, name) != defaults(section, [name])[name]:
             raise ConfigError(
@@ -240,7 +240,7 @@ def refuse_unread(section: Any, path: str, read_by: Mapping[str, tuple[str, ...]
 
 
 def with_strategy_of(section: S, strategy: str, read_by: Mapping[str, tuple[str, ...]], *reset: str) -> S:
-    """The same with another strategy; what that does not read has its default, and so has `reset`."""
+    """Return the section with another strategy; settings that it does not read, and `reset`, become default."""
     unread = [name for name, readers in read_by.items() if strategy not in readers or name in reset]
     changed: S = replace(section, strategy=strategy, **defaults(section, unread))  # type: ignore[type-var]
     return changed

@@ -1,6 +1,6 @@
 """Settings in the environment: `RECALL_PLANNER__PRECISE_THRESHOLD=0.9` is `planner.precise_threshold: 0.9`.
 
-Values are written as in a file of YAML; of a setting that is text, the text is taken as it is.
+Values are written as in a YAML file; the text of a setting that is text is taken as it is.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ BETWEEN = "__"
 
 
 def variable(path: str) -> str:
-    """The name in the environment of a setting."""
+    """Return the name of a setting in the environment."""
     return PREFIX + path.upper().replace(".", BETWEEN)
 
 
 def settings_in(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[Mistake]]:
-    """The settings in an environment by their paths, and names that are none."""
+    """Return the settings in an environment by their paths, and the mistakes."""
     known = {variable(path): setting for path, setting in catalogue().items()}
     found: dict[str, Any] = {}
     mistakes: list[Mistake] = []

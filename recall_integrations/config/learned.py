@@ -1,4 +1,4 @@
-"""Settings of what follows use: feedback, and the plans and weights that are learned from it."""
+"""Settings of feedback, and of the plans and weights that are learned from it."""
 
 from __future__ import annotations
 

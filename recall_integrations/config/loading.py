@@ -1,4 +1,4 @@
-"""Settings from where they come: a file, the environment, and which of them says what.
+"""Settings from a file and from the environment, and the order in which they take precedence.
 
 call argument  >  environment  >  entry of `scopes`  >  file  >  default
 """
@@ -28,12 +28,12 @@ DEFAULT, ENVIRONMENT = "default", "environment"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A setting that holds.
+    """The value of a setting in force.
 
     Args:
-        setting: which one.
-        value: what it is.
-        origin: where it was said: `default`, `environment RECALL_…`, or the file with line and column.
+        setting: the setting.
+        value: its value.
+        origin: source of the value: `default`, `environment RECALL_…`, or the file with line and column.
     """
 
     setting: Setting
@@ -42,19 +42,19 @@ class Value:
 
     @property
     def shown(self) -> str:
-        """The value, as a file has it."""
+        """The value, as it is written in a file."""
         return shown(self.value)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """Settings, and where each was said.
+    """Settings, and the origin of each.
 
     Args:
-        config: they.
-        file: that was read; `None` = there was none.
-        origins: of settings that are not as by default, by their paths.
-        entries: of each entry of `scopes`, where it is in the file.
+        config: the settings.
+        file: the file that was read; `None` = none.
+        origins: of settings that are not default, by path.
+        entries: place of each entry of `scopes` in the file.
     """
 
     config: RecallConfig
@@ -63,7 +63,7 @@ class Loaded:
     entries: tuple[str, ...] = ()
 
     def values(self, scope: Scope | None = None) -> list[Value]:
-        """Every setting that holds; in a scope, where one is given."""
+        """Return the value of every setting; with a scope, its value there."""
         config, entry = (self.config, None) if scope is None else self.config.for_scope(scope)
         own = {} if entry is None else dict(entry.settings)
         where = "" if entry is None else self._entry(entry)
@@ -90,7 +90,7 @@ class ConfigFile:
     """A configuration file that may change.
 
     Args:
-        path: of it.
+        path: of the file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -98,7 +98,7 @@ class ConfigFile:
         self._seen = self._state()
 
     def load(self, environ: Mapping[str, str] | None = None) -> Loaded:
-        """What it and the environment say now.
+        """Return the settings that the file and the environment hold now.
 
         Raises:
             ConfigError: as `RecallConfig.load`.
@@ -109,7 +109,7 @@ class ConfigFile:
         return found
 
     def changed(self) -> bool:
-        """Whether it is another than when it was last loaded (or this object was made), by its time, size and inode."""
+        """Say whether time, size or inode differ from those of the last load (or of the making of this object)."""
         return self._state() != self._seen
 
     def _state(self) -> tuple[int, int, int] | None:
@@ -121,14 +121,14 @@ class ConfigFile:
 
 
 def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Settings and where each was said.
+    """Return the settings, and the origin of each.
 
     Args:
-        path: of a file; default what `RECALL_CONFIG` names, else none.
+        path: of a file; default the file that `RECALL_CONFIG` names, else none.
         environ: the environment; default that of the process.
 
     Raises:
-        ConfigError: with all mistakes that there are.
+        ConfigError: names all mistakes.
     """
     environ = os.environ if environ is None else environ
     name = environ.get(FILE) or None if path is None else os.fspath(path)
@@ -154,7 +154,7 @@ def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str
 
 
 def _over(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says, with what the environment says over it, in `scopes` too."""
+    """Put the values of the environment over those of a file, in `scopes` too."""
     merged = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
     for path, value in given.items():
         section, _, name = path.rpartition(".")
@@ -169,7 +169,7 @@ def _over(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _with(entry: object, given: Mapping[str, Any]) -> object:
-    """An entry of `scopes` in which what the environment sets is set so."""
+    """Put the values of the environment over those settings that an entry of `scopes` holds."""
     if not isinstance(entry, dict):
         return entry
     changed = {key: dict(value) if isinstance(value, dict) else value for key, value in entry.items()}
@@ -182,7 +182,7 @@ def _with(entry: object, given: Mapping[str, Any]) -> object:
 
 
 def value_of(config: RecallConfig, path: str) -> Any:
-    """The value of a setting."""
+    """Return the value of a setting."""
     section, _, name = path.rpartition(".")
     return getattr(getattr(config, section) if section else config, name)
 
@@ -194,12 +194,12 @@ def _holds(values: Mapping[str, Any], path: str) -> bool:
 
 
 def _named(where: Where, says: str) -> str:
-    """The setting that is meant: what a message about several begins with, else the one at that place."""
+    """Return the path of a setting: the one that begins the message, else the one at that place."""
     first = says.partition(" ")[0]
     return first if first in catalogue() else ".".join(map(str, where))
 
 
 def _in_order(mistakes: list[Mistake], written: Written) -> list[Mistake]:
-    """Mistakes in the order of the file, each with its place."""
+    """Return mistakes in the order of the file, each with its place."""
     placed = sorted(dict.fromkeys(mistakes), key=lambda mistake: written.place(mistake[0]) or (0, 0))
     return [(where, f"{written.said(where)}: {says}" if written.name else says) for where, says in placed]

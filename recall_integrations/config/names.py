@@ -1,4 +1,4 @@
-"""Names that are no settings: in the environment, and those that others give to ours."""
+"""Names other than those of settings: in the environment, and other tools' names for our settings."""
 
 from __future__ import annotations
 
@@ -43,5 +43,5 @@ OTHER_NAMES: Mapping[str, str] = {
 
 
 def quiet(environ: Mapping[str, str]) -> bool:
-    """Whether the environment says nothing of settings."""
+    """Say whether the environment holds no settings."""
     return not any(name.startswith(PREFIX) and name not in _OTHERS for name in environ)

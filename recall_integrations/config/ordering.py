@@ -1,4 +1,4 @@
-"""Settings of what orders the candidates: ranking, fusion, the reranker."""
+"""Settings of the order of candidates: ranking, fusion, the reranker."""
 
 from __future__ import annotations
 

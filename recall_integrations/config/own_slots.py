@@ -1,4 +1,4 @@
-"""Slots of a user's own, as settings have them (`facts.slots`)."""
+"""A user's own slots, as settings hold them (`facts.slots`)."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _SAYS = {
 
 
 def own_slots(given: object) -> dict[str, dict[str, Any]]:
-    """Slots by name, each with what was said of it; texts in lower case.
+    """Return slots by name, each with its checked settings; texts in lower case.
 
     Raises:
-        ConfigError: something else.
+        ConfigError: the value is no such mapping.
     """
     if not isinstance(given, Mapping):
         raise ConfigError(f"{_SETTING} must be a mapping from names to slots, not {given!r}.")
@@ -107,7 +107,7 @@ def _is_phrase(text: object) -> bool:
 
 
 def schema() -> dict[str, Any]:
-    """What the JSON schema says of the setting."""
+    """Return the part of the JSON schema for this setting."""
     text = {"type": "string", "maxLength": PHRASE_CHARS_MAX}
     texts = {"anyOf": [text, {"type": "array", "items": text}]}
     said = {field: {**texts, "description": _SAYS[field]} for field in PHRASES}

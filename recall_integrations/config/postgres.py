@@ -16,7 +16,7 @@ _WANTED = "Write postgresql://host:5432; user, password and database are those o
 
 
 def _checked(given: str) -> str:
-    """Raise unless each is the address of a server, with nothing in it that should not be shown."""
+    """Return the addresses unless one is no address of a server, or holds a secret."""
     addresses = given.split()
     if len(addresses) > REPLICAS_MAX or len(set(addresses)) < len(addresses):
         raise ConfigError(f"postgres.replicas must be at most {REPLICAS_MAX} addresses, each given once.")
@@ -65,5 +65,5 @@ class PostgresConfig:
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """Of the replicas, one by one."""
+        """Addresses of the replicas, one by one."""
         return tuple(self.replicas.split())

@@ -1,4 +1,4 @@
-"""Settings of what is hidden."""
+"""Settings of texts that are hidden."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OWN_NAME = regex(r"[a-z][a-z0-9_]{0,31}")
 
 
 def _own_patterns(given: object) -> dict[str, str]:
-    """Names and regular expressions that can be used."""
+    """Return names and regular expressions, checked."""
     setting = "privacy.patterns"
     if not isinstance(given, Mapping):
         raise ConfigError(f"{setting} must be a mapping from names to regular expressions, not {given!r}.")
@@ -54,5 +54,5 @@ class PrivacyConfig:
 
     @property
     def compiled(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        """Names and patterns."""
+        """Names with compiled patterns."""
         return tuple((name, re.compile(pattern)) for name, pattern in self.patterns.items())

@@ -1,7 +1,7 @@
 """A file of YAML or JSON as mappings and lists, with the line and column of every key.
 
-JSON is read by the reader of YAML, once it has been checked to be JSON. What is twice in a mapping, a file that grows
-without end when it is read, and what is no plain data are mistakes.
+JSON is read by the reader of YAML, once it has been checked to be JSON. Mistakes are: a key twice in a mapping, a file
+that grows without end when it is read, and values that are no plain data.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Place = tuple[int, int]  # line and column, from 1
 
 @record(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What a file holds.
+    """The content of a file.
 
     Args:
         name: of the file, for messages.
         values: mappings, lists and plain values; `None` = nothing.
-        places: of each key and item, by the keys on the way to it.
-        mistakes: of keys that are there twice.
+        places: place of each key and item, by the keys on the way to it.
+        mistakes: keys that are there twice.
     """
 
     name: str
@@ -44,23 +44,23 @@ class Written:
     mistakes: tuple[Mistake, ...] = ()
 
     def place(self, where: Where) -> Place | None:
-        """Of a key, or of the next above it that is written there."""
+        """Return the place of a key, or of the nearest key above it that is written."""
         for end in range(len(where), -1, -1):
             if where[:end] in self.places:
                 return self.places[where[:end]]
         return None
 
     def said(self, where: Where) -> str:
-        """Where that is: "recall.yaml, line 7, column 5"."""
+        """Return the place as text: "recall.yaml, line 7, column 5"."""
         place = self.place(where)
         return self.name if place is None else f"{self.name}, line {place[0]}, column {place[1]}"
 
 
 def read(path: str | Path) -> Written:
-    """What a file holds.
+    """Read the content of a file.
 
     Raises:
-        ConfigError: it cannot be read, is too large, not UTF-8, or neither YAML nor JSON.
+        ConfigError: the file cannot be read, is too large, not UTF-8, or neither YAML nor JSON.
     """
     name = str(path)
     try:
@@ -80,10 +80,10 @@ def read(path: str | Path) -> Written:
 
 
 def parsed(text: str, name: str) -> Written:
-    """What a text holds.
+    """Read the content of a text.
 
     Raises:
-        ConfigError: it is neither YAML nor JSON.
+        ConfigError: the text is neither YAML nor JSON.
     """
     import yaml
 
@@ -113,7 +113,7 @@ def _advice(problem: str | None) -> str:
 
 
 def _json_as_yaml(text: str, name: str) -> str:
-    """JSON with spaces for its tabs, which are between values only; YAML that begins with a brace as it is."""
+    """Replace tabs of JSON, which are only between values, by spaces; return YAML that begins with a brace as it is."""
     try:
         json.loads(text)
     except (ValueError, RecursionError) as e:
@@ -125,7 +125,7 @@ def _json_as_yaml(text: str, name: str) -> str:
 
 
 class _Walk:
-    """From nodes to values."""
+    """A reader of values from YAML nodes."""
 
     def __init__(self, loader: Any, name: str) -> None:
         self._loader, self._name = loader, name
@@ -184,7 +184,7 @@ class _Walk:
         return values
 
     def _merged(self, node: Any, where: Where) -> dict[Any, Any]:
-        """What `<<: *other` brings along."""
+        """Return the values that `<<: *other` brings along."""
         if node.id != "mapping":
             raise self._wrong(node, "<< takes a mapping, or a list of them")
         found = self._value(node, where)

@@ -98,13 +98,13 @@ class RecallConfig:
             _check_scopes(self)
 
     def with_settings(self, settings: Iterable[tuple[str, Any]]) -> RecallConfig:
-        """The same with other values.
+        """Return a copy with other values.
 
         Args:
             settings: path and value: `("rerank.top_n", 10)`.
 
         Raises:
-            ConfigError: an unknown path, a bad value.
+            ConfigError: a path is unknown, or a value not allowed.
         """
         values: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
         for path, value in settings:
@@ -119,28 +119,28 @@ class RecallConfig:
         return RecallConfig.from_mapping(values)
 
     def for_scope(self, scope: Scope) -> tuple[RecallConfig, ScopeSettings | None]:
-        """The settings that hold in a scope, which have no `scopes`, and the entry of `scopes` that acts there."""
+        """Return the settings in a scope, without `scopes`, and the entry of `scopes` that acts there."""
         entry = acting(by_pattern(self.scopes), scope) if self.scopes else None
         return self.with_entry(entry), entry
 
     def with_entry(self, entry: ScopeSettings | None) -> RecallConfig:
-        """The settings where an entry of `scopes` acts; where none does, for `None`. They have no `scopes`."""
+        """Return the settings where an entry of `scopes` acts; for `None`, where none acts. They have no `scopes`."""
         plain = replace(self, scopes=()) if self.scopes else self
         return plain if entry is None else plain.with_settings(entry.settings)
 
     @property
     def caches(self) -> bool:
-        """Whether answers are kept."""
+        """True if answers are kept."""
         return self.mode == "cached" and self.cache.enabled
 
     @property
     def strategy(self) -> str:
-        """What orders the candidates, of `STRATEGIES`; where words are not in memory, `fallback_fusion` does."""
+        """Strategy that orders candidates, of `STRATEGIES`; where words are not in memory, `fallback_fusion` does."""
         ranked = self.ranking.features and self.ranking.strategy in RANKERS
         return self.ranking.strategy if ranked else self.fallback_fusion.strategy
 
     def with_strategy(self, strategy: str) -> RecallConfig:
-        """The same with another of `STRATEGIES`; what that does not read has its default, and so has `weights`.
+        """Return a copy with another of `STRATEGIES`; settings that it does not read, and `weights`, become default.
 
         Raises:
             ConfigError: there is no such strategy, or it needs `ranking.features`.
@@ -157,7 +157,7 @@ class RecallConfig:
 
     @property
     def fingerprint(self) -> str:
-        """A short digest of all settings that act on answers; part of cache keys."""
+        """Short digest of all settings that act on answers; part of cache keys."""
         return hashlib.blake2b(to_json(self, exclude={"shared"}), digest_size=8).hexdigest()
 
     @classmethod
@@ -165,7 +165,7 @@ class RecallConfig:
         """Build from nested mappings, as a YAML or JSON file gives them.
 
         Raises:
-            ConfigError: an unknown key, a wrong type, a value out of range.
+            ConfigError: a key is unknown, or a value has a wrong type or is out of range.
         """
         try:
             checked = validated(cast(Hashable, cls))
@@ -176,10 +176,10 @@ class RecallConfig:
 
     @classmethod
     def from_yaml(cls, path: str | Path) -> RecallConfig:
-        """What a file of YAML or JSON says, and nothing else: `load` reads the environment too (docs/configuration.md).
+        """Read a file of YAML or JSON, and nothing else: `load` reads the environment, too (docs/configuration.md).
 
         Raises:
-            ConfigError: the file cannot be read, or with all mistakes in it, each with its line and column.
+            ConfigError: the file cannot be read, or holds mistakes; the message names all, with line and column.
         """
         from recall_integrations.config.loading import loaded
 
@@ -187,13 +187,13 @@ class RecallConfig:
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> RecallConfig:
-        """What a file and the environment say: `RECALL_PLANNER__PRECISE_THRESHOLD` stands over the file.
+        """Read a file and the environment: `RECALL_PLANNER__PRECISE_THRESHOLD` takes precedence over the file.
 
         Args:
-            path: YAML or JSON; default what `RECALL_CONFIG` names, else none.
+            path: YAML or JSON; default the file that `RECALL_CONFIG` names, else none.
 
         Raises:
-            ConfigError: as `from_yaml`; names in the environment that begin with `RECALL_` and are none.
+            ConfigError: as `from_yaml`; or an unknown name in the environment begins with `RECALL_`.
         """
         from recall_integrations.config.loading import loaded
 
@@ -201,7 +201,7 @@ class RecallConfig:
 
 
 def _check_scopes(config: RecallConfig) -> None:
-    """Each entry of `scopes` gives settings that may be."""
+    """Raise the mistakes of settings in all entries of `scopes`."""
     mistakes: list[Mistake] = []
     for i, entry in enumerate(config.scopes):
         try:
@@ -213,10 +213,10 @@ def _check_scopes(config: RecallConfig) -> None:
 
 
 def checked_config(config: object) -> RecallConfig:
-    """The settings; for `None`, those that the environment gives, as `RecallConfig.load` reads it.
+    """Return the settings; for `None`, those of the environment, as `RecallConfig.load` reads it.
 
     Raises:
-        ConfigError: something else.
+        ConfigError: `config` is something else.
     """
     if config is None:
         return RecallConfig() if quiet(os.environ) else RecallConfig.load()

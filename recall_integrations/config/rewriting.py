@@ -1,4 +1,4 @@
-"""Settings of the LLM that is asked for other words."""
+"""Settings of the LLM that suggests other words."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ PLAIN_SECONDS_BELOW = 100  # a number without a unit
 
 
 def _rewrite_timeout_ms() -> float:
-    """What `RECALL_REWRITE_TIMEOUT` says: `6s`, `800ms`, or a number alone: seconds below 100, else milliseconds.
+    """Read `RECALL_REWRITE_TIMEOUT`: `6s`, `800ms`, or a number alone: seconds below 100, else milliseconds.
 
-    Nobody waits for a model for 50 ms or for 1,000 s. Six seconds where it is not set.
+    Nobody waits for a model for 50 ms or for 1,000 s. The default is six seconds.
     """
     given = os.environ.get(REWRITE_TIMEOUT, "").strip().lower()
     if not given:

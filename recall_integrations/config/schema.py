@@ -1,4 +1,4 @@
-"""What editors, the page of settings and a new file are made of: the JSON schema, a table, a commented example."""
+"""Forms of the settings for editors, documentation and a new file: the JSON schema, a table, a commented example."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of a file of settings."""
+    """Return the JSON schema of a file of settings."""
     held = _sections()
     own = {name: {"$ref": f"#/$defs/{name}"} for name in held}
     return {
@@ -42,7 +42,7 @@ def schema() -> dict[str, Any]:
 
 
 def _sections() -> dict[str, Any]:
-    """All settings by section, and `scopes`."""
+    """Return the schemas of all settings by section, and of `scopes`."""
     found: dict[str, Any] = {}
     for path, setting in catalogue().items():
         if not setting.section:
@@ -80,7 +80,7 @@ def _entry() -> dict[str, Any]:
 
 
 def _pipeline() -> dict[str, Any]:
-    """The other shape: each setting is one of ours."""
+    """Return the schema of `read_pipeline`, whose settings refer to ours."""
     inside: dict[str, Any] = {"mode": _reference("mode")}
     for section, names in SECTIONS.items():
         inside[section] = _object({name: _reference(path) for name, path in names.items()})
@@ -101,7 +101,7 @@ def _or_nothing(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _typed(setting: Setting) -> dict[str, Any]:
-    """What a setting may be."""
+    """Return the schema of a setting."""
     about = {"description": setting.says, "default": _plain(setting.default), **_MORE.get(setting.path, {})}
     if setting.kind is tuple:
         return {**about, "type": "array", "items": {"enum": list(setting.names)}}
@@ -121,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_text(made: dict[str, Any]) -> str:
-    """The schema as a file has it."""
+    """Write the schema as the text of its file."""
     return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -129,7 +129,7 @@ def as_text(made: dict[str, Any]) -> str:
 
 
 def table() -> str:
-    """Every setting with its range and default, in Markdown, a table for each section."""
+    """Return a Markdown table of settings for each section, with ranges and defaults."""
     parts: list[str] = []
     for section in ("", *sections()):
         rows = [setting for setting in catalogue().values() if setting.section == section]
@@ -169,10 +169,10 @@ def _escaped(text: str) -> str:
 
 
 def example(schema_at: str = "") -> str:
-    """A file of all settings with their defaults, each a comment; uncommenting a line sets it.
+    """Return a file of all settings with their defaults, each in a comment; uncommenting a line sets it.
 
     Args:
-        schema_at: where the schema is, for editors.
+        schema_at: address of the schema, for editors.
     """
     lines = [f"# yaml-language-server: $schema={schema_at}"] if schema_at else []
     lines += ["# Settings of recall-integrations. What stands behind a # has its default.", f"{OWN}:"]
@@ -199,7 +199,7 @@ def _plainly(setting: Setting) -> str:
 
 
 def _written(value: Any) -> str:
-    """A value in YAML."""
+    """Write a value as YAML."""
     if isinstance(value, float):
         return _number(value).replace(",", "")
     plain = json.dumps(_plain(value), ensure_ascii=False)
@@ -216,7 +216,7 @@ BEGIN, END = "<!-- settings -->\n", "<!-- /settings -->"
 
 
 def written_into(page: str) -> str:
-    """A page with the table between its marks."""
+    """Return a page with the table between its marks."""
     before, _, rest = page.partition(BEGIN)
     return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
 

@@ -1,7 +1,7 @@
-"""Settings for some scopes: which scopes an entry of `scopes` means, and what it may set.
+"""Settings for some scopes: the scopes that an entry of `scopes` means, and the settings that it may hold.
 
 One entry acts on a scope: of those that fit, the one with the most parts named; of two with as many, the one that names
-the user, then the one that names the agent. It stands over the file, and nothing of other entries does.
+the user, then the one that names the agent. It takes precedence over the file; other entries have no effect.
 """
 
 from __future__ import annotations
@@ -86,13 +86,13 @@ class ScopeSettings:
         return self.user_id, self.agent_id, self.namespace
 
     def __str__(self) -> str:
-        """What it fits, and what it sets: "namespace support: rerank.top_n 10"."""
+        """Write the parts and the settings: "namespace support: rerank.top_n 10"."""
         named = [f"{part} {value}" for part, value in zip(PARTS, self.pattern, strict=True) if value != ANY]
         return f"{', '.join(named)}: {', '.join(f'{path} {shown(value)}' for path, value in self.settings)}"
 
 
 def shown(value: object) -> str:
-    """A value as a file has it."""
+    """Write a value as in a file."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple | list):
@@ -101,10 +101,10 @@ def shown(value: object) -> str:
 
 
 def entries_of(given: object) -> tuple[ScopeSettings, ...]:
-    """The entries of a list of mappings.
+    """Read the entries from a list of mappings.
 
     Raises:
-        ConfigError: with all mistakes of all entries. Whether the values are ones that may be is not looked at.
+        ConfigError: names all mistakes of all entries. Values of settings are not checked here.
     """
     if not isinstance(given, list | tuple):
         raise ConfigError(f"scopes must be a list of mappings, not {type(given).__name__}.")
@@ -154,7 +154,7 @@ def _entry(given: object, where: tuple[str | int, ...], mistakes: list[Mistake])
 
 
 def _read(given: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parts of the scope that are named, and the settings by their paths."""
+    """Return the parts of the scope that are named, and the settings by their paths."""
     settings: dict[str, Any] = {}
     for key, value in given.items():
         if isinstance(value, Mapping):
@@ -169,12 +169,12 @@ def _frozen(value: object) -> object:
 
 
 def by_pattern(entries: Iterable[ScopeSettings]) -> dict[tuple[str, str, str], ScopeSettings]:
-    """The entries by their patterns, for `acting`."""
+    """Return the entries by their patterns, for `acting`."""
     return {entry.pattern: entry for entry in entries}
 
 
 def acting(entries: Mapping[tuple[str, str, str], ScopeSettings], scope: Scope) -> ScopeSettings | None:
-    """The entry that acts on a scope; `None` = there is none."""
+    """Return the entry that acts on a scope; `None` = none does."""
     for user, agent, namespace in SPECIFICITY:
         found = entries.get(
             (scope.user_id if user else ANY, scope.agent_id if agent else ANY, scope.namespace if namespace else ANY)

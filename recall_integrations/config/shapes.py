@@ -1,4 +1,4 @@
-"""The two shapes in which a file may hold settings, and what is where in them.
+"""The two formats of a file of settings, and the places of settings in them.
 
     recall:                            read_pipeline:
       planner: {…}                       optimizer:
@@ -38,11 +38,11 @@ ENABLED = "enabled"  # of `learned`: says what the mode says
 
 
 class Shaped:
-    """Settings out of a file.
+    """Settings read from a file.
 
     Attributes:
         values: as `RecallConfig.from_mapping` takes them.
-        mistakes: of the shape; where they are in the file.
+        mistakes: of the format, with their places in the file.
     """
 
     def __init__(self, written: Written) -> None:
@@ -66,7 +66,7 @@ class Shaped:
             self._pipeline(whole[PIPELINE])
 
     def where(self, ours: Where) -> Where:
-        """Where in the file a setting stands, or what is above it."""
+        """Return the place of a setting in the file, or that of the nearest key above it."""
         for end in range(len(ours), -1, -1):
             if ours[:end] in self._from:
                 return (*self._from[ours[:end]], *ours[end:])
@@ -96,7 +96,7 @@ class Shaped:
                         self._put(SECTIONS[key][name], given, place)
 
     def _known(self, values: object, where: Where, known: Any) -> Iterator[tuple[Where, str, Any]]:
-        """What is in a mapping whose keys are known."""
+        """Yield the known keys of a mapping with their places and values; note the others as mistakes."""
         path = ".".join(map(str, where))
         if values is None:
             return
@@ -125,7 +125,7 @@ class Shaped:
         self._from[(section, name) if section else (name,)] = where
 
     def _enabled(self, value: object, mode: object, where: Where) -> None:
-        """`learned.enabled`, which must say what the mode says."""
+        """Check `learned.enabled`, which must agree with the mode."""
         path = ".".join(map(str, where))
         if not isinstance(value, bool):
             self.mistakes.append((where, f"{path} must be true or false, not {value!r}."))

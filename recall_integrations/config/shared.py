@@ -1,4 +1,4 @@
-"""Settings of what nodes share for seconds: the Redis that they have in common."""
+"""Settings of data that nodes share for seconds: the Redis that they have in common."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _WRONG = "shared.redis must be an address such as redis://host:6379/0, rediss://
 
 
 class Address(str):
-    """The address of a Redis, as it may be shown: a password that stood in it is not part of its text.
+    """The address of a Redis, as it may be shown: its text lacks the password.
 
     Attributes:
-        password: what stood in it; "" = none did.
+        password: the password of the address; "" = none.
     """
 
     password: str
@@ -34,10 +34,10 @@ class Address(str):
 
     @classmethod
     def of(cls, given: str) -> Address:
-        """The address that a text is.
+        """Read an address.
 
         Raises:
-            ConfigError: it is none. What was given is not repeated: it may hold a password.
+            ConfigError: `given` is no address. The message does not repeat it: it may hold a password.
         """
         if not given:
             return cls()

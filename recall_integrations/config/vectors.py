@@ -1,4 +1,4 @@
-"""Settings of what holds the vectors of large scopes: a Chroma server, or pgvector."""
+"""Settings of the store of vectors of large scopes: a Chroma server, or pgvector."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ class VectorsConfig:
 
     @property
     def batch(self) -> int:
-        """Vectors of one write: what is set, or what the server of this address takes."""
+        """Most vectors of one write: the setting, or the limit of the server of this address."""
         return self.batch_max or (CLOUD_MOST if self._in_cloud else BATCH_MAX)
 
     @property
     def results(self) -> int:
-        """Neighbours or numbers of one answer: what is set, or what the server of this address gives."""
+        """Most neighbours or numbers of one answer: the setting, or the limit of the server of this address."""
         return self.results_max or (CLOUD_MOST if self._in_cloud else RESULTS_MAX)
 
     @property
     def _in_cloud(self) -> bool:
-        """Whether the address is one of Chroma Cloud."""
+        """True if the address is one of Chroma Cloud."""
         host = urlsplit(self.address).hostname or ""
         return host == CLOUD or host.endswith(f".{CLOUD}")
 
@@ -69,7 +69,7 @@ class VectorsConfig:
                 raise ConfigError(f"vectors.{name} must be a name without '/', not {getattr(self, name)!r}.")
 
     def _check_alone(self) -> None:
-        """Raise if anything is set that is of a Chroma server."""
+        """Raise if a setting of a Chroma server is set."""
         for name, default in OF_CHROMA.items():
             if getattr(self, name) != default:
                 raise ConfigError(
@@ -90,7 +90,7 @@ OF_CHROMA: dict[str, str | None] = {
 
 
 def _check(address: str) -> None:
-    """Raise unless it is the address of a server, with nothing in it that should not be shown."""
+    """Raise unless the address is that of a server, without a secret in it."""
     wanted = "Write http://host:8000 or https://host; or pgvector for the store's own PostgreSQL."
     try:
         parts = urlsplit(address)

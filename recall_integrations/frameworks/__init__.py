@@ -1,1 +1,1 @@
-"""What agents' frameworks want of a memory, a file each. Nothing here is imported by anything else of the package."""
+"""Bridges to agents' frameworks, a file each. No other part of the package imports them."""

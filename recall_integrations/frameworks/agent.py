@@ -1,4 +1,4 @@
-"""What an agent can do with its memory, in words: what the frameworks' tools and the MCP server have in common."""
+"""An agent's memory in words: the common part of the frameworks' tools and the MCP server."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ class JudgeRecall(BaseModel):
 
 
 class AgentMemory:
-    """The memory of one agent, asked and told in words.
+    """The memory of one agent; questions and answers are words.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
-        scope: whose memory it is; a function where that is known only when it is used.
+        scope: of the memory; a function where it is known only in use.
 
-    What cannot be done is a `RecallError`, whose message says what to do instead.
+    A failure is a `RecallError`, whose message says what to do instead.
     """
 
     def __init__(self, store: Any, scope: WhichScope = None) -> None:
@@ -116,25 +116,25 @@ class AgentMemory:
 
     @property
     def scope(self) -> Scope:
-        """Whose memory it is, now."""
+        """The scope of the memory, now."""
         return scope_now(self._scope)
 
     def recall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
-        """What is remembered about a query, a line for each memory."""
+        """Return the memories about a query, a line each."""
         return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until, as_of)))
 
     async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
-        """`recall`, without blocking the event loop."""
+        """Recall without blocking the event loop."""
         return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until, as_of)))
 
     def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
-        """Store one thing; its id in words."""
+        """Store one memory, and return a sentence with its id."""
         moment = self._moment("happened_on", happened_on) if happened_on else None
         memory_id = self.store.remember(Memory(text, type=type, event_at=moment), scope=self.scope)
         return f"Remembered (id: {memory_id})."
 
     def forget(self, memory_id: str) -> str:
-        """Remove one thing.
+        """Remove one memory.
 
         Raises:
             NotFound: there is no memory with this id.
@@ -148,16 +148,16 @@ class AgentMemory:
 
     @property
     def judged(self) -> bool:
-        """Whether recalls can be judged, and something follows from it: with `mode: learned`."""
+        """True if recalls can be judged with effect: with `mode: learned`."""
         config = self.optimizer.config
         return config.mode == "learned" and config.learned.feedback
 
     def judge(self, answer_id: str, used: Sequence[str] = (), wrong: Sequence[str] = ()) -> str:
-        """Say what of a recall was used, which counts as a citation, and what had nothing to do with it.
+        """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query.
 
         Raises:
-            NotFound: there was no such recall lately.
-            InvalidArgument: nothing was said.
+            NotFound: the answer is unknown, or too old.
+            InvalidArgument: neither `used` nor `wrong` is given.
         """
         answer_id, scope = _bare(answer_id, "answer:"), self.scope
         used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]
@@ -168,7 +168,7 @@ class AgentMemory:
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
     def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
-        """Arguments of a recall."""
+        """Return the arguments of a recall."""
         after = self._moment("since", since) if since else None
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
@@ -176,10 +176,10 @@ class AgentMemory:
         return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
 
     def shown(self, result: RecallResult) -> str:
-        """Hits in words.
+        """Return the hits as numbered lines.
 
         Raises:
-            NotSearched: nothing could be looked at, so nobody knows whether anything is remembered.
+            NotSearched: nothing could be looked at, so it is unknown whether there are memories.
         """
         if not checked(result).hits:
             return "Nothing is remembered about that."
@@ -187,15 +187,15 @@ class AgentMemory:
         return "\n".join([*lines, *self.answered(result)])
 
     def answered(self, result: RecallResult) -> list[str]:
-        """The line by which an answer is judged, where it can be."""
+        """Return the line with the answer's id for judging; empty where recalls are not judged."""
         return [f"(answer: {result.id})"] if self.judged and result.id else []
 
     def said(self, hit: Hit) -> str:
-        """A hit in words."""
+        """Return a hit as a line."""
         return said(hit, self._zone)
 
     def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
-        """A day or time as a model writes it; without an offset in the time zone of the settings."""
+        """Read a day or a time that a model wrote; without an offset, in the time zone of the settings."""
         try:
             moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
         except ValueError:
@@ -210,5 +210,5 @@ class AgentMemory:
 
 
 def _bare(text: str, label: str) -> str:
-    """An id as a model may copy it, with its label or without."""
+    """Return an id that a model copied, without its label."""
     return text.strip().strip("()").removeprefix(label).strip()

@@ -1,4 +1,4 @@
-"""Which keys a store of items holds, in the order in which LangGraph's stores list them; values stay on disk.
+"""The keys of a store of items, in the order in which LangGraph's stores list them; values stay on disk.
 
 It is read from the database once, some 150 bytes for an item, and then follows the writes that go through it. Other
 writes to the scope are noticed by the scope's version, after which it is read anew. The catalogues of a `MemoryStore`
@@ -26,7 +26,7 @@ from recall_integrations.types import Scope
 
 
 class Entry(NamedTuple):
-    """What is known of an item without reading it: its times, in microseconds, and whether a query may find it."""
+    """The data of an item in memory: its times, in microseconds, and whether a query may find it."""
 
     created: int
     expires: int | None
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
 
 
 class Catalogue:
-    """Keys by namespace. Hold `lock` around what belongs together."""
+    """Keys by namespace. Hold `lock` around several calls that belong together."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -45,27 +45,27 @@ class Catalogue:
         self._version: int | None = None
 
     def follow(self, store: MemoryStore, scope: Scope) -> None:
-        """Bring it up to date."""
+        """Bring the catalogue up to date."""
         version = version_of(store, scope)
         if version != self._version:
             self._read(store, scope)
             self._version = version
 
     def settle(self, store: MemoryStore, scope: Scope, before: int, writes: int) -> None:
-        """After `writes` transactions of our own, all of which it was told of; `before`: the scope's version then."""
+        """Take over the version after `writes` own transactions noted here; `before`: the version before them."""
         after = version_of(store, scope)
         self._version = after if self._version == before and after == before + writes else None
 
     def doubt(self) -> None:
-        """Something was not as it says: it is read anew when it is next asked."""
+        """Mark the catalogue as stale: it is read anew at the next `follow`."""
         self._version = None
 
     def under(self, prefix: Namespace) -> list[Namespace]:
-        """Namespaces that begin so, in order."""
+        """Return the namespaces that begin with a prefix, in order."""
         return [namespace for namespace in list(self.keys) if namespace[: len(prefix)] == prefix]
 
     def living(self, prefix: Namespace, now: datetime) -> Iterator[tuple[Namespace, str, Entry]]:
-        """Items under a prefix, in order, without those whose time is over. Others may write meanwhile."""
+        """Yield the items under a prefix, in order, without expired ones. Other threads may write meanwhile."""
         moment = to_micros(now)
         for namespace in self.under(prefix):
             for key, entry in list(self.keys.get(namespace, {}).items()):
@@ -73,7 +73,7 @@ class Catalogue:
                     yield namespace, key, entry
 
     def namespaces(self, now: datetime) -> list[Namespace]:
-        """Those that hold something, in order."""
+        """Return the namespaces that hold an item, in order."""
         moment = to_micros(now)
         return [
             namespace
@@ -82,7 +82,7 @@ class Catalogue:
         ]
 
     def put(self, item: Kept, indexed: bool) -> None:
-        """Note an item; a key that is there keeps its place, unless its time was over before it was put again."""
+        """Note an item; a known key keeps its place, unless it had expired before it was put again."""
         created = to_micros(item.created_at)
         known = self.keys.get(item.namespace, {}).get(item.key)
         if known is not None and known.created != created:
@@ -98,13 +98,13 @@ class Catalogue:
         self.keys.get(namespace, {}).pop(key, None)
 
     def prune(self, namespaces: set[Namespace]) -> None:
-        """Let go of those namespaces that hold nothing any more."""
+        """Drop the namespaces that are empty."""
         for namespace in namespaces:
             if not self.keys.get(namespace, True):
                 del self.keys[namespace], self.born[namespace], self.channels[namespace]
 
     def _read(self, store: MemoryStore, scope: Scope) -> None:
-        """Anew, and in the place of what is here at once: others may be reading it."""
+        """Read the catalogue anew, and replace the keys at once: others may be reading them."""
         found = sorted(_items(store, scope), key=lambda row: row[:2])
         keys: dict[Namespace, dict[str, Entry]] = {}
         for _, _, namespace, key, entry in found:
@@ -119,7 +119,7 @@ Row = tuple[int, int, Namespace, str, Entry]  # born, created, namespace, key
 
 
 def _items(store: MemoryStore, scope: Scope) -> list[Row]:
-    """What is listed of all items. The metadata, with the values in them, are read of one item for each namespace."""
+    """List all items. Metadata, which hold the values, are read for one item of each namespace only."""
     scope_id = store.scope_id(scope)
     if scope_id is None:
         return []
@@ -152,7 +152,7 @@ def _items(store: MemoryStore, scope: Scope) -> list[Row]:
 
 
 def _place(memory_id: str) -> tuple[Namespace, str] | None:
-    """Namespace and key, from an id; `None` where it is none of ours."""
+    """Return namespace and key from an id; `None` where it is no id of an item."""
     try:
         *labels, key = json.loads(memory_id)
     except (ValueError, TypeError):
@@ -163,7 +163,7 @@ def _place(memory_id: str) -> tuple[Namespace, str] | None:
 def _told(
     connection: Connection, scope_id: int, ids: Sequence[str]
 ) -> Iterator[tuple[str, int, tuple[Namespace, str]]]:
-    """Id, birth of the namespace, and place, as metadata say; nothing of memories that are no items, or damaged."""
+    """Yield id, birth of the namespace, and place from metadata; skip memories that are no items, or damaged."""
     m = schema.memories
     for part in in_parts(ids):
         query = select(m.c.id, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == scope_id, m.c.id.in_(part))
@@ -178,17 +178,17 @@ _LOCK = threading.Lock()
 
 
 def catalogue_of(store: MemoryStore, scope: Scope) -> Catalogue:
-    """The catalogue of a scope: one for all who ask."""
+    """Return the catalogue of a scope, the same for all callers."""
     with _LOCK:
         return _CATALOGUES.setdefault(store, {}).setdefault(scope, Catalogue())
 
 
 def version_of(store: MemoryStore, scope: Scope) -> int:
-    """Raised by every write to the scope; 0 for one that was never written to."""
+    """Return the version of a scope: every write raises it; 0 for a scope that was never written to."""
     scope_id = store.scope_id(scope)
     return 0 if scope_id is None else store.version(scope_id)
 
 
 def later(now: datetime, last: int) -> datetime:
-    """`now`, or else the first moment after `last`."""
+    """Return `now`, or else the first moment after `last`."""
     return max(now, from_micros(last + 1))

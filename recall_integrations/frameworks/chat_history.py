@@ -1,9 +1,9 @@
 """`RecallChatMessageHistory`: LangChain's chat history over a thread of a store.
 
-The messages come back as they went in, parts, tool calls and all; and what was said in them is found by any recall of
-the scope. A message without text has a place in the history, and is called by what it is: an image alone is "(image)".
+The messages come back as they went in, parts, tool calls and all; and any recall of the scope finds their text.
+A message without text has a place in the history, and is named after its parts: an image alone is "(image)".
 LangChain keeps this interface for chains that use `RunnableWithMessageHistory`; of an agent in LangGraph, whose
-checkpointer has the history, `remember_turns` remembers what is said.
+checkpointer has the history, `remember_turns` remembers the messages.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
         session_id: the conversation: a thread of the scope.
-        scope: whose memory it is; default `Scope()`.
-        clock: when a message was said.
+        scope: of the memory; default `Scope()`.
+        clock: the time of a message.
 
     Raises:
         InvalidArgument, InvalidMemory: neither store nor optimizer; a session id that is no text.
@@ -59,7 +59,7 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]
-        """All of them, oldest first."""
+        """All messages, oldest first."""
         scope_id = self._store.scope_id(self.scope)
         if scope_id is None:
             return []
@@ -72,7 +72,7 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
         """Add messages behind the last one. They are durable, and can be recalled, when this returns.
 
         Raises:
-            InvalidMemory: an item is no message, or holds what is no JSON; nothing was changed.
+            InvalidMemory: an item is no message, or cannot be written as JSON; nothing was changed.
         """
         given: Any = messages
         listed = list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [None]
@@ -118,11 +118,11 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
 def remember_turns(
     store: Any, *, scope: WhichScope = None, thread: str | Callable[[], str] | None = None
 ) -> Callable[[Any, RunnableConfig], dict[str, Any]]:
-    """A node for a LangGraph graph of messages: what is new among them is remembered, and nothing in the state changes.
+    """Return a node for a LangGraph graph of messages: it remembers new messages, and changes nothing in the state.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
-        scope: whose memory it is; a function where only the run knows.
+        scope: of the memory; a function where only the run knows.
         thread: the conversation, likewise; default the `thread_id` of the run.
     """
     memories = optimizer_of(store).store
@@ -138,12 +138,12 @@ def remember_turns(
 
 
 def _messages(state: Any) -> Any:
-    """Those of a state, which may be a mapping, a pydantic model or a dataclass."""
+    """Return the messages of a state, which may be a mapping, a pydantic model or a dataclass."""
     return (state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)) or ()
 
 
 def _named(message: BaseMessage) -> str:
-    """What stands for a message without text: the kinds of its parts."""
+    """Return the text for a message without text: the kinds of its parts."""
     parts = message.content if isinstance(message.content, list) else []
     kinds = [str(part.get("type") or "") for part in parts if isinstance(part, dict)]
     said = ", ".join(dict.fromkeys(kind.removesuffix("_url").replace("_", " ") for kind in kinds if kind != "text"))

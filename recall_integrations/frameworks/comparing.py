@@ -1,6 +1,6 @@
-"""How LangGraph's stores compare: values with filters, namespaces with conditions. As its `InMemoryStore` does.
+"""The comparisons of LangGraph's stores: values with filters, namespaces with conditions. As its `InMemoryStore` does.
 
-It differs in one thing: a value that is no number, or is not there, does not meet `$gt`, `$gte`, `$lt` and `$lte`,
+One thing differs: a value that is missing or no number does not meet `$gt`, `$gte`, `$lt` and `$lte`,
 where `InMemoryStore` raises, and the whole search with it.
 """
 
@@ -23,7 +23,7 @@ _EXACT_MAX = 2**53  # whole numbers that a float holds exactly
 
 
 def meets(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
-    """Whether a value meets a filter.
+    """Say whether a value meets a filter.
 
     Raises:
         ValueError: the filter has an operator that LangGraph does not know.
@@ -59,9 +59,9 @@ def _applies(found: Any, name: str, operand: Any) -> bool:
 
 
 def narrowing(conditions: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A condition of `Filters.metadata` that whatever meets a filter meets as well, and little else.
+    """Return a condition of `Filters.metadata` that every value which meets a filter meets, and few others.
 
-    Not all of it can be said there: here 1 is equal to `True`, "3" is above 2, and a missing key is equal to `None`.
+    It is not exact: for LangGraph, 1 is equal to `True`, "3" is above 2, and a missing key is equal to `None`.
     """
     parts = [
         part
@@ -91,11 +91,11 @@ def _narrowed(key: str, name: str, operand: Any) -> dict[str, Any] | None:
 
 
 def check_operators(conditions: Mapping[str, Any] | None) -> None:
-    """Before anything is searched.
+    """Check the operators of a filter before the search.
 
     Raises:
-        InvalidArgument: it is no mapping.
-        ValueError: as `meets`, whatever there is to be compared.
+        InvalidArgument: the filter is no mapping.
+        ValueError: as `meets`, whatever the values are.
     """
     if conditions is not None and not isinstance(conditions, Mapping):
         raise InvalidArgument(f"filter must be a mapping such as {{'kind': 'fact'}}, not {type(conditions).__name__}.")
@@ -109,10 +109,10 @@ def check_operators(conditions: Mapping[str, Any] | None) -> None:
 
 
 def matches(kind: str, path: Sequence[str], namespace: Sequence[str]) -> bool:
-    """Whether a namespace begins (`prefix`) or ends (`suffix`) with a path, in which `*` stands for any label.
+    """Say whether a namespace begins (`prefix`) or ends (`suffix`) with a path, in which `*` stands for any label.
 
     Raises:
-        ValueError: another kind of match.
+        ValueError: `kind` is neither.
     """
     if kind not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {kind}")

@@ -1,4 +1,4 @@
-"""The one gate to the packages that only some of these bridges need."""
+"""The one place that imports packages which only some of these bridges need."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from recall_integrations.errors import MissingExtra, installing
 
 @contextmanager
 def extra(name: str, what: str) -> Iterator[None]:
-    """Around the import of foreign packages.
+    """Turn an import error in the block into `MissingExtra`.
 
     Args:
-        name: the extra that brings them.
-        what: what is made of them, for the message.
+        name: the extra that installs the packages.
+        what: the feature that needs them, for the message.
 
     Raises:
-        MissingExtra: one of them is not installed.
+        MissingExtra: a package is not installed.
     """
     try:
         yield

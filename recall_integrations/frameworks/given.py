@@ -1,4 +1,4 @@
-"""What every bridge is given first: a store, or an optimizer over one."""
+"""Arguments of every bridge: a store, or an optimizer over one."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ dated = format_of(DATED)
 
 
 def optimizer_of(store_or_optimizer: Any) -> QueryOptimizer:
-    """An optimizer over what was given.
+    """Return the optimizer that was given, or one over the store that was given.
 
     Raises:
-        InvalidArgument: it is neither a `MemoryStore` nor a `QueryOptimizer`.
+        InvalidArgument: the argument is neither a `MemoryStore` nor a `QueryOptimizer`.
     """
     if isinstance(store_or_optimizer, QueryOptimizer):
         return store_or_optimizer
@@ -36,11 +36,11 @@ def optimizer_of(store_or_optimizer: Any) -> QueryOptimizer:
 
 
 def scope_now(scope: WhichScope) -> Scope:
-    """The scope; of a function, what it says now.
+    """Return the scope; for a function, the scope that it returns now.
 
     Raises:
-        InvalidScope: it is none. Of a function neither is `None`: whom it does not know must not get what others keep
-            in the default scope.
+        InvalidScope: it is no scope. Nor is `None` from a function: an unknown user must not get the memories
+            of the default scope.
     """
     if not callable(scope):
         return checked_scope(scope)
@@ -51,10 +51,10 @@ def scope_now(scope: WhichScope) -> Scope:
 
 
 def known_fields(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Models of LlamaIndex pass over what they do not know: `user_id="u1"` would mean the default scope.
+    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope.
 
     Raises:
-        InvalidArgument: an argument is not known.
+        InvalidArgument: an argument is unknown.
     """
     unknown = sorted(set(given) - set(known))
     if unknown:
@@ -62,12 +62,12 @@ def known_fields(what: str, given: Mapping[str, Any], known: Iterable[str]) -> N
 
 
 def said(hit: Hit, zone: tzinfo) -> str:
-    """A hit as a line for a model: when, who, and what; the id last, so that it can be forgotten."""
+    """Write a hit as a line for a model: date, actor, and text; the id last, so that it can be forgotten."""
     return f"{dated(hit, zone)} (id: {hit.memory.id}{_over(hit, zone)})"
 
 
 def _over(hit: Hit, zone: tzinfo) -> str:
-    """That something else has taken its place: a model would take it for true."""
+    """Say that another memory has superseded a hit: a model would take it for true. Empty if none has."""
     if hit.superseded_by is None:
         return ""
     until = "" if hit.valid_to is None else f"until {hit.valid_to.astimezone(zone):%Y-%m-%d}, "
@@ -75,5 +75,5 @@ def _over(hit: Hit, zone: tzinfo) -> str:
 
 
 def zone_of(optimizer: QueryOptimizer) -> tzinfo:
-    """In which dates are days."""
+    """Return the time zone of dates."""
     return ZoneInfo(optimizer.config.timezone)

@@ -1,9 +1,9 @@
 """LangGraph's items as memories, and back.
 
 value     the memory's metadata, key by key, so that filters reach it
-text      what is said of it (`described`), or what stands in the fields that are indexed
+text      the value in lines (`described`), or the text of the fields that are indexed
 channel   the namespace
-metadata["langgraph"]    namespace, key and the rest of what a memory has no field for
+metadata["langgraph"]    namespace, key and other data for which a memory has no field
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Kept:
         namespace, key, value: as they were put.
         created_at: when the key was put first; stays when its value is replaced.
         updated_at: when this value was put.
-        born: place of the namespace among all, in microseconds: when it got its first item.
-        ttl: minutes that it lives from when it was last put or read; `None` = for ever.
-        expires_at: when that ends.
+        born: when the namespace got its first item, in microseconds: its place among all namespaces.
+        ttl: minutes that the item lives from when it was last put or read; `None` = for ever.
+        expires_at: when the item ends.
     """
 
     namespace: Namespace
@@ -50,27 +50,27 @@ class Kept:
 
 
 def memory_id(namespace: Namespace, key: str) -> str:
-    """The id of an item's memory: any labels and keys, whatever is in them."""
+    """Return the id of an item's memory, for any labels and keys."""
     return _short(_place(namespace, key))
 
 
 def _place(namespace: Namespace, key: str) -> str:
-    """Labels and key as text; JSON escapes what cannot be stored, such as half of a pair of UTF-16."""
+    """Write labels and key as text; JSON escapes characters that cannot be stored, such as half of a UTF-16 pair."""
     return json.dumps([*namespace, key], separators=(",", ":"))
 
 
 def place_of(own: Mapping[str, Any]) -> tuple[Namespace, str]:
-    """Namespace and key of an item, from what is kept under `OWN`.
+    """Return namespace and key of an item, from the metadata under `OWN`.
 
     Raises:
-        KeyError, TypeError, ValueError: it is not of an item.
+        KeyError, TypeError, ValueError: the metadata are not those of an item.
     """
     *labels, key = json.loads(own["place"])
     return tuple(labels), key
 
 
 def channel_of(namespace: Namespace) -> str:
-    """The channel of a namespace's memories."""
+    """Return the channel of a namespace's memories."""
     return _short(json.dumps(list(namespace), separators=(",", ":")))
 
 
@@ -80,11 +80,11 @@ def _short(text: str) -> str:
 
 
 def memory_of(item: Kept, text: str | None) -> Memory:
-    """The memory of an item.
+    """Return the memory of an item.
 
     Args:
-        item: what is kept.
-        text: what queries search; `None` = no query finds it.
+        item: the item.
+        text: the text that queries search; `None` = no query finds the item.
 
     Raises:
         InvalidMemory: the value is no JSON; the message names the item.
@@ -113,7 +113,7 @@ def memory_of(item: Kept, text: str | None) -> Memory:
 
 
 def _check_keys(value: Any) -> None:
-    """JSON would make "1" of a key 1, and nobody would be told."""
+    """Refuse keys that are not text: JSON would silently turn a key 1 into "1"."""
     inner: list[Any] = [value]
     seen = 0
     while inner and seen < 1_000_000:  # a loop: `Memory` says so
@@ -129,7 +129,7 @@ def _check_keys(value: Any) -> None:
 
 
 def kept_of(memory: Memory) -> Kept | None:
-    """The item that a memory is, or `None` for a memory that is none."""
+    """Return the item of a memory, or `None` for a memory that is no item."""
     metadata = dict(memory.metadata)
     own = metadata.pop(OWN, None)
     if not isinstance(own, Mapping) or memory.created_at is None:
@@ -151,7 +151,7 @@ def kept_of(memory: Memory) -> Kept | None:
 
 
 def described(value: Mapping[str, Any]) -> str:
-    """A value in lines that read well: `theme: dark`. Of a value with a single key, only what it holds."""
+    """Write a value in readable lines: `theme: dark`. The lines of a value with a single key leave the key out."""
     parts = list(_leaves(value, ()))
     if len(value) == 1:
         return "\n".join(text for _, text in parts)
@@ -159,7 +159,7 @@ def described(value: Mapping[str, Any]) -> str:
 
 
 def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What a value says, with the keys that lead there; a list of plain values is one line."""
+    """Yield the texts of a value with the keys that lead there; a list of plain values is one line."""
     if isinstance(value, Mapping):
         for key, part in value.items():
             yield from _leaves(part, (*path, str(key)))

@@ -2,8 +2,8 @@
 
 All items of a `RecallStore` are memories of one scope, and a namespace is their channel. A search below a prefix is
 then one recall with a filter, however many namespaces lie below it; a scope for each of a thousand namespaces would be
-a thousand recalls whose scores come from a thousand statistics. What must not share statistics gets a `RecallStore`
-of its own: `RecallStore(memories, scope=Scope(user_id="u1"))`.
+a thousand recalls whose scores come from a thousand statistics. Users who must not share statistics get a `RecallStore`
+each: `RecallStore(memories, scope=Scope(user_id="u1"))`.
 """
 
 from __future__ import annotations
@@ -69,18 +69,18 @@ Place = tuple[Namespace, str]
 
 
 class RecallStore(BaseStore):
-    """A LangGraph store whose items are memories: durable, and found by what they say.
+    """A LangGraph store whose items are memories: durable, and found by their content.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one (with its LLM, reranker and settings).
-        scope: where the items are. It should hold nothing else; what else it holds is neither shown nor changed.
-        index: what queries search, as LangGraph has it: `{"fields": ["text", "author.name"]}`; default the whole value,
+        scope: of the items. It should hold nothing else; other memories in it are neither shown nor changed.
+        index: fields that queries search, as in LangGraph: `{"fields": ["text", "author.name"]}`; default all of it,
             `False` nothing. The embedding is that of the store: `dims` must be its length, `embed` is for `open`.
-        ttl: `{"default_ttl": minutes, "refresh_on_read": True}`. An item whose time is over is not there any more.
-        clock: what `created_at`, `updated_at` and the end of a time to live are read from; that of the store.
+        ttl: `{"default_ttl": minutes, "refresh_on_read": True}`. An item that has expired is gone.
+        clock: for `created_at`, `updated_at` and the end of a time to live; that of the store.
 
     Raises:
-        InvalidArgument: what was given cannot be used.
+        InvalidArgument: an argument cannot be used.
     """
 
     supports_ttl = True
@@ -115,7 +115,7 @@ class RecallStore(BaseStore):
         clock: Callable[[], datetime] = utc_now,
         **opening: Any,
     ) -> RecallStore:
-        """A `RecallStore` over the store in a directory, made if absent; closed by `close`.
+        """Return a `RecallStore` over the store in a directory, made if absent; `close` closes it.
 
         Args:
             path: the directory; `None` = a temporary one.
@@ -138,7 +138,7 @@ class RecallStore(BaseStore):
         return made
 
     def close(self) -> None:
-        """Close what was made for it: the store where `open` opened it, the optimizer unless it was given."""
+        """Close the optimizer unless it was given, and the store if `open` opened it."""
         if self._made_optimizer:
             self.optimizer.close()
         if self._owned:
@@ -153,7 +153,7 @@ class RecallStore(BaseStore):
     # -- LangGraph's two -------------------------------------------------------------------------------------------
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Reads see what was there before, then the last write to each key is done, as in `InMemoryStore`.
+        """Run operations: reads see the state before, then the last write to each key is done, as in `InMemoryStore`.
 
         Raises:
             InvalidMemory: a value is no mapping, or no JSON; nothing was changed.
@@ -179,11 +179,11 @@ class RecallStore(BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """`batch` in a thread: the event loop goes on."""
+        """Run `batch` in a thread: the event loop goes on."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Remove items whose time is over; returns how many. They were not to be seen before either."""
+        """Remove expired items, which were invisible already; return their number."""
         now = to_micros(self._clock())
         with self._catalogue.lock:
             self._catalogue.follow(self.memories, self.scope)
@@ -197,7 +197,7 @@ class RecallStore(BaseStore):
         return len(over)
 
     def forget(self, namespace_prefix: Sequence[str]) -> int:
-        """Remove all items below a prefix, such as all of one user; returns how many there were.
+        """Remove all items below a prefix, such as all of one user; return their number.
 
         `memories.compact()` then removes the last traces of them from the files of the store.
 
@@ -239,19 +239,19 @@ class RecallStore(BaseStore):
             catalogue.settle(memories, self.scope, before, writes)
 
     def _remember(self, made: Sequence[Memory]) -> int:
-        """Store memories; in how many transactions."""
+        """Store memories; return the number of transactions."""
         if made:
             self.memories.remember_many(made, scope=self.scope)
         return -(-len(made) // BATCH)
 
     def _forget(self, places: Sequence[Place]) -> int:
-        """Remove memories; in how many transactions."""
+        """Remove memories; return the number of transactions."""
         if places:
             self.memories.forget([memory_id(*place) for place in places], scope=self.scope)
         return -(-len(places) // BATCH)
 
     def _made(self, puts: Mapping[Place, PutOp]) -> dict[Place, tuple[Kept, Memory]]:
-        """What is to be stored; a value that cannot be is an error before anything is."""
+        """Make the items to store; a value that cannot be stored raises before anything is stored."""
         catalogue, now = self._catalogue, self._clock()
         born, last = dict(catalogue.born), catalogue.last
         made: dict[Place, tuple[Kept, Memory]] = {}
@@ -280,7 +280,7 @@ class RecallStore(BaseStore):
         return made
 
     def _text(self, value: Mapping[str, Any], index: Any) -> str | None:
-        """What queries search of a value; `None` = nothing."""
+        """Return the text of a value that queries search; `None` = no text."""
         if not (index is None or isinstance(index, bool | list | tuple)):
             raise InvalidArgument(f"index is {shown(index)}. Give a list of paths such as ['text'], or False.")
         paths = self._fields if index is None or index is True else tuple(index or ())
@@ -322,7 +322,7 @@ class RecallStore(BaseStore):
         ]
 
     def _listed(self, op: SearchOp) -> list[tuple[Kept, float | None]]:
-        """Items in the order of the store."""
+        """Return items in the order of the store."""
         living = self._catalogue.living(op.namespace_prefix, self._clock())
         places = ((namespace, key) for namespace, key, _ in living)
         end = None if min(op.limit, op.offset) < 0 else op.offset + op.limit  # negative ones count from the end
@@ -333,7 +333,7 @@ class RecallStore(BaseStore):
         return [(item, None) for item in list(itertools.islice(found, end))[op.offset : op.offset + op.limit]]
 
     def _ranked(self, op: SearchOp) -> list[tuple[Kept, float | None]]:
-        """Items in the order of the optimizer; behind them, where there is room, what is not indexed."""
+        """Return items in the order of the optimizer; behind them, where there is room, items that are not indexed."""
         hits = self._hits(op)
         kept: list[tuple[Kept, float | None]] = list(hits[op.offset : op.offset + op.limit])
         room = op.limit - len(kept)
@@ -345,7 +345,7 @@ class RecallStore(BaseStore):
         return kept
 
     def _hits(self, op: SearchOp) -> list[tuple[Kept, float]]:
-        """As many as are asked for, best first: more are looked through where some of them do not meet the filter."""
+        """Return the hits that meet the filter, best first; look through more where too few of them do."""
         catalogue, prefix = self._catalogue, op.namespace_prefix
         namespaces = catalogue.under(prefix)
         there = sum(len(catalogue.keys.get(namespace, ())) for namespace in namespaces)
@@ -397,7 +397,7 @@ class RecallStore(BaseStore):
             yield from self._read(part)
 
     def _read(self, places: Sequence[Place]) -> list[Kept]:
-        """Items by their place, in order; those that are gone are left out."""
+        """Read items by their place, in order; items that are gone are left out."""
         scope_id = self.memories.scope_id(self.scope)
         if scope_id is None or not places:
             return []
@@ -407,7 +407,7 @@ class RecallStore(BaseStore):
         return [i for i in items if i is not None and (i.expires_at is None or i.expires_at > now)]
 
     def _refresh(self, items: Sequence[Kept]) -> None:
-        """Let what was read live as long again; written down where it makes a difference."""
+        """Renew the time to live of items that were read; write it down where it makes a difference."""
         now = self._clock()
         if any(_prolongable(item, now) for item in items):
             self._prolong([(item.namespace, item.key) for item in items if _prolongable(item, now)], now)
@@ -436,14 +436,14 @@ class RecallStore(BaseStore):
 
 
 def _prolongable(item: Kept, now: datetime) -> bool:
-    """Whether it lives, and a read makes it live noticeably longer."""
+    """Say whether an item lives, and a read makes it live noticeably longer."""
     if item.ttl is None or item.expires_at is None or item.expires_at <= now:
         return False
     return now + timedelta(minutes=item.ttl * (1 - REFRESH_SHARE)) >= item.expires_at
 
 
 def _at(catalogue: Catalogue, place: Place, now: int | None = None) -> Entry | None:
-    """What is known of an item; with a time, only of one that lives then."""
+    """Return the entry of an item; with a time, only if the item lives then."""
     entry = catalogue.keys.get(place[0], {}).get(place[1])
     over = entry is not None and now is not None and entry.expires is not None and entry.expires <= now
     return None if over else entry
@@ -454,7 +454,7 @@ def _at_path(value: Mapping[str, Any], path: str) -> str:
 
 
 def _checked(namespace: Sequence[str]) -> Namespace:
-    """LangGraph's methods check more; its `batch` nothing."""
+    """Check a namespace: LangGraph's methods check more, but its `batch` nothing."""
     if not isinstance(namespace, list | tuple) or not all(isinstance(label, str) for label in namespace):
         raise InvalidNamespaceError(f"A namespace is a tuple of texts, not {namespace!r}.")
     return tuple(namespace)
@@ -468,7 +468,7 @@ def _check_ttl(minutes: object) -> None:
 
 
 def _check_lives(ttl: object) -> None:
-    """A setting that is not understood would keep for ever what was to end."""
+    """Check the time to live: a setting that is not understood would keep items for ever."""
     if ttl is None:
         return
     if not isinstance(ttl, Mapping):
@@ -481,13 +481,13 @@ def _check_lives(ttl: object) -> None:
 
 
 def _embedding(given: Any) -> Any:
-    """What LangGraph calls "openai:text-embedding-3-small" is no name that we have for an embedding."""
+    """Return an embedding; a name such as "openai:text-embedding-3-small" is LangGraph's, and is resolved by it."""
     named = isinstance(given, str) and ":" in given and not Path(given).exists()
     return ensure_embeddings(given) if named else given
 
 
 def _fields(index: Mapping[str, Any] | bool | None, memories: MemoryStore) -> tuple[str, ...]:
-    """Paths of what queries search; none where nothing is indexed."""
+    """Return the paths that queries search; none where nothing is indexed."""
     paths = _paths(index)
     given = index if isinstance(index, Mapping) else {}
     dims = given.get("dims")
@@ -505,7 +505,7 @@ def _fields(index: Mapping[str, Any] | bool | None, memories: MemoryStore) -> tu
 
 
 def _paths(index: object) -> tuple[str, ...]:
-    """Those, as far as they can be told without a store."""
+    """Return the paths of an index, checked as far as possible without a store."""
     if index is False:
         return ()
     if index is not None and index is not True and not isinstance(index, Mapping):

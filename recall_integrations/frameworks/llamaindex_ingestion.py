@@ -1,7 +1,7 @@
-"""LlamaIndex's `IngestionPipeline` into a `MemoryStore`: a sink that has the shape of a vector store.
+"""LlamaIndex's `IngestionPipeline` into a `MemoryStore`: a sink with the interface of a vector store.
 
-The pipeline hands on only nodes that have an embedding; the store makes its own, so `EmbeddedByStore`, as the last of
-the transformations, says that they need none. With a docstore, documents that have changed are replaced, for the
+The pipeline passes only nodes that have an embedding; the store makes its own, so `EmbeddedByStore`, as the last of
+the transformations, marks them as embedded. With a docstore, documents that have changed are replaced, for the
 pipeline calls `delete` with their ids.
 """
 
@@ -33,7 +33,7 @@ from recall_integrations.types.memory import listed
 
 
 class EmbeddedByStore(TransformComponent):
-    """Says of nodes that they need no embedding of the pipeline's: the store makes it when they are added."""
+    """A transformation that marks nodes as embedded: the store embeds them when they are added."""
 
     def __call__(self, nodes: Sequence[BaseNode], **_more: Any) -> Sequence[BaseNode]:
         for node in nodes:
@@ -45,12 +45,12 @@ class EmbeddedByStore(TransformComponent):
 class RecallVectorStore(BasePydanticVectorStore):
     """Nodes as memories of the type `chunk`; their document is their thread, in the order in which they come.
 
-    For asking, an `OptimizedRecallRetriever` over the same store says more than `query` does, which is for indexes that
-    expect a vector store: it goes through the optimizer with the query's text, and looks at no embedding of it.
+    For queries, an `OptimizedRecallRetriever` over the same store returns more than `query`, which is for indexes that
+    expect a vector store: it gives the query's text to the optimizer, and ignores its embedding.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
-        scope: where; default `Scope()`.
+        scope: of the nodes; default `Scope()`.
     """
 
     stores_text: bool = True
@@ -67,7 +67,7 @@ class RecallVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def class_name(cls) -> str:
-        """LlamaIndex's name of it."""
+        """Return LlamaIndex's name of this class."""
         return "RecallVectorStore"
 
     @property
@@ -76,7 +76,7 @@ class RecallVectorStore(BasePydanticVectorStore):
         return self._optimizer.store
 
     def add(self, nodes: Sequence[BaseNode], **_more: Any) -> list[str]:
-        """Store nodes; one with an id that is there replaces it. Nodes without text are left out.
+        """Store nodes; a node whose id is known replaces the old one. Nodes without text are left out.
 
         Raises:
             InvalidMemory: a node cannot be stored; the message names it, and nothing was changed.
@@ -89,7 +89,7 @@ class RecallVectorStore(BasePydanticVectorStore):
         return await asyncio.to_thread(self.add, nodes)
 
     def delete(self, ref_doc_id: str, **_more: Any) -> None:
-        """Remove the nodes of a document; one that is not there is no error."""
+        """Remove the nodes of a document; an unknown document is no error."""
         store = self._optimizer.store
         store.forget(filters=Filters(threads=[ref_doc_id]), scope=self.scope)
         store.forget(ref_doc_id, scope=self.scope)  # a document that was added as it is
@@ -98,16 +98,16 @@ class RecallVectorStore(BasePydanticVectorStore):
         await asyncio.to_thread(self.delete, ref_doc_id)
 
     def delete_ref_doc(self, ref_doc_id: str, **_more: Any) -> None:
-        """`delete`, by the name that indexes have for it."""
+        """Remove the nodes of a document; the name of `delete` in indexes."""
         self.delete(ref_doc_id)
 
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_more: Any
     ) -> None:
-        """Remove nodes by their ids, by filters, or those of these ids that meet the filters.
+        """Remove nodes by their ids, by filters, or nodes with these ids that meet the filters.
 
         Raises:
-            InvalidFilter: filters that cannot be mapped, or that hold no condition; nothing was changed.
+            InvalidFilter: the filters cannot be mapped, or hold no condition; nothing was changed.
         """
         if filters is not None and node_ids is None and not as_filters(filters):
             raise InvalidFilter("filters hold no condition. To remove all nodes, call clear().")
@@ -121,10 +121,10 @@ class RecallVectorStore(BasePydanticVectorStore):
         await asyncio.to_thread(self.delete_nodes, node_ids, filters)
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Nodes as they were added, by their ids, by filters, or both; those that are not there are left out.
+        """Return nodes as they were added, by their ids, by filters, or both; unknown ids are left out.
 
         Raises:
-            InvalidFilter: filters that cannot be mapped.
+            InvalidFilter: the filters cannot be mapped.
         """
         store = self._optimizer.store
         if filters is None and node_ids is not None:
@@ -137,14 +137,14 @@ class RecallVectorStore(BasePydanticVectorStore):
         return [scored.node for scored in nodes_of(hits, format_of(TEXT), zone_of(self._optimizer))]
 
     def clear(self) -> None:
-        """Remove all nodes, and whatever else the scope holds."""
+        """Remove all nodes, and all other memories of the scope."""
         self._optimizer.store.forget(scope=self.scope)
 
     def query(self, query: VectorStoreQuery, **_more: Any) -> VectorStoreQueryResult:
-        """What the optimizer finds for the text of a query.
+        """Return the nodes that the optimizer finds for the text of a query.
 
         Raises:
-            InvalidQuery: it has no text, only an embedding.
+            InvalidQuery: the query has no text, only an embedding.
         """
         return _result(self._retriever(query).retrieve(QueryBundle(query.query_str or "")))
 

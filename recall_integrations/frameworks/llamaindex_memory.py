@@ -1,4 +1,4 @@
-"""`RecallMemoryBlock`: what falls out of LlamaIndex's short-term `Memory` is kept, and comes back when it matters."""
+"""`RecallMemoryBlock`: keeps messages that leave LlamaIndex's short-term `Memory`, and recalls them when needed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
     """A block of LlamaIndex's `Memory` over an optimizer.
 
     Messages that leave the short-term memory are stored one by one, with who said them, in the thread of their session.
-    What the last message of the user asks for is recalled, from all sessions of the scope, and stands in the prompt
-    with its date and speaker.
+    The last message of the user is the query of a recall over all sessions of the scope; the hits stand in the prompt
+    with their date and speaker.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
-        scope: whose memory it is; default `Scope()`.
-        k: how many memories at most.
-        tokens_max: and within about this many tokens; default no limit.
-        this_session_only: recall only what was said in the session at hand.
+        scope: of the memory; default `Scope()`.
+        k: most memories.
+        tokens_max: about the most tokens; default no limit.
+        this_session_only: recall only messages of the present session.
         name, description, priority, accept_short_term_memory: LlamaIndex's own.
     """
 
@@ -68,7 +68,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
         return "\n".join(dated(hit, zone) for hit in result.hits)
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
-        """Messages without text are left out; given again, as after an error, they are stored once."""
+        """Store messages. Messages without text are left out; given again, as after an error, they are stored once."""
         by_session: dict[str | None, list[ChatMessage]] = {}
         for message in messages:
             session = message.additional_kwargs.get(SESSION)
@@ -85,7 +85,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _question(messages: list[ChatMessage]) -> str:
-    """What the user said last; without a user, what was said last."""
+    """Return the last text of the user; without a user, the last text."""
     texts = [(m.role.value, "\n".join(b.text for b in m.blocks if isinstance(b, TextBlock)).strip()) for m in messages]
     asked = [text for role, text in texts if role == "user" and text]
     return next((text for text in reversed(asked or [text for _, text in texts]) if text), "")

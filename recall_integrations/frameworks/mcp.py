@@ -1,8 +1,8 @@
 """A store as a server of the Model Context Protocol: `remember`, `recall`, `explain`, `forget` and `stats`.
 
-With `mode: learned` also `feedback`, and answers have an id in their last line, by which it names them.
+With `mode: learned` also `feedback`; the last line of an answer then holds the id that `feedback` takes.
 
-A server is of one scope, which whoever starts it chooses; no argument of a tool reaches another one.
+A server has one scope, chosen at its start; no argument of a tool reaches another one.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ _App = Callable[[_Message, Callable[[], Awaitable[_Message]], Callable[[_Message
 
 
 def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall") -> MCPServer[Any]:
-    """A server of the official SDK, to be run (`serve`), mounted, or given to the SDK's client.
+    """Return a server of the official SDK, to be run (`serve`), mounted, or given to the SDK's client.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one. It stays open when the server ends.
-        scope: whose memory it is; default `Scope()`.
-        name: what clients show.
+        scope: of the memory; default `Scope()`.
+        name: the name that clients show.
     """
     memory = AgentMemory(store, scope)
     server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
@@ -118,14 +118,14 @@ def serve(
     """Run a server until it is stopped.
 
     Args:
-        server: of `memory_server`.
+        server: a server from `memory_server`.
         transport: `stdio`, or `streamable-http` at `http://HOST:PORT/mcp`.
-        host: where it listens. Anything else than this machine needs a token.
-        port: of it.
-        token: what clients must send as `Authorization: Bearer TOKEN`.
+        host: the host to listen on. Any but this machine needs a token.
+        port: the port to listen on.
+        token: the token that clients must send as `Authorization: Bearer TOKEN`.
 
     Raises:
-        InvalidArgument: another transport, or a host that others reach, without a token. Nothing was started.
+        InvalidArgument: an unknown transport, or a host that others reach without a token. Nothing was started.
     """
     if transport == "stdio":
         server.run("stdio")
@@ -137,7 +137,7 @@ def serve(
 def http_app(
     server: MCPServer[Any], transport: str = "streamable-http", *, host: str = "127.0.0.1", token: str | None = None
 ) -> Any:
-    """The ASGI application that `serve` runs, for a web server of your own.
+    """Return the ASGI application that `serve` runs, for a web server of your own.
 
     Raises:
         InvalidArgument: as `serve`.
@@ -154,10 +154,10 @@ def http_app(
 
 
 def check_access(host: str, token: str | None) -> None:
-    """Whether a server may listen there.
+    """Check that a server may listen on `host`.
 
     Raises:
-        InvalidArgument: others reach it, and there is no token; or the token is none.
+        InvalidArgument: other machines reach it, and there is no token; or the token cannot be used.
     """
     if token is not None and (not token.strip() or not token.isascii()):
         raise InvalidArgument("The token is blank, or has other characters than ASCII. Make one: openssl rand -hex 32.")
@@ -169,7 +169,7 @@ def check_access(host: str, token: str | None) -> None:
 
 
 def _here(host: str) -> bool:
-    """Whether only this machine reaches it."""
+    """Say whether only this machine reaches a host."""
     if host == "localhost":
         return True
     try:
@@ -179,7 +179,7 @@ def _here(host: str) -> bool:
 
 
 def _behind(app: _App, token: str) -> _App:
-    """The application, for who knows the token."""
+    """Return the application behind a check of the token."""
     wanted = f"Bearer {token}".encode()
 
     async def checked(
@@ -201,7 +201,7 @@ def _behind(app: _App, token: str) -> _App:
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """An error of ours as a tool's, with what to do; any other stays hidden from the client, and is logged."""
+    """Turn errors of ours into tool errors with their message; others stay hidden from the client, and are logged."""
     try:
         yield
     except RecallError as e:

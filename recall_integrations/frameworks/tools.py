@@ -1,9 +1,9 @@
-"""Tools by which an agent uses its memory itself: `recall_memory`, `remember_this` and `forget_this`.
+"""Tools for an agent's use of its memory: `recall_memory`, `remember_this` and `forget_this`.
 
-With `mode: learned` also `judge_recall`: which memories it has used, and which had nothing to do with it.
+With `mode: learned` also `judge_recall`: which memories the agent has used, and which had nothing to do with the query.
 
 Few arguments, dates as ISO 8601, answers in sentences that a model can go on with: each memory with its id, so that it
-can be forgotten. A missing argument is the framework's own error; what the store refuses is said in the answer, with
+can be forgotten. A missing argument is the framework's own error; the answer says what the store refuses, with
 what to do instead, so that the agent goes on.
 """
 
@@ -44,15 +44,15 @@ def memory_tools(store: Any, *, scope: WhichScope = None, framework: Literal["ll
 
 
 def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "langchain") -> list[Any]:
-    """The tools, for an agent: three, and a fourth with `mode: learned`.
+    """Return the tools for an agent: three, and a fourth with `mode: learned`.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
-        scope: whose memory it is; a function where that is known only when a tool is called.
+        scope: of the memory; a function where it is known only when a tool is called.
         framework: `langchain` (and LangGraph) or `llamaindex`.
 
     Raises:
-        InvalidArgument: another framework, or neither store nor optimizer.
+        InvalidArgument: an unknown framework, or neither store nor optimizer.
     """
     memory = AgentMemory(store, scope)
     tools = [
@@ -94,11 +94,11 @@ def _tool(
     call: Callable[..., str],
     acall: Callable[..., Awaitable[str]] | None = None,
 ) -> _Tool:
-    """A tool that checks its arguments, which not all frameworks do, and says what went wrong in its answer.
+    """Return a tool that checks its arguments, which not all frameworks do, and answers with its errors.
 
     Args:
-        name, description, schema: what the model sees.
-        call: what it does.
+        name, description, schema: shown to the model.
+        call: the function of the tool.
         acall: the same without blocking; default in a thread.
     """
 

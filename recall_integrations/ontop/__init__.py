@@ -1,1 +1,1 @@
-"""Recalls over somebody else's vector store: read once, followed, asked for what is near, and never changed."""
+"""Recalls over a user's vector store: it is read once, followed, asked for near documents, and never changed."""

@@ -1,7 +1,7 @@
-"""The arm that asks their store what is near.
+"""The arm that asks the user's vector store for near documents.
 
-Where their vectors are in our columns as well, it takes the place of `semantic`: theirs say what a candidate is, ours
-what it is worth. Where they cannot be read, it is an arm of its own, and its order is the evidence.
+Where its vectors are in our columns as well, it takes the place of `semantic`: the store names candidates, our columns
+score them. Where they cannot be read, it is an arm of its own, and its order is the evidence.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ _FALL = 10.0  # of the score by places: the tenth is worth half of the first
 
 
 class TheirArm:
-    """Candidates from their store, in its order.
+    """Candidates from the user's vector store, in its order.
 
     Args:
         name: of the arm.
-        source, borrowed: theirs.
-        store: where our copy is.
-        unknown: told the ids that we do not know.
-        overfetch: how much more is asked for, over what filters let through.
+        source, borrowed: the vector store, and its vectors.
+        store: holds our copy.
+        unknown: called with ids that our copy lacks.
+        overfetch: factor by which more ids are asked for where filters apply.
     """
 
     def __init__(
@@ -50,10 +50,10 @@ class TheirArm:
         self._overfetch = overfetch
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """The nearest by their store.
+        """Return the nearest memories by the vector store.
 
         Raises:
-            IndexUnavailable: there is no query vector, or their store failed.
+            IndexUnavailable: there is no query vector, or the store failed.
         """
         view = request.view
         if not view.size:
@@ -87,7 +87,7 @@ class TheirArm:
         return max(1, min(most, request.view.count + NEW))
 
     def _living(self, request: ArmRequest, ids: Sequence[str]) -> list[tuple[int, float]]:
-        """Rows of ids, each with a score by its place; ids that we do not know are told."""
+        """Return the rows of ids, each with a score by its place; report unknown ids."""
         with self._store.engine.connect() as connection:
             found = records.find(connection, request.view.scope_id, ids)
         if len(found) < len(ids):
@@ -108,7 +108,7 @@ def _allowed(request: ArmRequest) -> Mask:
 
 
 def spec_of(source: Source, borrowed: Borrowed, unknown: Callable[[Sequence[str]], None]) -> ArmSpec:
-    """The arm of a source."""
+    """Return the arm of a source."""
     name = SEMANTIC if source.readable else ALONE
     return ArmSpec(
         name=name,

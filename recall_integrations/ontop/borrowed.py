@@ -1,4 +1,4 @@
-"""Their vectors and their embedding, as the embedding of our store: what is in their store is not embedded again."""
+"""Vectors and embedding of the user's vector store as the embedding of our store: its texts are not embedded again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Vector = NDArray[np.float32]
 
 
 class Borrowed:
-    """An `Embedding`. Texts that are `lent` have their vector from the other store; others are embedded by its model.
+    """An `Embedding`. Texts that are `lent` have their vector from the vector store; others are embedded by its model.
 
     Args:
-        source: whose they are.
-        dimensions: of its vectors; `None` = it is empty, so the model is asked.
+        source: the vector store.
+        dimensions: of its vectors; `None` = the store is empty, so the model is asked.
     """
 
     def __init__(self, source: Source, dimensions: int | None) -> None:
@@ -41,7 +41,7 @@ class Borrowed:
 
     @property
     def fingerprint(self) -> str:
-        """Of the length of the vectors: what they are is the other store's business."""
+        """Fingerprint of the vectors' length alone: the vector store is responsible for their content."""
         return f"borrowed:{self.dimensions}"
 
     @property
@@ -54,12 +54,12 @@ class Borrowed:
 
     @property
     def remote(self) -> bool:
-        """Whether a call leaves the machine."""
+        """True if a call leaves the machine."""
         return self._model is not None and self._model.remote
 
     @contextlib.contextmanager
     def lending(self) -> Iterator[dict[str, Vector]]:
-        """Inside, what is put here is the vector of a text (`indexed_text`), unit or 0."""
+        """Yield a mapping from texts (`indexed_text`) to their vectors, unit or 0, which holds inside of the block."""
         self._lent = {}
         try:
             yield self._lent
@@ -67,10 +67,10 @@ class Borrowed:
             self._lent = {}
 
     def embed_documents(self, texts: Sequence[str]) -> Vector:
-        """Unit rows; lent ones as they are.
+        """Embed texts as unit rows; lent ones as they are.
 
         Raises:
-            EmbeddingError: the model failed, or is another one than made the vectors.
+            EmbeddingError: the model failed, or is not the one that made the vectors.
         """
         lent = self._lent
         made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
@@ -86,7 +86,7 @@ class Borrowed:
         return made
 
     def embed_query(self, text: str) -> Vector:
-        """A unit vector.
+        """Embed a query as a unit vector.
 
         Raises:
             EmbeddingError: as for `embed_documents`.
@@ -102,7 +102,7 @@ class Borrowed:
         return made
 
     def as_given(self, vector: Vector) -> Vector:
-        """The vector of a query as the model gave it, whatever its length; of one that it did not make, itself."""
+        """Return the vector of a query with the model's own length; another vector as it is."""
         with self._lock:
             return self._given.get(vector.tobytes(), vector)
 
@@ -116,10 +116,10 @@ class Borrowed:
 
 
 def unit(vector: Any) -> Vector:
-    """Of length 1, or 0.
+    """Scale a vector to length 1; a zero vector stays 0.
 
     Raises:
-        EmbeddingError: no vector of finite numbers.
+        EmbeddingError: it is no vector of finite numbers.
     """
     made = np.asarray(vector, dtype=np.float64)
     if made.ndim != 1 or not np.isfinite(made).all():
@@ -129,5 +129,5 @@ def unit(vector: Any) -> Vector:
 
 
 def units(vectors: Mapping[str, Any]) -> dict[str, Vector]:
-    """The same of several."""
+    """Scale several vectors to length 1."""
     return {name: unit(vector) for name, vector in vectors.items()}

@@ -1,6 +1,6 @@
-"""Which keys of somebody's metadata say who, in which role, when, in which thread, and at which place in it.
+"""The keys of a user's metadata that hold actor, role, time, thread, and position in the thread.
 
-They are guessed by name and held to what stands under them, or said. A name is compared without case, `_` and `-`.
+They are guessed by name and checked against their values, or given. Names are compared without case, `_` and `-`.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ _SHORT = 1_024
 
 
 def zone_of(name: str) -> tzinfo:
-    """The zone in which times are that name none."""
+    """Return the time zone of times without one."""
     return timezone.utc if name == "UTC" else ZoneInfo(name)
 
 
 def guessed(rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
-    """The key of each field; `None` where no key fits.
+    """Guess the key of each field; `None` where no key fits.
 
     Args:
         rows: a sample.
-        zone: of times that name none.
+        zone: of times without one.
     """
     found: dict[str, str | None] = dict.fromkeys(FIELDS)
     keys = list(dict.fromkeys(key for row in rows for key in row.metadata))
@@ -89,15 +89,15 @@ def guessed(rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
 
 
 def said(given: object, rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
-    """What was said of the fields, the rest guessed.
+    """Return the keys that were given for fields, and guess the rest.
 
     Args:
-        given: a mapping of fields to keys of the metadata, or `None` for one that is not there.
+        given: a mapping of fields to keys of the metadata, or to `None` for a field that is missing.
         rows: a sample.
-        zone: of times that name none.
+        zone: of times without one.
 
     Raises:
-        InvalidArgument: no such field, a key that no document has, or one under which something else stands.
+        InvalidArgument: an unknown field, a key that no document has, or a key whose values do not fit.
     """
     told = checked(given)
     found = {**guessed(rows, zone), **told}
@@ -120,10 +120,10 @@ def said(given: object, rows: Sequence[Row], zone: tzinfo) -> dict[str, str | No
 
 
 def checked(given: object) -> dict[str, str | None]:
-    """What was said of the fields, as far as that can be told without documents.
+    """Check the keys that were given for fields, as far as possible without documents.
 
     Raises:
-        InvalidArgument: no mapping, no such field, or no key.
+        InvalidArgument: `given` is no mapping, or has an unknown field, or a value that is no key.
     """
     if given is None:
         return {}
@@ -161,7 +161,7 @@ def _documented(rows: Sequence[Row]) -> bool:
 
 
 def _fits(name: str, key: str, rows: Sequence[Row], found: Fields, zone: tzinfo) -> bool:
-    """Whether what stands under a key is what such a field holds."""
+    """Say whether the values of a key fit a field."""
     having = [row for row in rows if row.metadata.get(key) not in (None, "")]
     read = [READS[name](row.metadata[key], zone) for row in having]
     values = [value for value in read if value is not None]
@@ -219,7 +219,7 @@ READS: Mapping[str, Callable[[Any, tzinfo], Any]] = {
 
 
 def read(row: Row, fields: Fields, zone: tzinfo) -> dict[str, Any]:
-    """The fields of a memory that a document makes; what cannot be read is left out."""
+    """Read the fields of a memory from a document; values that cannot be read are left out."""
     found: dict[str, Any] = {}
     for name, key in fields.items():
         if key is None:

@@ -1,11 +1,11 @@
-"""A store of ours that follows somebody's vector store: read once in pages, then kept in step by ids and digests.
+"""A store of ours that follows a user's vector store: it is read once in pages, then kept in step by ids and digests.
 
     their ids ─ pages ─▶ rows ─ fields ─▶ memories ─ remember_many ─▶ words, names, times, threads, vectors of theirs
     refresh   ids that are new, digests that differ, ids that are gone
     a recall  names an id that we do not know ─▶ that one document is read
 
-Their side is only read. Of each memory, the digest of what it was made of is kept in its metadata, so that a copy is in
-step with itself after any crash: what is missing is read again.
+The vector store is only read. Each memory keeps the digest of its document in its metadata, so that a copy is
+consistent after any crash: missing documents are read again.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ logger = logging.getLogger("recall_integrations")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Refreshed:
-    """What was done to be in step again.
+    """The changes that brought a copy in step.
 
     Args:
-        added, replaced, forgotten: how many documents were new, had changed, were gone.
-        left_out: how many have no text, or none that can be kept.
+        added, replaced, forgotten: number of documents that were new, had changed, were gone.
+        left_out: number of documents without a text that can be kept.
     """
 
     added: int = 0
@@ -62,14 +62,14 @@ class Refreshed:
 
 
 class Following:
-    """Keeps the memories of a scope in step with a source. Threads share it.
+    """The memories of a scope, kept in step with a source. Threads share it.
 
     Args:
         store: ours, opened with `borrowed` as its embedding.
-        source: theirs.
-        borrowed: their vectors.
-        scope: of ours.
-        fields: what was said of them.
+        source: the vector store.
+        borrowed: its vectors.
+        scope: of the memories.
+        fields: keys that were given for fields.
     """
 
     def __init__(self, store: MemoryStore, source: Source, borrowed: Borrowed, scope: Scope, fields: Any) -> None:
@@ -85,11 +85,11 @@ class Following:
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def start(self, progress: bool | None) -> Refreshed | None:
-        """Read what is not kept yet: of a copy, new ids. `None` where theirs cannot be listed, and what is kept stands.
+        """Read documents that are not kept yet: of a copy, new ids. `None` where ids cannot be listed; the copy stays.
 
         Raises:
-            StorePathError: what is kept is of another store.
-            InvalidArgument: `fields` do not fit, or theirs cannot be listed.
+            StorePathError: the store holds other memories, or a copy of another source.
+            InvalidArgument: `fields` do not fit, or the source cannot be listed.
         """
         noted, kept = self._noted(), self.store.count(scope=self.scope)
         if noted is None and kept:
@@ -125,21 +125,21 @@ class Following:
 
     @property
     def started(self) -> bool:
-        """Whether there is anything to find."""
+        """True if the scope exists."""
         return self.store.scope_id(self.scope) is not None
 
     def begin(self) -> None:
-        """Where theirs was empty so far: no arm is asked over nothing, so it is looked at here."""
+        """Read the source if it was empty so far: no arm is asked over an empty scope, so new documents show here."""
         if not self.started and self.source.listed and self.source.count():
             self.refresh(progress=False)
 
     # -- in step ---------------------------------------------------------------------------------------------------
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
-        """Read what is new or has changed, forget what is gone.
+        """Read documents that are new or have changed, forget those that are gone.
 
         Raises:
-            InvalidArgument: theirs cannot be listed and no documents are given, or they are and it can.
+            InvalidArgument: the source cannot be listed and no documents are given, or it can and some are.
         """
         with self._lock:
             if documents is not None:
@@ -147,7 +147,7 @@ class Following:
             return self._in_step(progress, whole=True)
 
     def _in_step(self, progress: bool | None, *, whole: bool, settled: bool = True) -> Refreshed:
-        """By ids and digests, or by ids alone; which keys are what stays, once it is settled."""
+        """Bring the copy in step, by ids and digests (`whole`) or by ids alone; settled fields stay."""
         ids = [str(i) for i in self.source.ids()]
         known = self._digests()
         if not known or not settled:
@@ -170,10 +170,10 @@ class Following:
         return Refreshed(**counts, forgotten=len(gone), left_out=len(self._refused))
 
     def learn(self, wait_s: float) -> bool:
-        """Read what recalls have named and we did not know; whether it is there now.
+        """Read the documents that recalls have named and we lack; say whether they are there now.
 
         Args:
-            wait_s: so long at most; what takes longer is there for a later recall.
+            wait_s: longest wait; documents that take longer are there for a later recall.
         """
         done: list[bool] = []
 
@@ -204,7 +204,7 @@ class Following:
             return self.store.count(scope=self.scope) > before
 
     def unknown(self, ids: Sequence[str]) -> None:
-        """A recall was told these, and we do not have them."""
+        """Note ids that a recall was given and we lack."""
         with self._noting:
             new = [i for i in ids if i not in self._refused]
             if new:
@@ -220,7 +220,7 @@ class Following:
         self.fields = said(self._said, self.source.read(list(spread)), self._zone)
 
     def _digests(self, ids: Sequence[str] | None = None) -> dict[str, str]:
-        """Of what we have, by id."""
+        """Return the digests of our copies, by id."""
         scope_id = self.store.scope_id(self.scope)
         if scope_id is None:
             return {}
@@ -235,7 +235,7 @@ class Following:
     def _changed(
         self, wanted: Sequence[str], known: Mapping[str, str], counts: dict[str, int]
     ) -> Iterator[tuple[int, Sequence[Memory]]]:
-        """Of each page of ids its size, and the memories that are new or other ones than we have."""
+        """Yield, for each page of ids, its size and the memories that are new or differ from ours."""
         for page in in_pages(wanted, BATCH):
             memories = []
             for row in self.source.read(page):
@@ -272,7 +272,7 @@ class Following:
     def _lent(
         self, pages: Iterator[tuple[int, Sequence[Memory]]], lent: dict[str, Vector], advance: Callable[[int], None]
     ) -> Iterator[Memory]:
-        """Memories, one by one; when the next batch is embedded, the vectors of its texts are there."""
+        """Yield memories one by one; the vectors of a batch's texts are lent before it is embedded."""
         nothing = np.zeros(self._borrowed.dimensions, dtype=np.float32)  # of what has no vector there
         for size, memories in pages:
             texts = {memory.id or "": indexed_text(memory.text, memory.actor) for memory in memories}
@@ -288,14 +288,14 @@ class Following:
 
 
 def digest_of(row: Row, fields: Mapping[str, str | None]) -> str:
-    """Of what a memory is made of: text, metadata, what a node is besides, and which keys are what."""
+    """Return the digest of a memory's document: text, metadata, other fields of a node, and the keys of fields."""
     made_of = [row.text, row.metadata, row.besides, row.document, sorted(fields.items())]
     text = json.dumps(made_of, sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _digest_in(metadata: str) -> str:
-    """The digest that a copy's metadata hold, as text; empty where they hold none, or are damaged."""
+    """Return the digest in a copy's metadata, given as text; empty where they hold none, or are damaged."""
     try:
         return str(json.loads(metadata)[DIGEST])
     except (KeyError, TypeError, ValueError):
@@ -303,10 +303,10 @@ def _digest_in(metadata: str) -> str:
 
 
 def stored_dimensions(source: Source) -> int | None:
-    """Length of the vectors of a source; `None` where it holds none, or they cannot be read.
+    """Return the length of the vectors of a source; `None` where it has none, or they cannot be read.
 
     Raises:
-        InvalidArgument: it holds documents that have no vectors.
+        InvalidArgument: its documents have no vectors.
     """
     if not source.readable or not source.count():
         return None

@@ -1,4 +1,4 @@
-"""`QueryOptimizer` on top of somebody's vector store, and making one."""
+"""`QueryOptimizer` on top of a user's vector store, and the function that makes one."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ logger = logging.getLogger("recall_integrations")
 
 
 class OnTopOptimizer(QueryOptimizer):
-    """An optimizer whose semantic arm is somebody's vector store.
+    """An optimizer whose semantic arm is a user's vector store.
 
     Args:
-        following: what keeps our store in step.
+        following: keeps our store in step.
         sources: as for `QueryOptimizer`.
     """
 
@@ -45,20 +45,20 @@ class OnTopOptimizer(QueryOptimizer):
         )
 
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
-        """As `QueryOptimizer.reload`."""
+        """Read settings anew, as `QueryOptimizer.reload`."""
         return super().reload(fitting(checked_config(config), self._following.source))
 
     @property
     def fields(self) -> Mapping[str, str | None]:
-        """Which keys of their metadata say who, in which role, when, in which thread and at which place."""
+        """The keys of the metadata that hold actor, role, time, thread and position."""
         return dict(self._following.fields)
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
-        """Read what is new or has changed, forget what is gone."""
+        """Read documents that are new or have changed, forget those that are gone."""
         return self._following.refresh(progress=progress, documents=documents)
 
     def recall(self, query: str, **given: Any) -> RecallResult:
-        """As `QueryOptimizer.recall`. A document that their store names and we do not know is read, and found."""
+        """Recall as `QueryOptimizer` does. A document that the vector store names and we lack is read, and found."""
         began, seen = time.monotonic(), self._begun()
         result = super().recall(query, **given)
         left = self._left(began, seen, given)
@@ -68,7 +68,7 @@ class OnTopOptimizer(QueryOptimizer):
         return result if again is None else super().recall(query, **again)
 
     async def arecall(self, query: str, **given: Any) -> RecallResult:
-        """`recall` without blocking the event loop."""
+        """Recall without blocking the event loop."""
         began = time.monotonic()
         seen = self._begun() if self._following.started else await asyncio.to_thread(self._begun)
         result = await super().arecall(query, **given)
@@ -79,12 +79,12 @@ class OnTopOptimizer(QueryOptimizer):
         return result if again is None else await super().arecall(query, **again)
 
     def _begun(self) -> int:
-        """What was noticed so far. Where theirs was empty, whether it still is."""
+        """Return the count of noticed ids so far. Reads the source first if it was empty."""
         self._following.begin()
         return self._following.noticed
 
     def _left(self, began: float, seen: int, given: Mapping[str, Any]) -> float | None:
-        """Milliseconds to read what was noticed since; `None` where nothing was, or it would come too late."""
+        """Return the milliseconds left to read ids noticed since; `None` where there are none, or too little time."""
         if self._following.noticed == seen:
             return None
         budget = given.get("time_budget_ms") or self.config.limits.time_budget_ms
@@ -98,7 +98,7 @@ class OnTopOptimizer(QueryOptimizer):
 
 
 def fitting(config: RecallConfig, source: Source) -> RecallConfig:
-    """The settings without the arm that asks their store, where that cannot be asked by a vector."""
+    """Return the settings without the semantic arm, where the source cannot be asked by a vector."""
     if source.readable or SEMANTIC not in config.planner.arms:
         return config
     arms = tuple(name for name in config.planner.arms if name != SEMANTIC)
@@ -116,16 +116,16 @@ def on_top_of(
     extractor: Any = None,
     **sources: Any,
 ) -> OnTopOptimizer:
-    """An optimizer over a source, with a store of ours beside it, which it closes with `store.close()`.
+    """Return an optimizer over a source, with a store of ours beside it; `store.close()` closes that.
 
     Args:
-        source: theirs.
-        path: where our copy is kept; `None` = a temporary one.
-        fields: which keys of the metadata are what.
+        source: the vector store.
+        path: of our copy; `None` = a temporary one.
+        fields: keys of the metadata for fields.
         scope: of the copy.
-        progress: show how far reading is; `None` = where it takes long, on a terminal.
+        progress: show the progress of reading; `None` = where it takes long, on a terminal.
         config: all settings.
-        extractor: finds names in their texts, as in `MemoryStore.open`.
+        extractor: finds names in the texts, as in `MemoryStore.open`.
         sources: `llm` and `reranker`.
     """
     where = checked_scope(scope)
@@ -150,10 +150,10 @@ def on_top_of(
 
 
 def _check(source: Source, borrowed: Borrowed) -> None:
-    """Whether the embedding is one that could have made the vectors.
+    """Check that the embedding makes vectors as long as those of the source.
 
     Raises:
-        InvalidArgument: it makes vectors of another length.
+        InvalidArgument: its vectors have another length.
     """
     if not source.readable or source.embedding is None:
         return

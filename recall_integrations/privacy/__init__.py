@@ -1,1 +1,1 @@
-"""What may leave a recall: personal data and secrets recognised and hidden, and the one door that all goes through."""
+"""Privacy: personal data and secrets are recognised and hidden, and everything leaves a recall through one door."""

@@ -1,7 +1,7 @@
-"""Street addresses: a number and a street in the order of the language, PO boxes; with the postcode and town behind.
+"""Street addresses: a number and a street in the order of the language, PO boxes; with the postcode and town after it.
 
-A street is told by its word ("Street", "Straße", "rue", "calle", "via", "…straat", "rua"). Without a number it is no
-address of anyone.
+A street is recognised by its word ("Street", "Straße", "rue", "calle", "via", "…straat", "rua"). Without a number it is
+nobody's address.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _EN_STEMS = tuple(f" {word.lower()}" for word in _EN_WORDS.split("|"))
 
 
 def _stems(text: str) -> tuple[str, ...]:
-    """Words in lower case, each with the space behind it."""
+    """Return words, each with a space after it."""
     return tuple(f"{word} " for word in text.split())
 
 
@@ -123,7 +123,7 @@ _POSTCODE_THERE = re.compile(rf"[0-9]{{4,5}} [{_UP}]")
 
 
 def find(plain: Plain) -> Iterator[tuple[int, int]]:
-    """Where street addresses and PO boxes stand; spans may overlap."""
+    """Yield the spans of street addresses and PO boxes; spans may overlap."""
     text, low = plain.text, plain.low
     if any(stem in low for stem in _EN_STEMS):
         for match in _ENGLISH.finditer(text):

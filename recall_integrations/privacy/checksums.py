@@ -33,12 +33,12 @@ _IBAN_LENGTHS = {country: length for length, countries in _IBAN_COUNTRIES.items(
 
 
 def iban_length(country: str) -> int | None:
-    """How many characters an IBAN of this country (two capital letters) has."""
+    """Return the length of an IBAN of a country (two capital letters)."""
     return _IBAN_LENGTHS.get(country)
 
 
 def iban_valid(iban: str) -> bool:
-    """Whether the check digits are right. `iban` is in capital letters."""
+    """Say whether the check digits are right. `iban` is in capital letters."""
     try:
         return int("".join(str(int(c, 36)) for c in iban[4:] + iban[:4])) % 97 == 1
     except ValueError:
@@ -46,7 +46,7 @@ def iban_valid(iban: str) -> bool:
 
 
 def luhn(digits: str) -> bool:
-    """Luhn's test."""
+    """Say whether digits pass Luhn's test."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         total += _DOUBLED[int(digit)] if place % 2 else int(digit)
@@ -54,7 +54,7 @@ def luhn(digits: str) -> bool:
 
 
 def weighted(digits: str, weights: Sequence[int]) -> int:
-    """The sum of the digits, each times its weight."""
+    """Return the sum of the digits, each times its weight."""
     return sum(int(digit) * weight for digit, weight in zip(digits, weights, strict=False))
 
 
@@ -67,7 +67,7 @@ for _ in range(6):
 
 
 def verhoeff(digits: str) -> bool:
-    """Verhoeff's test."""
+    """Say whether digits pass Verhoeff's test."""
     check = 0
     for place, digit in enumerate(reversed(digits)):
         check = _FLIP[check][_TURN[place % 8][int(digit)]]

@@ -31,9 +31,9 @@ Own = Sequence[tuple[str, re.Pattern[str]]]
 
 
 class Door:
-    """Lets through what the privacy mode of one recall allows. Threads may share one.
+    """The privacy mode of one recall, applied to everything that leaves it. Threads may share one.
 
-    What is hidden has the same placeholder wherever it comes up in the recall.
+    A hidden value has the same placeholder throughout the recall.
 
     Args:
         mode: `allow`, `redact` or `block`.
@@ -59,7 +59,7 @@ class Door:
 
     @cached_property
     def _redactor(self) -> Redactor:
-        """What finds and hides. An open door has none, and its tables are not even loaded then."""
+        """The redactor. An open door has none, and its tables are not even loaded then."""
         from recall_integrations.privacy.redactor import Redactor
 
         with self._lock:  # two would give one value two placeholders
@@ -68,7 +68,7 @@ class Door:
         return made
 
     def text(self, text: str) -> str:
-        """The text as it may be seen: itself, redacted, or empty."""
+        """Return the text as it may be seen: itself, redacted, or empty."""
         if self.open or self.blocked:
             return text if self.open else ""
         if (known := self._kept.get(text)) is not None:
@@ -84,19 +84,19 @@ class Door:
             self._redactor.look(memories)
 
     def memory(self, memory: Memory) -> Memory:
-        """The memory as it may be seen."""
+        """Return the memory as it may be seen."""
         if self.open:
             return memory
         return self.bare(memory) if self.blocked else self._redactor.memory(memory)
 
     def bare(self, memory: Memory) -> Memory:
-        """The memory without its texts, whatever the mode; its references and its thread are redacted."""
+        """Return the memory without its texts, whatever the mode; its references and its thread are redacted."""
         return self._redactor.withheld(memory)
 
     # -- the query -------------------------------------------------------------------------------------------------
 
     def query(self, text: str) -> Seen:
-        """What may be seen of the query; from here on `said` does not say what is hidden in it."""
+        """Return the part of the query that may be seen; from here on `said` leaves out its hidden words."""
         if (known := self._queries.get(text)) is not None:
             return known
         if self.open:
@@ -107,19 +107,19 @@ class Door:
         return found
 
     def withhold(self, text: str) -> None:
-        """The query cannot be redacted in time: nothing of it may be seen."""
+        """Withhold the whole query, since it cannot be redacted in time."""
         self._queries[text] = found = seen(text, "")
         self.hide(found.hidden)
 
     def hide(self, words: Iterable[str]) -> None:
-        """Words, in lower case, that `said` leaves out from here on."""
+        """Add words, in lower case, that `said` leaves out from here on."""
         with self._lock:
             self._hidden |= frozenset(words)
 
     def said(self, text: str) -> str:
-        """What we or somebody else say about the recall: redacted, and without words that are hidden in the query.
+        """Return a text about the recall, redacted, and without words that are hidden in the query.
 
-        A part of a number that is hidden looks like any number; a name that stands alone says no more what it is.
+        This catches a part of a hidden number, and a hidden name that stands alone, which no pattern recognises.
         """
         if self.open or self.blocked:
             return text if self.open else ""
@@ -129,7 +129,7 @@ class Door:
         return WORD.sub(lambda m: WITHHELD if m[0].casefold() in hidden else m[0], shown)
 
     def said_each(self, texts: Sequence[str]) -> list[str]:
-        """`said` of several short texts: together, since each by itself costs more than its length."""
+        """Return several short texts as `said` does, together: each alone costs more than its length."""
         if self.open or self.blocked:
             return [self.said(text) for text in texts]
         together = self.said(_BETWEEN.join(texts)).split(_BETWEEN)
@@ -138,7 +138,7 @@ class Door:
     # -- what went wrong -------------------------------------------------------------------------------------------
 
     def detail(self, text: str) -> str:
-        """What is told of a failure. A component may quote what it was given: long ones keep only the kind of error."""
+        """Return the text of a failure. A component may quote its input: long texts keep only the kind of error."""
         if self.open or self.blocked:
             return text if self.open else ""
         if len(text) <= DETAIL_CHARS_MAX:
@@ -147,15 +147,15 @@ class Door:
         return f"{kind[0] + ': ' if kind else ''}[{len(text)} characters withheld]"
 
     def degradations(self, found: Iterable[Degradation]) -> tuple[Degradation, ...]:
-        """What did not work, as it may be told."""
+        """Return degradations as they may be seen."""
         if self.open:
             return tuple(found)
         return tuple(Degradation(stage=d.stage, reason=d.reason, detail=self.detail(d.detail)) for d in found)
 
     def error(self, error: Exception) -> Exception:
-        """An error as it may be raised: without its cause and its traceback, which quote as well.
+        """Return an error as it may be raised: without its cause and its traceback, which quote as well.
 
-        One of our tree keeps its class; any other becomes a `RecallError` that names it.
+        An error of our tree keeps its class; any other becomes a `RecallError` that names it.
         """
         if self.open:
             return error
@@ -172,7 +172,7 @@ class Door:
 
 
 def passing(door: Door, run: Callable[[], T]) -> T:
-    """What a call gives. What it raises goes through the door, and nothing of it is left behind in the error."""
+    """Return the result of a call. An error goes through the door, and what is raised keeps nothing else of it."""
     try:
         return run()
     except Exception as e:  # whatever it is, its message may quote
@@ -183,7 +183,7 @@ def passing(door: Door, run: Callable[[], T]) -> T:
 
 
 def _again(kind: type[RecallError], message: str) -> RecallError:
-    """An error of the same class with another message; a subclass may take other arguments."""
+    """Return an error of the same class with another message; a subclass may take other arguments."""
     try:
         made = kind(message)
     except TypeError:

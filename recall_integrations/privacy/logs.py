@@ -1,6 +1,6 @@
-"""What is told of errors outside a recall: in logs, and in the notices of a store.
+"""Texts of errors outside a recall: in logs, and in the notices of a store.
 
-Nobody has said there what may be seen, and logs go further than answers do. So personal data and secrets are hidden
+No privacy mode applies there, and logs go further than answers do. So personal data and secrets are hidden
 in all of them, whatever the privacy mode of a recall: an embedding or a database may quote what it was given.
 """
 
@@ -10,5 +10,5 @@ from recall_integrations.privacy.door import Door
 
 
 def told(error: object) -> str:
-    """An error or a sentence about one, redacted; of a long one, that it was withheld."""
+    """Return the text of an error, or a sentence about one, redacted; for a long one, a note that it was withheld."""
     return Door("redact").detail(str(error))

@@ -1,4 +1,4 @@
-"""The privacy modes, apart from what they need: an open door loads nothing of that."""
+"""The privacy modes, in a module of their own: an open door loads nothing else of privacy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def check_mode(mode: object) -> str:
     """Return `mode` if it is `allow`, `redact` or `block`.
 
     Raises:
-        InvalidArgument: it is anything else.
+        InvalidArgument: `mode` is anything else.
     """
     if not isinstance(mode, str) or mode not in MODES:
         raise InvalidArgument(f"Unknown privacy mode {mode!r}. Use one of: {', '.join(MODES)}.")

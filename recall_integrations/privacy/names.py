@@ -1,6 +1,6 @@
-"""What the name of a metadata key says about its value: `db_password`, `accessToken`, `x-api-key`, `contactPhone`.
+"""The meaning of a metadata key's name for its value: `db_password`, `accessToken`, `x-api-key`, `contactPhone`.
 
-A name is split at changes of case, "_", "-", "." and spaces. Its last words say what the value is: a `phone_model` is
+A name is split at changes of case, "_", "-", "." and spaces. Its last words name the value: a `phone_model` is
 a model, a `work_phone` is a phone.
 """
 
@@ -50,12 +50,12 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9
 
 
 def words(key: str) -> list[str]:
-    """The words of a key, in lower case."""
+    """Return the words of a key, in lower case."""
     return [word.lower() for word in _WORD.findall(key)]
 
 
 def named(key: str) -> str | None:
-    """`secret`, `phone` or `ssn` if that is what a value under `key` is; None if the key does not say."""
+    """Return `secret`, `phone` or `ssn` if a value under `key` is one; None if the key does not say."""
     parts = words(key)
     if (parts and parts[0] == "has") or not parts:
         return None
@@ -79,13 +79,13 @@ def _kind(parts: list[str], phrase: str) -> str | None:
 
 
 def about(key: str) -> bool:
-    """Whether `key` inside of what is hidden names something else than a value of it."""
+    """Say whether `key`, inside of a hidden value, names something other than the value itself."""
     parts = words(key)
     return bool(parts) and parts[-1] in _ABOUT
 
 
 def may_hold(key: str, kind: str, value: Any) -> bool:
-    """Whether `value`, a leaf, can be what its key says: no boolean, no date, no small number."""
+    """Say whether `value`, a leaf, can be what its key says: no boolean, no date, no small number."""
     if value is None or isinstance(value, bool) or (isinstance(value, str) and _DATE.fullmatch(value.strip())):
         return False
     if kind == "secret":

@@ -1,5 +1,5 @@
-"""National ids, of which the form and mostly a check digit are published. Found by form; without a word before them
-("PESEL", "BSN", "passport") only where the form or a checksum leaves little doubt.
+"""National ids whose form, and mostly a check digit, are published. Found by form; without a word before them ("PESEL",
+"BSN", "passport") only where the form or a checksum leaves little doubt.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _aadhaar(written: str) -> bool:
 
 
 def _nordic(written: str) -> bool:
-    """Swedish (year, month, day, Luhn) or Danish (day, month, year)."""
+    """Check a Swedish (year, month, day, Luhn) or Danish (day, month, year) number."""
     digits = _digits(written)[-10:]
     day = int(digits[4:6]) - (60 if int(digits[4:6]) > 60 else 0)
     swedish = 1 <= int(digits[2:4]) <= 12 and 1 <= day <= 31 and luhn(digits)
@@ -134,7 +134,7 @@ for _sizes, _form, _check in _FORMS:
 
 
 def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
-    """The span of the national id that begins with the group of `size` digits at `start`, if one does."""
+    """Return the span of the national id that begins with the group of `size` digits at `start`, if one does."""
     if size not in _BY_SIZE:
         return None
     before = text[start - 1 : start]
@@ -308,7 +308,7 @@ _LETTER_AND_DIGITS = re.compile(r"[A-Z][ -]?[0-9]{2}|[a-z][0-9]{2}")
 
 
 def ids(text: str, low: str) -> Iterator[tuple[int, int]]:
-    """Where national ids stand that begin with letters, or of which a word before them says what they are."""
+    """Yield the spans of national ids that begin with letters, or follow a word that names them."""
     for match in _LETTERED_ANY.finditer(text) if _LETTER_AND_DIGITS.search(text) else ():
         form = next(i for i in range(len(_LETTERED)) if match.group(f"f{i}") is not None)
         if _LETTERED[form][1](match.group()):

@@ -1,11 +1,11 @@
-"""A text as recognisers read it: one way of writing digits, spaces and hyphens, nothing invisible, and the way back.
+"""A text as recognisers read it: one form of digits, spaces and hyphens, nothing invisible, and the way back.
 
-What stands between digits differs more than what is meant: no-break and thin spaces, tabs, hyphens that do not break,
+The same number is written in many ways: no-break and thin spaces, tabs, hyphens that do not break,
 full-width and Arabic-Indic digits, soft hyphens, `%40`, `&nbsp;`, `\\u00a0`. Patterns are written for the plain form
-only. What they find is mapped back, so that all else of the text stays byte for byte.
+only. Their matches are mapped back, so that the rest of the text stays byte for byte.
 
 Whether `%41` is a letter or the end of "20%" with the beginning of a card, nobody can tell. So a text with codes is
-read more than once (`readings`), and what any reading shows is there.
+read more than once (`readings`), and a match in any reading counts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GONE = re.compile(f"[{_INVISIBLE}]")
 
 
 class _Table(dict[int, "str | int"]):
-    """For `str.translate`: one character for one. Filled as characters are met."""
+    """A table for `str.translate`: one character for one. Filled as characters are met."""
 
     def __missing__(self, code: int) -> str | int:
         plain = _plain(chr(code))
@@ -43,7 +43,7 @@ class _Table(dict[int, "str | int"]):
 
 
 def _plain(character: str) -> str | None:
-    """The one character that is meant, or None if it is itself."""
+    """Return the plain form of a character, or None if it is plain."""
     digit = unicodedata.decimal(character, None)
     if digit is not None:
         return str(digit)
@@ -66,7 +66,7 @@ class Plain:
 
     Args:
         original: the text.
-        codes: what is decoded or left out; see `readings`.
+        codes: pattern of what is decoded or left out; see `readings`.
     """
 
     def __init__(self, original: str, codes: re.Pattern[str] = _WRITTEN) -> None:
@@ -101,7 +101,7 @@ class Plain:
         return "".join(parts)
 
     def origin(self, start: int, end: int) -> tuple[int, int]:
-        """Where `text[start:end]`, which is not empty, stands in the original."""
+        """Return the span in the original of `text[start:end]`, which is not empty."""
         if not self._pieces:
             return start, end
         first, first_original, _ = self._pieces[bisect_right(self._starts, start) - 1]
@@ -109,22 +109,22 @@ class Plain:
         return first_original + start - first, code_end or last_original + end - last
 
     def hide(self, spans: Sequence[tuple[int, int]]) -> None:
-        """Put in place of these spans, in order, what no pattern takes: what is looked for next must not reach in."""
+        """Replace these spans, in order, by characters that no pattern takes, so that later searches stop there."""
         if spans:
             self.text = _hidden(self.text, spans)
             self.low = _hidden(self.low, spans)
 
 
 def ambiguous(text: str) -> bool:
-    """Whether `text` may have more than one reading."""
+    """Say whether `text` may have more than one reading."""
     return _CODES.search(text) is not None
 
 
 def readings(text: str) -> Iterator[Plain]:
-    """The plain forms of a text that are not the same: one, mostly.
+    """Yield the plain forms of a text that differ: mostly one.
 
-    Every code decoded and what is invisible left out; only codes for separators decoded; no code decoded, and what is
-    invisible between words parts them.
+    The first decodes every code and leaves out invisible characters; the second decodes only codes for separators; the
+    third decodes none, and invisible characters between words part them.
     """
     yield (first := Plain(text))
     if not ambiguous(text):
@@ -148,7 +148,7 @@ def _hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def _meant(written: str) -> str:
-    """The one character, or none, that something written by a program means."""
+    """Return the character, or the empty text, that a code or a run of spaces or invisible characters stands for."""
     if written[0] == "%":
         return " " if len(written) > 3 else _character(int(written[1:], 16))
     if written[0] == "&":

@@ -1,7 +1,7 @@
 """Numbers: cards, IBANs, social security numbers, IP addresses, phones, national ids. Found by shape, then checked.
 
 The text is read once, in clusters: digits and what may stand between the digits of one number. Within a cluster every
-group of digits may begin something; what it may be is decided by the lengths of the groups, and then by checksum.
+group of digits may begin a number; its kind is decided by the lengths of the groups, and then by checksum.
 
 Formats: ISO/IEC 7812 (cards, Luhn), ISO 13616 (IBAN: country, length, mod 97), E.164 and national habits (phones).
 """
@@ -51,23 +51,23 @@ Found = tuple[str, int, int]  # kind, start, end
 
 
 class Groups(NamedTuple):
-    """The groups of digits of one cluster: where each begins and ends."""
+    """The groups of digits of one cluster: start and end of each."""
 
     text: str
     low: str
     spans: list[tuple[int, int]]
 
     def gap(self, i: int) -> str:
-        """What stands between group `i` and the next."""
+        """Return the text between group `i` and the next."""
         return self.text[self.spans[i][1] : self.spans[i + 1][0]]
 
     def digits(self, i: int, j: int) -> str:
-        """The digits of groups `i` to `j`, `j` not among them."""
+        """Return the digits of groups `i` to `j`, `j` excluded."""
         return "".join(self.text[a:b] for a, b in self.spans[i:j])
 
 
 def numbers(plain: Plain) -> Iterator[Found]:
-    """(kind, start, end) of every number that is personal, in order; none overlap, except IPv6 addresses."""
+    """Yield (kind, start, end) of every personal number, in order; none overlap, except IPv6 addresses."""
     text, low = plain.text, plain.low
     if "_" in text:
         for match in _CARD_JOINED.finditer(text):
@@ -107,7 +107,7 @@ def _of_cluster(text: str, low: str, start: int, end: int) -> Iterator[Found]:
 
 
 def _singles(groups: Groups, i: int) -> int:
-    """How many groups of one digit follow, if they are too many for a number."""
+    """Count the groups of one digit from `i` on, if they are too many for a number; else return 0."""
     j = i
     while j < len(groups.spans) and groups.spans[j][1] - groups.spans[j][0] == 1:
         j += 1
@@ -115,7 +115,7 @@ def _singles(groups: Groups, i: int) -> int:
 
 
 def _whole(groups: Groups, i: int, found: Found) -> Found:
-    """What was found, with what a checksum finds to begin inside it and to end behind it: nothing may be left over."""
+    """Extend a find by one that a checksum finds to begin inside and end after it: nothing may be left over."""
     for k in range(i + 1, len(groups.spans)):
         if groups.spans[k][0] >= found[2]:
             break
@@ -126,7 +126,7 @@ def _whole(groups: Groups, i: int, found: Found) -> Found:
 
 
 def _at(groups: Groups, i: int) -> Found | None:
-    """What begins at group `i`: what a checksum or a narrow form tells, else a phone number."""
+    """Return the find that begins at group `i`: by a checksum or a narrow form, else a phone number."""
     if groups.spans[i][1] - groups.spans[i][0] > _DIGITS_LONGEST:
         return None
     if found := _checked(groups, i):
@@ -136,7 +136,7 @@ def _at(groups: Groups, i: int) -> Found | None:
 
 
 def _checked(groups: Groups, i: int) -> Found | None:
-    """What is no phone number. What the group's length rules out is not tried."""
+    """Return the find at group `i` other than a phone number. Kinds that the group's length rules out are not tried."""
     start, end = groups.spans[i]
     size = end - start
     follows = groups.text[end : end + 1]
@@ -166,7 +166,7 @@ _IBAN_TAIL = re.compile(r"(?:[ -]?[A-Za-z0-9]){11,32}")
 
 
 def ibans(text: str) -> Iterator[tuple[int, int]]:
-    """Where IBANs stand."""
+    """Yield the spans of IBANs."""
     for match in _IBAN.finditer(text):
         start = match.start()
         length = iban_length(match.group()[:2].upper())
@@ -218,7 +218,7 @@ def _card(groups: Groups, i: int) -> tuple[int, int] | None:
 
 
 def _is_card(digits: str, grouped: bool) -> bool:
-    """Whether an issuer gives out such numbers, and the check digit is right."""
+    """Say whether an issuer gives out such numbers, and the check digit is right."""
     n, first = len(digits), digits[0]
     if first == "4":
         known = n in (13, 16, 19)

@@ -1,8 +1,8 @@
-"""Phone numbers: what they look like when people write them.
+"""Phone numbers, as people write them.
 
 Without a word before them, by form: international (`+`, `00`), North American (3-3-4), national with a leading 0, and
-the groupings of large countries in which nothing else is written. Behind a word such as "phone" or "call": any 7 to 15
-digits. Numbers that nobody has (555) are found like others: in doubt it is one.
+the groupings of large countries in which nothing else is written. After a word such as "phone" or "call": any 7 to 15
+digits. Numbers that nobody has (555) are found like others: a doubtful number counts as one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _CUE_CHARS = 44
 
 
 def phone_at(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | None:
-    """The span of the phone number that begins with group `i` of a cluster of digits, if one does."""
+    """Return the span of the phone number that begins with group `i` of a cluster of digits, if one does."""
     start = spans[i][0]
     if text[start - 1 : start] in ("-", ".") and text[max(0, start - 2) : start - 1].isdigit():
         return None
@@ -78,7 +78,7 @@ def phone_at(text: str, low: str, spans: Spans, i: int) -> tuple[int, int] | Non
 
 
 def _international(text: str, spans: Spans, i: int, prefix: int) -> int | None:
-    """The end of a number with a country's code; its digits begin with `prefix` zeros."""
+    """Return the end of a number with a country's code; its digits begin with `prefix` zeros."""
     best = None
     for total, end in _ends(text, spans, i):
         digits = total - prefix
@@ -92,7 +92,7 @@ def _international(text: str, spans: Spans, i: int, prefix: int) -> int | None:
 
 
 def _ends(text: str, spans: Spans, i: int) -> list[tuple[int, int]]:
-    """(digits so far, end) of each group that may belong to the number that begins with group `i`."""
+    """Return (digits so far, end) of each group that may belong to the number that begins with group `i`."""
     found: list[tuple[int, int]] = []
     total = 0
     for j in range(i, min(i + _GROUPS_MAX, len(spans))):
@@ -128,7 +128,7 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
 
 
 def _behind_zero(text: str, spans: Spans, i: int, bracket: int) -> tuple[int, int] | None:
-    """A number in groups of which the first begins with 0."""
+    """Return the span of a number in groups of which the first begins with 0."""
     start = spans[i][0]
     if _DATE_OR_TIME.match(text, start) or (
         _ZIP.match(text, start) and _ZIP_BEFORE.search(text, max(0, start - 12), start)

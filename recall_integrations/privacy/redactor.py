@@ -3,7 +3,7 @@
 In doubt it redacts: a number that only looks like a card is a smaller loss than a card that leaks. Dates, times,
 prices, versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/privacy.md`.
 
-A text is read in its plain form (`normal.py`) by recognisers of which each costs time in proportion to the text:
+Recognisers read a text in its plain form (`normal.py`), each in time proportional to its length:
 `secrets.py` (keys, passwords, URLs with credentials, e-mail), `addresses.py` (streets), `numbers.py` (cards, IBANs,
 social security numbers, IP addresses, phones, national ids).
 """
@@ -40,7 +40,7 @@ _ANY_DIGIT = re.compile(r"\d")
 
 
 class Redactor:
-    """Replaces what is personal or secret by placeholders, the same for the same value as long as it lives.
+    """Replaces personal data and secrets by placeholders, the same for the same value as long as the object lives.
 
     One for each recall. Threads may share it. A value is the same however it is written: with other spaces, hyphens or
     widths; an e-mail address in other capitals. Numbers are given in order of first appearance, for each kind by
@@ -65,17 +65,17 @@ class Redactor:
 
     @property
     def count(self) -> int:
-        """How many times something was replaced."""
+        """Number of replacements."""
         return self._counts.total()
 
     @property
     def counts(self) -> dict[str, int]:
-        """The same by kind: the names in placeholders."""
+        """Number of replacements by kind: the names in placeholders."""
         with self._lock:
             return dict(self._counts)
 
     def text(self, text: str) -> str:
-        """`text` with placeholders. Redacting again changes nothing; text without any is returned as it is."""
+        """Return `text` with placeholders. Redacting again changes nothing; a clean text is returned as it is."""
         if text in self._clean:
             return text
         for _ in range(2 if self._own else 1):  # a pattern may ask for a placeholder of ours before it
@@ -99,7 +99,7 @@ class Redactor:
             self._clean.update(_without_any(group, self._known))
 
     def memory(self, memory: Memory) -> Memory:
-        """`memory` with every text in it redacted.
+        """Return `memory` with every text in it redacted.
 
         That is `text`, `actor`, `channel`, `thread`, `entities`, the parts of `relations`, `refs`, and the keys and
         values of `metadata` at any depth, numbers included. A metadata key that names a secret, a phone or a social
@@ -121,7 +121,7 @@ class Redactor:
         return unchecked_memory(**values)
 
     def withheld(self, memory: Memory) -> Memory:
-        """What `block` leaves of `memory`; see the function of that name."""
+        """Return the parts of `memory` that `block` leaves; see the function of that name."""
         values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
         values |= {"text": "", "actor": None, "channel": None, "entities": (), "relations": (), "metadata": {}}
         values["thread"] = self._optional(memory.thread)
@@ -129,8 +129,8 @@ class Redactor:
         return unchecked_memory(**values)
 
     def _rounds(self, text: str, look: Callable[[str], list[Span]]) -> str:
-        """What a placeholder leaves behind may itself look like data; mostly two rounds. Ours come after those of
-        users and have rounds of their own: no pattern takes them away."""
+        """Replace spans until none is left: text around a placeholder may itself look like data; mostly two rounds. Our
+        placeholders come after those of users, in rounds of their own: no pattern takes them away."""
         for _ in range(_ROUNDS_MAX):
             spans = look(text)
             if not spans:
@@ -189,7 +189,7 @@ class Redactor:
         return out
 
     def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:
-        """The value of a metadata key whose name may say what it holds, or stands inside one that does (`outer`)."""
+        """Return the value of a metadata key whose name, or that of an outer key (`outer`), may say what it holds."""
         kind = names.named(key) or (None if names.about(key) else outer)
         if kind is None:
             return self._value(value)
@@ -203,7 +203,7 @@ class Redactor:
 
 
 def withheld(memory: Memory) -> Memory:
-    """What `block` leaves of `memory`.
+    """Return the parts of `memory` that `block` leaves.
 
     `text` is empty; `actor`, `channel`, `entities`, `relations` and `metadata` are withheld altogether. `type`,
     `event_at`, `created_at`, `expires_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
@@ -212,16 +212,16 @@ def withheld(memory: Memory) -> Memory:
 
 
 def redact(text: str) -> tuple[str, int]:
-    """`text` by itself with placeholders, and how many there are. Texts of one recall share a `Redactor`."""
+    """Return a single `text` with placeholders, and their number. Texts of one recall share a `Redactor`."""
     redactor = Redactor()
     return redactor.text(text), redactor.count
 
 
 def apply(memory: Memory, mode: str) -> Memory:
-    """What `mode` lets through of `memory` by itself: all of it, `Redactor.memory` or `withheld`.
+    """Return what `mode` lets through of a single `memory`: all of it, `Redactor.memory` or `withheld`.
 
     Raises:
-        InvalidArgument: an unknown mode.
+        InvalidArgument: the mode is unknown.
     """
     if check_mode(mode) == "allow":
         return memory
@@ -229,7 +229,7 @@ def apply(memory: Memory, mode: str) -> Memory:
 
 
 def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:
-    """Those of the texts in which nothing is found."""
+    """Return the texts without a match."""
     ends = list(itertools.accumulate(len(text) + len(_BETWEEN) for text in texts))
     hit: set[int] = set()
     for start, end, _ in find(_BETWEEN.join(texts), placeholders):
@@ -238,7 +238,7 @@ def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterato
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All that `Redactor.memory` looks at, in its order, but for what metadata hides by its key."""
+    """Yield all texts that `Redactor.memory` looks at, in its order, except those that metadata hide by key."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Memory):
@@ -260,9 +260,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def find(text: str, placeholders: re.Pattern[str] | None = None) -> list[Span]:
-    """Where in `text` personal data and secrets stand, in order; no two overlap.
+    """Return the spans of personal data and secrets in `text`, in order; no two overlap.
 
-    What `placeholders` match (default: those of our kinds) is left alone.
+    Matches of `placeholders` (default: those of our kinds) are left alone.
     """
     left = [m.span() for m in (placeholders or _PLACEHOLDER).finditer(text)] if "[" in text else []
     found: list[Span] = []
@@ -272,7 +272,7 @@ def find(text: str, placeholders: re.Pattern[str] | None = None) -> list[Span]:
 
 
 def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders: re.Pattern[str]) -> Iterator[Span]:
-    """What one reading of a text shows."""
+    """Return the spans that one reading of a text shows."""
     found: list[Span] = []
     if left:
         if plain.text is not text:
@@ -292,14 +292,14 @@ def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders
 
 
 def find_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], placeholders: re.Pattern[str]) -> list[Span]:
-    """What patterns of users find in `text`, in order and without overlaps, around the placeholders in it."""
+    """Return the matches of users' patterns in `text`, in order and without overlaps, around the placeholders in it."""
     left = [m.span() for m in placeholders.finditer(text)] if "[" in text else []
     theirs = _apart((m.start(), m.end(), name) for name, pattern in own for m in pattern.finditer(text) if m.group())
     return [piece for span in theirs for piece in _around(text, span, left)]
 
 
 def _around(text: str, span: Span, left: Sequence[tuple[int, int]]) -> Iterator[Span]:
-    """`span` without the placeholders in it. Between two of them, only what can be read is a piece."""
+    """Yield `span` without the placeholders in it. A piece between two of them must hold a letter or digit."""
     start, end, kind = span
     inside = left[bisect_right(left, start, key=itemgetter(1)) : bisect_left(left, end, key=itemgetter(0))]
     if not inside:
@@ -312,14 +312,14 @@ def _around(text: str, span: Span, left: Sequence[tuple[int, int]]) -> Iterator[
 
 
 def _take(plain: Plain, found: list[Span], spans: Iterable[Span]) -> None:
-    """Add what was found, and hide it from what is looked for next."""
+    """Add the spans, and hide them from later searches."""
     new = _apart(spans)
     found += new
     plain.hide([(start, end) for start, end, _ in new])
 
 
 def _apart(spans: Iterable[Span]) -> list[Span]:
-    """In order and without overlaps: two that overlap become one, of the kind that begins first, then is longer."""
+    """Return spans in order: two that overlap become one, of the kind that begins first, then is longer."""
     out: list[Span] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
         if out and start < out[-1][1]:
@@ -330,7 +330,7 @@ def _apart(spans: Iterable[Span]) -> list[Span]:
 
 
 def _same(kind: str, value: str) -> str:
-    """The same for all ways of writing one value."""
+    """Return a key that is the same for all ways to write one value."""
     plain = Plain(value).text
     if kind in ("secret", "url") or kind not in _KINDS:
         return plain

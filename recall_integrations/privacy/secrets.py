@@ -1,7 +1,7 @@
-"""Keys, tokens, passwords: what they begin with, what names them, what surrounds them.
+"""Keys, tokens, passwords: recognised by their prefix, by a word that names them, by the text around them.
 
-The forms are those that their issuers publish, so that scanners may find them. A form is data: a prefix, and how long
-what follows is at least. One expression is made of all of them, and it is tried only inside tokens of some length.
+The forms are those that issuers publish, so that scanners may find them. A form is data: a prefix, and the least
+length of the rest. One expression is made of all of them, and it is tried only inside tokens of some length.
 
 Costs are linear: every repetition is bounded, or a run is read to its end and not read again.
 """
@@ -210,7 +210,7 @@ _SCHEME_MAX = 20
 
 
 def keys(plain: Plain) -> Iterator[tuple[int, int]]:
-    """Where private keys, keys, tokens and passwords stand; spans may overlap."""
+    """Yield the spans of private keys, keys, tokens and passwords; spans may overlap."""
     text, low = plain.text, plain.low
     if "begin" in low or "putty" in low:
         yield from _blocks(low)
@@ -261,7 +261,7 @@ def _blocks(low: str) -> Iterator[tuple[int, int]]:
 
 
 def _issued(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Keys known by their form, in one token."""
+    """Yield the spans of keys known by their form, in one token."""
     at, no_jwt = start, 0
     while match := _KEY.search(text, at, end):
         first = match.start()
@@ -286,7 +286,7 @@ def _run(run: re.Pattern[str], text: str, start: int, end: int) -> int:
 
 
 def _opaque(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Long codes without a form of their own; asked only close behind a word such as "key"."""
+    """Yield the spans of long codes without a form of their own; asked only close to a word such as "key"."""
     for match in (*_AWS.finditer(text, start, end), *_OPAQUE.finditer(text, start, end)):
         code = match.group()
         if any(c.isdigit() for c in code) and (len(code) != 40 or code.lower() != code != code.upper()):
@@ -294,7 +294,7 @@ def _opaque(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def credentials(text: str) -> Iterator[tuple[int, int]]:
-    """URLs that carry a user or a password, as a whole."""
+    """Yield the spans of whole URLs that carry a user or a password."""
     at = text.find("://")
     while at >= 0:
         match = _USER.match(text, at)
@@ -306,7 +306,7 @@ def credentials(text: str) -> Iterator[tuple[int, int]]:
 
 
 def emails(text: str) -> Iterator[tuple[int, int]]:
-    """E-mail addresses with a dotted domain."""
+    """Yield the spans of e-mail addresses with a dotted domain."""
     done = 0
     at = text.find("@")
     while at >= 0:

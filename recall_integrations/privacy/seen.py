@@ -1,6 +1,6 @@
-"""A text beside what may be seen of it: where its parts went, and which words are not to be said again.
+"""A text and its redacted form: where its parts went, and which words are not to be said again.
 
-A query is taken apart: its words, names and dates are told with their places in it. What of it is hidden must stay
+A query is taken apart: its words, names and dates are told with their places in it. A hidden part must stay
 hidden in all of these, also where a part alone does not look like anything ("555" and "2671").
 """
 
@@ -22,14 +22,14 @@ _PLACEHOLDER = regex(r"\[[a-z][a-z0-9_-]{0,63}\]")
 
 @record(frozen=True, slots=True)
 class Seen:
-    """What may be seen of a text.
+    """A text with its redacted form.
 
     Args:
         original: the text.
-        text: what may be seen of it.
-        kept: `(start, end, place)` of the parts of the original that are seen as they are, in order, and where they
+        text: its redacted form.
+        kept: `(start, end, place)` of the parts of the original that stay as they are, in order, and where they
             begin in `text`.
-        hidden: words, in lower case, that are seen nowhere in it.
+        hidden: words, in lower case, that occur nowhere in `text`.
     """
 
     original: str
@@ -38,20 +38,20 @@ class Seen:
     hidden: frozenset[str]
 
     def hides(self, span: tuple[int, int]) -> bool:
-        """Whether any character of a span of the original cannot be seen."""
+        """Say whether any character of a span of the original is hidden."""
         if span[0] >= span[1]:
             return False
         i = bisect_right(self.kept, span[0], key=_start) - 1
         return i < 0 or self.kept[i][1] < span[1]
 
     def span(self, span: tuple[int, int]) -> tuple[int, int]:
-        """Where a span of the original is in `text`; of what is hidden, the placeholder. An empty one is `(0, 0)`."""
+        """Return the span in `text` of a span of the original, or of its placeholder; of an empty one, `(0, 0)`."""
         if span[0] >= span[1]:
             return (0, 0)
         return self._begin(span[0]), self._end(span[1])
 
     def _begin(self, at: int) -> int:
-        """Where a character of the original is seen, or the placeholder that hides it begins."""
+        """Return the place of a character of the original in `text`, or the start of the placeholder that hides it."""
         i = bisect_right(self.kept, at, key=_start) - 1
         if i < 0:
             return 0
@@ -59,7 +59,7 @@ class Seen:
         return place + min(at, end) - start
 
     def _end(self, at: int) -> int:
-        """Where the character before one ends, or the placeholder that hides it."""
+        """Return the end in `text` of the character before `at`, or the end of the placeholder that hides it."""
         i = bisect_left(self.kept, at, key=_start) - 1
         if i >= 0 and at <= self.kept[i][1]:
             return self.kept[i][2] + at - self.kept[i][0]
@@ -71,9 +71,9 @@ def _start(part: tuple[int, int, int]) -> int:
 
 
 def seen(original: str, text: str) -> Seen:
-    """What `text` shows of `original`, of which parts were replaced by placeholders such as `[phone-1]`.
+    """Compare `original` with `text`, in which placeholders such as `[phone-1]` replace parts of it.
 
-    The parts between the placeholders are looked for in the original, each behind the one before. Where they are not
+    The parts between the placeholders are looked for in the original, each after the one before. Where they are not
     found, or words of them in several places, nothing counts as seen. Where a part is found too early, more counts as
     hidden than is.
     """
@@ -91,7 +91,7 @@ def seen(original: str, text: str) -> Seen:
 
 
 def _kept(original: str, text: str) -> Iterator[tuple[int, int, int]]:
-    """The parts that are seen as they are; none where they are not all found."""
+    """Yield the parts that stay as they are; none where they are not all found."""
     found: list[tuple[int, int, int]] = []
     at = place = 0
     marks = list(_PLACEHOLDER.finditer(text))

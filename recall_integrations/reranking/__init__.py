@@ -1,1 +1,1 @@
-"""The cross-encoder: when it is asked, and what becomes of its scores."""
+"""The cross-encoder: when it is asked, and how its scores are used."""

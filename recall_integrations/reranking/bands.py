@@ -1,4 +1,4 @@
-"""What a cross-encoder's score means in words.
+"""The meaning of a cross-encoder's score in words.
 
 The bands were read off `cross-encoder/ms-marco-MiniLM-L-6-v2`, which gives logits:
 
@@ -24,7 +24,7 @@ _TINY = 1e-300
 
 
 class Band(str, Enum):
-    """How relevant a text is to the query, by a cross-encoder's score."""
+    """Relevance of a text to the query, by a cross-encoder's score."""
 
     HIGHLY_RELEVANT = "highly relevant"
     RELEVANT = "relevant"
@@ -36,7 +36,7 @@ class Band(str, Enum):
 
 
 def band(score: float, scale: str = LOGIT) -> Band | None:
-    """The band of a score; `None` on a scale that is neither `logit` nor `probability`."""
+    """Return the band of a score; `None` on a scale that is neither `logit` nor `probability`."""
     if scale == PROBABILITY:
         score = math.log(max(score, _TINY)) - math.log(max(1.0 - score, _TINY))
     elif scale != LOGIT:
@@ -49,5 +49,5 @@ def band(score: float, scale: str = LOGIT) -> Band | None:
 
 
 def has_bands(model: str) -> bool:
-    """Whether the bands were made for this cross-encoder, by its name or the name of its folder."""
+    """Say whether the bands were made for this cross-encoder, by its name or the name of its folder."""
     return _MODEL in model.casefold()

@@ -10,7 +10,7 @@ order is that of
     b_i = (1 - weight) · logit(p_i) + weight · logit(r_i)
 
 and the calibrated scores are shared out in the order of b. Weight 1 is the reranker's order, weight 0 the one before.
-What the right weight is depends on how good the reranker is: learn it from labelled queries.
+The right weight depends on the quality of the reranker: learn it from labelled queries.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ def blend(
     weight: float = 1.0,
     unscored: AbstractSet[int] = frozenset(),
 ) -> NDArray[np.int64]:
-    """The new order of candidates: places before, best first. The i-th keeps the i-th calibrated score.
+    """Return the new order of candidates: places before, best first. The i-th keeps the i-th calibrated score.
 
     Args:
         calibrated: scores before the rerank, falling, in [0, 1], shape `(n,)`.
         scores: the reranker's, higher is better; `None` = it dropped the candidate, which counts as worst.
         weight: the reranker's share in [0, 1]. With 1 the order is monotone in its scores.
-        unscored: places that it had no time for: they stay where they are, the others change among themselves.
+        unscored: places that the reranker had no time for: they stay, the others change among themselves.
 
     Ties go to the candidate that came first.
 
     Raises:
-        InvalidArgument: shapes that do not fit, or a weight outside [0, 1].
+        InvalidArgument: the shapes do not fit, or the weight is outside [0, 1].
     """
     n = len(calibrated)
     if len(scores) != n:

@@ -16,7 +16,7 @@ from recall_integrations.records import record
 
 @record(frozen=True, slots=True, kw_only=True)
 class MultiStage:
-    """How many candidates go from stage to stage; `RerankConfig` has the ranges.
+    """Number of candidates from stage to stage; `RerankConfig` has the ranges.
 
     Args:
         coarse_factor: arms are asked for at least this many times k candidates.
@@ -28,11 +28,11 @@ class MultiStage:
     score_percentile: float = 0.0
 
     def coarse(self, k: int, arm_limit: int = 0) -> int:
-        """How many candidates an arm is asked for: `max(arm_limit, ceil(coarse_factor · k))`."""
+        """Return the number of candidates to ask of an arm: `max(arm_limit, ceil(coarse_factor · k))`."""
         return max(arm_limit, math.ceil(self.coarse_factor * k))
 
     def survivors(self, scores: NDArray[np.floating], k: int) -> int:
-        """How many of the candidates, given by falling score, pass the score filter."""
+        """Count the candidates, given by falling score, that pass the score filter."""
         if self.score_percentile == 0 or len(scores) <= k:
             return len(scores)
         floor = np.percentile(scores, self.score_percentile)

@@ -1,4 +1,4 @@
-"""Whether a rerank is worth its time: one pure decision over what is known before it runs.
+"""The decision whether a rerank is worth its time: a pure function of what is known before it runs.
 
 `should_rerank` asks, in this order: does the plan want it, are there enough candidates, is the reranker working and
 loaded, could it change the answer, does it fit into the time. The first *no* decides and is the reason code.
@@ -41,7 +41,7 @@ Calibrated = NDArray[np.floating]
 
 @record(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """What the gate goes by; `RerankConfig` has the ranges.
+    """Settings of the gate; `RerankConfig` has the ranges.
 
     Args:
         min_k: fewer candidates than this are not worth a rerank.
@@ -60,17 +60,17 @@ class GateSettings:
 
 @record(frozen=True, slots=True, kw_only=True)
 class GateInput:
-    """What the gate looks at.
+    """Input of the gate.
 
     Args:
         allowed: whether the plan lets the cross-encoder run.
-        calibrated: scores of the candidates it would get, falling, in [0, 1].
-        k: how many hits are wanted.
-        open_breaker: whether it failed so often lately that it is off.
+        calibrated: scores of the candidates for the reranker, falling, in [0, 1].
+        k: number of hits wanted.
+        open_breaker: whether the reranker failed so often lately that it is off.
         ready: whether its model is loaded.
         movement: the q of the stability test; `inf` = not enough was seen yet.
         trims: whether a threshold on its scores may drop hits.
-        estimate: of this rerank; `None` = unknown, or not asked for yet.
+        estimate: of the time of this rerank; `None` = unknown, or not asked for yet.
         remaining_ms: time left for the whole recall.
         audit: run even if certain, so that movements are also seen where the gate would not let it run.
         probe: run even if it was slow, to see whether it still is.
@@ -90,7 +90,7 @@ class GateInput:
 
 
 def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
-    """Whether to rerank, and the reason code: `run`, or why not (`RerankOutcome.reason`)."""
+    """Decide whether to rerank, and return the reason code: `run`, or why not (`RerankOutcome.reason`)."""
     if not given.allowed:
         return False, "skip.plan"
     if len(given.calibrated) < max(2, settings.min_k):
@@ -115,7 +115,7 @@ def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
 
 
 def regret_max(calibrated: Calibrated, k: int) -> float:
-    """The most that a perfect reranker could add, in hits at the first place; see the module."""
+    """Return the most that a perfect reranker could add, in hits at the first place; see the module."""
     p = np.asarray(calibrated, dtype=np.float64)
     k = min(k, len(p))
     weights = 1 / np.log2(np.arange(2, k + 2))
@@ -125,19 +125,19 @@ def regret_max(calibrated: Calibrated, k: int) -> float:
 
 
 def margin(calibrated: Calibrated, k: int) -> float:
-    """The least gap that a candidate has to overcome to change the answer; `inf` if nothing can."""
+    """Return the least gap that a candidate has to overcome to change the answer; `inf` if nothing can."""
     p = np.asarray(calibrated, dtype=np.float64)
     gaps = (p[:-1] - p[1:])[: min(k, len(p))]
     return float(gaps.min()) if len(gaps) else math.inf
 
 
 def movement(calibrated: Calibrated, order: NDArray[np.integer], k: int) -> float:
-    """The largest gap that a candidate overcame in a rerank such that the answer changed; 0 if it is the same.
+    """Return the largest gap that a candidate overcame in a rerank such that the answer changed; 0 if it is the same.
 
     Args:
         calibrated: scores before, falling.
         order: places before, in the order after.
-        k: how many hits are wanted.
+        k: number of hits wanted.
     """
     p = np.asarray(calibrated, dtype=np.float64)
     n = len(p)

@@ -1,4 +1,4 @@
-"""What the gate remembers about a reranker: how far it moves candidates. Bounded and thread-safe."""
+"""The gate's record of a reranker: how far it moves candidates. Bounded and thread-safe."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ PAIR_CHARS_MAX, PAIR_CHARS = 2_000, 64
 
 
 def work_of(query: str, texts: Sequence[str]) -> float:
-    """The size of a rerank, about proportional to its time: `Σ min(|query| + |text|, 2000) + 64`, in characters."""
+    """Return the size of a rerank, about proportional to its time: `Σ min(|query| + |text|, 2000) + 64` characters."""
     return float(sum(min(len(query) + len(text), PAIR_CHARS_MAX) + PAIR_CHARS for text in texts))
 
 
 class MovementHistory:
-    """How far reranks moved candidates: the quantile of the stability test (`gate`).
+    """Movements of candidates in reranks, and their quantile for the stability test (`gate`).
 
-    What is skipped cannot be observed, and observing only what was not skipped would bias the quantile. So every fifth
+    Skipped reranks cannot be observed, and observing only the others would bias the quantile. So every fifth
     recall is audited, that is reranked whatever the tests say, and only these are observed.
 
     Args:
@@ -35,7 +35,7 @@ class MovementHistory:
         self._asked = 0
 
     def audit(self) -> bool:
-        """Whether the next recall is audited. Call it once for each recall that gets as far as the tests."""
+        """Say whether the next recall is audited. Call it once for each recall that gets as far as the tests."""
         if self._risk == 0:
             return False
         with self._lock:
@@ -43,12 +43,12 @@ class MovementHistory:
             return self._asked % AUDIT_EVERY == 1
 
     def record(self, moved: float) -> None:
-        """The movement of an audited rerank."""
+        """Note the movement of an audited rerank."""
         with self._lock:
             self._seen.append(moved)
 
     def quantile(self) -> float:
-        """The `ceil((m + 1)(1 - risk))`-th smallest of m movements; `inf` while there are too few for the risk."""
+        """Return the `ceil((m + 1)(1 - risk))`-th smallest of m movements; `inf` while m is too small for the risk."""
         with self._lock:
             seen = sorted(self._seen)
         rank = math.ceil((len(seen) + 1) * (1 - self._risk) - 1e-9)

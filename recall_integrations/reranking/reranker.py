@@ -1,4 +1,4 @@
-"""Whatever the user has that can rerank, behind one face.
+"""Any reranker of a user, behind one interface.
 
 A reranker reads the query together with each candidate and is slower and better than the ranking before it. It may be
 a sentence-transformers cross-encoder (by name or path, `cross_encoder.py`), a LangChain document compressor, a
@@ -30,34 +30,34 @@ class RerankError(RecallError):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Query and texts to scores.
+    """A function from a query and texts to scores.
 
-    `name` says what it is, for messages and metrics.
+    `name` names it in messages and metrics.
     """
 
     @property
     def name(self) -> str: ...
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """One score for each text, in order; higher is better, on the reranker's own scale; `None` = dropped by it.
+        """Return one score for each text, in order; higher is better, on the reranker's own scale; `None` = dropped.
 
         Args:
             query: as the user asked it.
             texts: the candidates, best first so far.
 
         Raises:
-            RerankError: it failed, or returned another number of scores, or a score that is not finite.
+            RerankError: the reranker failed, or returned another number of scores, or a score that is not finite.
         """
         ...
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """What a reranker said.
+    """The answer of a reranker.
 
     Args:
         scores: one for each text; `None` = dropped by it, or not scored.
-        unscored: indices of the texts that it had no time for.
+        unscored: indices of the texts that the reranker had no time for.
     """
 
     scores: tuple[float | None, ...]
@@ -66,10 +66,10 @@ class Judged:
 
 @runtime_checkable
 class TimedReranker(Reranker, Protocol):
-    """A reranker that looks at the deadline itself and gives what it has."""
+    """A reranker that looks at the deadline itself and returns the scores it has by then."""
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
-        """As `scores`, but stops when the deadline is over. Texts come best first, and should be scored so."""
+        """Score as `scores` does, but stop when the deadline is over. Texts come best first: score them in order."""
         ...
 
 
@@ -81,16 +81,16 @@ class LoadedReranker(Reranker, Protocol):
     def ready(self) -> bool: ...
 
     def warm(self) -> None:
-        """Load it. Called off the hot path, in a thread; calling it again does nothing.
+        """Load the model. Called off the hot path, in a thread; calling it again does nothing.
 
         Raises:
-            RerankError, MissingExtra: it cannot be loaded.
+            RerankError, MissingExtra: the model cannot be loaded.
         """
         ...
 
 
 def judge(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
-    """Scores of the texts, checked; within the deadline if the reranker can.
+    """Return the scores of the texts, checked; within the deadline if the reranker can.
 
     Raises:
         RerankError: see `Reranker.scores`.
@@ -102,10 +102,10 @@ def judge(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadli
 
 
 def checked_scores(found: object, n: int, name: str) -> list[float | None]:
-    """`found` as a list of `n` finite floats or `None`.
+    """Return `found` as a list of `n` finite floats or `None`.
 
     Raises:
-        RerankError: it is something else.
+        RerankError: `found` is something else.
     """
     tolist = getattr(found, "tolist", None)  # numpy, torch
     values = listed(tolist() if callable(tolist) else found, name)
@@ -117,7 +117,7 @@ def checked_scores(found: object, n: int, name: str) -> list[float | None]:
 
 
 def number(value: object, name: str) -> float:
-    """A score as a finite float. Raises `RerankError`."""
+    """Return a score as a finite float. Raises `RerankError`."""
     if isinstance(value, list) and len(value) == 1:  # shape (n, 1)
         value = value[0]
     if isinstance(value, list | tuple):
@@ -132,7 +132,7 @@ def number(value: object, name: str) -> float:
 
 
 def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What the function gives; whatever it raises is a `RerankError`."""
+    """Return the result of a function; its errors become `RerankError`."""
     try:
         return function(*args, **kwargs)
     except RecallError:
@@ -142,7 +142,7 @@ def called(name: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 
 def listed(found: object, name: str) -> list[Any]:
-    """What a reranker returned, as a list. Raises `RerankError`."""
+    """Return the answer of a reranker as a list. Raises `RerankError`."""
     if isinstance(found, str | bytes) or not isinstance(found, Iterable):
         raise RerankError(f"The reranker {name} returned {type(found).__name__}, not a list.")
     return list(found)

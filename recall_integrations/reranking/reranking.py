@@ -1,9 +1,9 @@
-"""The rerank stage: gate, reranker under its time limit, new order, and what it says of itself.
+"""The rerank stage: gate, reranker under its time limit, new order, and the outcome.
 
     calibrated scores ─ gate ─▶ texts ─ gate on time ─▶ reranker in a thread ─▶ order by `blend` ─▶ threshold
          ─▶ Reranked(order, judgements, RerankOutcome, degradations)
 
-It never raises: whatever the reranker does, the order before it stands and the result names what happened. One stage
+It never raises: if the reranker fails, the order before it stands and the result names the failure. One stage
 belongs to one reranker and remembers how far it moved candidates; its guard knows its costs and failures. Thread-safe.
 """
 
@@ -36,18 +36,18 @@ WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that 
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankSettings:
-    """How the stage works.
+    """Settings of the stage.
 
     Args:
-        gate: when it runs.
-        top_n: the best candidates, which it may reorder.
+        gate: settings of the gate.
+        top_n: number of the best candidates, which it may reorder.
         weight: share of the reranker in the order, see `blend`.
         threshold: candidates that the reranker scores below this, on its own scale, are left out, and so are those that
-            it did not get to see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
+            it did not see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
             did not see all: other scores have another scale.
 
     Raises:
-        ConfigError: a value out of its range.
+        ConfigError: a value is out of its range.
     """
 
     gate: GateSettings = field(default_factory=GateSettings)
@@ -66,13 +66,13 @@ class RerankSettings:
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankRequest:
-    """What is to be reranked.
+    """The input of a rerank.
 
     Args:
         query: as the user asked it.
         calibrated: scores of all candidates, falling, in [0, 1].
-        texts: gives the texts of the first n candidates; asked only if the gate lets it.
-        k: how many hits are wanted.
+        texts: returns the texts of the first n candidates; called only if the gate allows the rerank.
+        k: number of hits wanted.
         allowed: whether the plan lets it run.
         deadline: of the recall.
     """
@@ -87,12 +87,12 @@ class RerankRequest:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the reranker said of one candidate.
+    """The reranker's judgement of one candidate.
 
     Args:
-        score: on its own scale.
-        rank: 1-based place by its scores.
-        band: what the score means, where that is known.
+        score: on the reranker's own scale.
+        rank: 1-based place by the reranker's scores.
+        band: meaning of the score, where it is known.
     """
 
     score: float
@@ -102,14 +102,14 @@ class Judgement:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Reranked:
-    """What came of it.
+    """The result of a rerank.
 
     Args:
         order: places before, best first; shorter than before if a threshold left some out. Scores are shared out: the
             i-th keeps the i-th score.
         judged: by place before.
         outcome: for the result.
-        degraded: what did not work or was cut short.
+        degraded: steps that failed or were cut short.
     """
 
     order: NDArray[np.int64]
@@ -119,10 +119,12 @@ class Reranked:
 
 
 class RerankStage:
-    """Args:
-    reranker: what scores.
-    settings: how the stage works.
-    guard: what calls the reranker; its time limit is the gate's budget.
+    """The rerank stage of one reranker.
+
+    Args:
+        reranker: scores the candidates.
+        settings: of the stage.
+        guard: calls the reranker; its time limit is the gate's budget.
     """
 
     def __init__(self, reranker: Reranker, settings: RerankSettings, guard: Guard) -> None:
@@ -136,21 +138,21 @@ class RerankStage:
 
     @property
     def reranker(self) -> Reranker:
-        """What scores."""
+        """The reranker of the stage."""
         return self._reranker
 
     @property
     def name(self) -> str:
-        """Of the reranker."""
+        """Name of the reranker."""
         return self._reranker.name
 
     @property
     def local(self) -> bool:
-        """Whether it runs in this process and hands nothing on: it may see what a caller may not."""
+        """True if the reranker runs in this process and passes nothing on: it may see what a caller may not."""
         return bool(getattr(self._reranker, "local", False))
 
     def warm(self) -> Future[Any] | None:
-        """Start to load the reranker's model in a thread; `None` if there is nothing to load or it is loaded."""
+        """Start to load the reranker's model in a thread; return `None` if there is nothing to load or it is loaded."""
         if not isinstance(self._reranker, LoadedReranker) or self._reranker.ready:
             return None
         with self._lock:
@@ -160,7 +162,7 @@ class RerankStage:
             return self._warming[0]
 
     def run(self, request: RerankRequest) -> Reranked:
-        """Rerank, or say why not."""
+        """Rerank, or return the reason why not."""
         n = min(self._settings.top_n, len(request.calibrated))
         outcome = RerankOutcome(reranker=self._reranker.name, candidates=n)
         failed = self._load_failure()
@@ -204,7 +206,7 @@ class RerankStage:
         )
 
     def _load_failure(self) -> BaseException | None:
-        """Why the model could not be loaded, told once for each try."""
+        """Return the error that kept the model from loading, once for each try."""
         with self._lock:
             if self._warming is None or not self._warming[0].done():
                 return None
@@ -275,7 +277,7 @@ class RerankStage:
         return self._left(request, replace(outcome, reason="failure.error"), answer.error)
 
     def _left(self, request: RerankRequest, outcome: RerankOutcome, error: BaseException | None) -> Reranked:
-        """The order stands."""
+        """Leave the order as it is, and name the reason."""
         if error is None:
             return Reranked(order=_same(request), outcome=outcome)
         if outcome.reason == "failure.timeout":

@@ -1,1 +1,1 @@
-"""The optional LLM step, and what guards it."""
+"""The optional step that asks an LLM for other words, and its safeguards."""

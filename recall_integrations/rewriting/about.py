@@ -1,4 +1,4 @@
-"""Whether a phrasing asks for what the query asks for. A model is not trusted with more than other words for it."""
+"""The check that a phrasing asks for the same as the query. A model is trusted with other words for it, and no more."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _CAPITAL = regex(r"(?<![.!?…:\"“]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,
 
 @record(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The query that a phrasing is held against.
+    """The query that a phrasing is compared with.
 
     Args:
-        sent: its text as the model was given it.
-        parsed: as it was understood.
-        frequency: memories of the scope that hold a stem.
+        sent: its text as it was sent to the model.
+        parsed: the parsed query.
+        frequency: counts the memories of the scope that hold a stem.
         count: memories of the scope.
     """
 
@@ -46,15 +46,15 @@ class Asked:
 
 
 def refused(asked: Asked, text: str, read: ParsedQuery, cosine: float | None) -> str:
-    """Why a phrasing is not searched for, in words; empty = it is.
+    """Return the reason why a phrasing is not searched for, in words; empty = it is.
 
-    It may bring no name, time, number, quotation or identifier that the query does not have, and no instruction; and it
+    It may bring no name, time, number, quotation or identifier that the query lacks, and no instruction; and it
     must be about the same: in the query's words, about its names, or near in meaning.
 
     Args:
         asked: the query.
-        text, read: the phrasing, and as it was understood.
-        cosine: between the words that both are searched by, by the bundled embedding; `None` = it says nothing here.
+        text, read: the phrasing, and the parsed phrasing.
+        cosine: between the search words of both, by the bundled embedding; `None` = not usable here.
     """
     if _INSTRUCTION.search(text):
         return "an instruction"
@@ -85,7 +85,7 @@ def _foreign_names(asked: ParsedQuery, read: ParsedQuery, said: str) -> bool:
 
 
 def _other_time(asked: ParsedQuery, read: ParsedQuery, text: str, said: str) -> bool:
-    """Whether a phrasing speaks of a time or a session that is not the query's, nor said in its words."""
+    """Say whether a phrasing names a time or a session that is not the query's, nor said in its words."""
     if read.session is not None and asked.session is None:
         return True
     mine, other = asked.temporal_window, read.temporal_window
@@ -96,7 +96,7 @@ def _other_time(asked: ParsedQuery, read: ParsedQuery, text: str, said: str) -> 
 
 
 def _capitals(text: str, said: str, languages: set[str]) -> bool:
-    """Whether a word within a sentence is written as a name and is none of the query's."""
+    """Say whether a word within a sentence is written as a name and does not occur in the query."""
     if languages & CAPITALS:
         return False
     capitals = _CAPITAL.findall(text)
@@ -106,7 +106,7 @@ def _capitals(text: str, said: str, languages: set[str]) -> bool:
 
 
 def _other_language(asked: Asked, text: str) -> bool:
-    """Whether a phrasing is in another language than query and memories; not where that of the query is not plain."""
+    """Say whether a phrasing is in another language than query and memories; never if the query's is unclear."""
     language = language_of(text)
     known = (asked.parsed.language, asked.parsed.memories_in, None)
     return language not in known and language_of(asked.sent) is not None

@@ -1,4 +1,4 @@
-"""What is taken from a language model's answer: query text, bounded in length and number, and nothing else."""
+"""Parsing of a language model's answer: query text, bounded in length and number, and nothing else."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _WRAPPERS = "\"'`*_“”„‘’«» \t"
 
 
 def parse_rewrites(output: object, original: str, most: int = REWRITES_MAX, *, prompt: str = "") -> tuple[str, ...]:
-    """The phrasings in a model's answer: at most `most`, different from the query and from each other.
+    """Return the phrasings in a model's answer: at most `most`, different from the query and from each other.
 
-    `prompt`: what was asked, without the query; a line that repeats a part of it is none.
+    `prompt`: the prompt without the query; a line that repeats a part of it is no phrasing.
 
     Takes lines or a JSON list of strings. Bullets, numbers, quotes, bold marks and labels are taken off; introductions,
     refusals, code fences, reasoning blocks and lines over 300 characters are left out. Anything else gives `()`. Never

@@ -1,4 +1,4 @@
-"""Asks an LLM for other words, where that is worth its time: never twice for the same, never waiting for long."""
+"""The step that asks an LLM for other words where that is worth its time: never twice for the same, never for long."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ DISABLED, SPECIFIC, PLAN, PRIVACY, SLO, SURE = (
 
 @record(frozen=True, slots=True)
 class Asking:
-    """A question that is under way, or its answer.
+    """A question to the model, under way or answered.
 
     Args:
         key: of the question.
-        sent: the query as the model was given it.
-        call: under way.
-        mine: whether this recall began it, and learns from it.
-        answer: what is known already.
-        cached: whether the answer was kept from before.
+        sent: the query as it was sent to the model.
+        call: the call under way.
+        mine: whether this recall began the call, and learns from it.
+        answer: the answer, if it is known already.
+        cached: whether the answer comes from the cache.
     """
 
     key: str
@@ -75,18 +75,18 @@ class Asking:
 
 
 class Rewriting:
-    """Threads may share one.
+    """The rewriting step. Threads may share one.
 
     Args:
         llm: text in, text out; `None` = no rewrites.
-        guard: what calls it.
-        settings: what is asked for, and when.
-        cache: phrasings that were found lately; `None` = none are kept.
-        slo: whether rewriting keeps its contract; `None` = nobody looks.
-        others: phrasings that processes share through a Redis; `None` = none are.
+        guard: calls the model.
+        settings: of the step.
+        cache: recent phrasings; `None` = no cache.
+        slo: the contract that rewriting has to keep; `None` = no contract.
+        others: phrasings that processes share through a Redis; `None` = none.
 
     Attributes:
-        template: what is asked, with `{query}` in it.
+        template: the prompt, with `{query}` in it.
     """
 
     def __init__(
@@ -109,16 +109,16 @@ class Rewriting:
 
     @property
     def provider(self) -> str:
-        """What the model is called; empty = there is none."""
+        """Name of the model; empty = there is none."""
         return "" if self._llm is None else getattr(self._llm, "__name__", type(self._llm).__name__)
 
     @property
     def on(self) -> bool:
-        """Whether there is a model to ask."""
+        """True if there is a model to ask."""
         return self._llm is not None
 
     def skipped(self, reason: str) -> RewriteOutcome:
-        """What is said where nothing is asked, and what that saved."""
+        """Return the outcome where the model is not asked, with the time saved."""
         if self._llm is None:
             return RewriteOutcome()
         return RewriteOutcome(
@@ -126,12 +126,12 @@ class Rewriting:
         )
 
     def needless(self, parsed: ParsedQuery, plan: RetrievalPlan, precise: float, door: Door) -> str | None:
-        """Why nothing is asked, whatever is found, as a reason code; `None` = it may be asked.
+        """Return the reason code why the model need not be asked, whatever is found; `None` = it may be asked.
 
         Args:
             parsed, plan: the query.
             precise: specificity from which a query needs no other words.
-            door: what may leave the recall.
+            door: the privacy mode of the recall.
         """
         if self._llm is None:
             return DISABLED
@@ -142,12 +142,12 @@ class Rewriting:
         return skip_reason(parsed.original)
 
     def begin(self, parsed: ParsedQuery, scope: Scope, door: Door, deadline: Deadline) -> Asking:
-        """Ask, or find what was asked lately, or join who is asking. Returns at once, but for a look at what is shared.
+        """Ask, return the cached answer, or join a call under way. Returns at once, but for a look at shared phrasings.
 
         Args:
             parsed: the query.
-            scope: whose query it is: what was found for one tenant is nothing that another sees.
-            door: what the model is given goes through it.
+            scope: of the query: phrasings of one tenant are never shown to another.
+            door: the privacy mode that the query passes on its way to the model.
             deadline: of the answer.
         """
         sent = door.query(parsed.original).text
@@ -178,9 +178,9 @@ class Rewriting:
         """Wait for the answer, and learn from it.
 
         Args:
-            asking: begun here.
-            deadline: of whoever waits.
-            useless: whether none of the phrasings can be searched for; that counts as a failure.
+            asking: from `begin`.
+            deadline: of the caller.
+            useless: says whether none of the phrasings can be searched for; that counts as a failure.
         """
         if asking.answer is not None:
             value = asking.answer.value
@@ -193,13 +193,13 @@ class Rewriting:
         return answer
 
     def leave(self, asking: Asking) -> None:
-        """Nobody needs the answer any more."""
+        """Give up a question whose answer nobody needs any more."""
         if asking.call is not None and asking.mine and not asking.call.future.done():
             asking.call.limit.cancel()
             self._guard.ended(asking.call)
 
     def _learn(self, answer: Answer[Phrasings], *, fair: bool) -> None:
-        """Count the call. One that had little time and was late says nothing of the model."""
+        """Count the call. A late one that had little time says nothing about the model."""
         if self._slo is None or not answer.begun or answer.reason in (CANCELLED, OPEN):
             return
         if answer.reason == TIMEOUT and not fair:
@@ -215,7 +215,7 @@ class Rewriting:
                 del self._under_way[key]
 
     def _phrasings(self, key: str, query: str, template: str) -> Phrasings:
-        """What the model says. One that comes too late for this recall is there for the next."""
+        """Ask the model for phrasings. An answer too late for this recall serves the next."""
         ask = functools.partial(self._said, query, template)
         found = ask() if self._others is None else self._others.asked_once(key, ask)
         if found and self._cache is not None:

@@ -1,7 +1,7 @@
-"""The contract that rewriting has to keep to stay on: how often it may fall back, come back empty, and how slow it is.
+"""The contract that rewriting has to keep to stay on: shares of fallbacks and of empty answers, and median time.
 
 Outside of it the step switches itself off and says so (`skip.slo`). Now and then one call goes through as a probe;
-three good ones in a row switch it on again. What is known is kept beside the store, so it outlives the process.
+three good ones in a row switch it on again. The record is kept beside the store, so it outlives the process.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ OUTCOMES = (SUCCESS, EMPTY, FAILED)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is still kept: shares in [0, 1] of the recent calls, and milliseconds.
+    """Limits of the contract: shares in [0, 1] of the recent calls, and milliseconds.
 
     Args:
-        fallback: of calls that gave nothing to search for, whatever the reason.
-        empty: of calls that came back empty.
-        median_ms: of how long calls took.
+        fallback: share of calls that gave nothing to search for, whatever the reason.
+        empty: share of calls that came back empty.
+        median_ms: median time of calls.
     """
 
     fallback: float = 0.2
@@ -42,11 +42,11 @@ class Limits:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """What is known: recent calls as (outcome, milliseconds), and since when it is off, if it is.
+    """The record: recent calls as (outcome, milliseconds), and why and since when the step is off.
 
     Args:
         calls: oldest first. While it is off, the probes.
-        off: why; empty = it is on.
+        off: why it is off; empty = it is on.
         probed: when it was switched off, or the last probe; seconds of the clock.
     """
 
@@ -56,7 +56,7 @@ class Kept:
 
 
 class Contract:
-    """Threads and, through its file, processes share it.
+    """The record of calls, compared with the limits. Threads and, through its file, processes share it.
 
     Args:
         limits: of the contract.
@@ -70,12 +70,12 @@ class Contract:
         self._file = None if path is None else SharedFile(path, nothing=Kept, decode=_decoded, encode=_encoded)
 
     def refuses(self) -> str:
-        """Why no call may be made now; empty = one may. While it is off, one a minute may, to see how things are."""
+        """Return why no call may be made now; empty = one may. While the step is off, one a minute may, as a probe."""
         known = self._known
         return known.off if known.off and 0 <= self._clock() - known.probed < PROBE_SECONDS else ""
 
     def begun(self) -> None:
-        """A call was begun: while it is off, the probe of this minute."""
+        """Note that a call was begun: while the step is off, the probe of this minute."""
         if self._known.off:
             self._update(lambda kept: replace(kept, probed=self._clock()))
 
@@ -84,11 +84,11 @@ class Contract:
         return self._own if self._file is None else self._file.read()
 
     def record(self, outcome: str, ms: float) -> None:
-        """A call has ended.
+        """Note that a call has ended.
 
         Args:
             outcome: one of `OUTCOMES`.
-            ms: how long it took.
+            ms: its time.
         """
 
         def counted(kept: Kept) -> Kept:
@@ -108,7 +108,7 @@ class Contract:
         return Kept() if len(good) == PROBES_MIN and all(good) else kept
 
     def _broken(self, calls: tuple[tuple[str, float], ...]) -> str:
-        """Which part of the contract is not kept, in words; empty = all of it is."""
+        """Return the part of the contract that is broken, in words; empty = none is."""
         if len(calls) < CALLS_MIN:
             return ""
         n, limits = len(calls), self._limits

@@ -1,4 +1,4 @@
-"""When a query is so plain that other words for it are not worth a call: told from its text alone."""
+"""Queries so plain that other words for them are not worth a call, recognised by their text alone."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _IDENTIFIER = regex(
 
 
 def skip_reason(query: str) -> str | None:
-    """Why this query needs no rewrite, as a reason code, or `None`.
+    """Return the reason code why a query needs no rewrite, or `None`.
 
     Tried in this order, so that the most telling reason is given:
 
@@ -59,7 +59,7 @@ def skip_reason(query: str) -> str | None:
 
 
 def _words(text: str) -> int:
-    """How many words it has, also in a script without spaces between them."""
+    """Count the words of a text, also in a script without spaces between them."""
     return max(len(text.split()), length_in_words([token.word for token in tokenize(text)]))
 
 

@@ -1,4 +1,4 @@
-"""Phrasings that were found lately: the same question within minutes costs no second call, in whatever process."""
+"""A cache of recent phrasings: the same question within minutes costs no second call, in any process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Entries = Mapping[str, Entry]  # least recently used first
 
 
 def key_of(query: str, *fingerprint: object) -> str:
-    """A digest of the query and of all that its phrasings depend on besides.
+    """Return a digest of the query and of all that its phrasings depend on besides.
 
     Queries that differ in case, in white space or in the marks at their end are one.
 
@@ -42,7 +42,7 @@ def key_of(query: str, *fingerprint: object) -> str:
 
 
 class RewriteCache:
-    """Threads and, through its file, processes share it. It holds digests of queries, and phrasings as they are.
+    """A cache of phrasings that threads and, through its file, processes share. It holds digests of queries.
 
     Args:
         path: of the file.
@@ -58,7 +58,7 @@ class RewriteCache:
         self._file: SharedFile[Entries] = SharedFile(path, nothing=dict, decode=_decoded, encode=_encoded)
 
     def get(self, key: str) -> tuple[str, ...] | None:
-        """The phrasings, if they are still good."""
+        """Return the phrasings, if they are still good."""
         if not self._max or not self._good(self._file.read().get(key)):
             return None
         found: list[tuple[str, ...]] = []

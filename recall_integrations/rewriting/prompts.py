@@ -1,7 +1,7 @@
-"""What a language model is asked for: the same question in other words, or a memory that would answer it.
+"""Prompts for a language model: the same question in other words, or a memory that would answer it.
 
 - `alternatives`: two or three phrasings of the query (multi-query retrieval).
-- `hypothetical`: one or two made-up memories that would answer it; what is searched for is what looks like them
+- `hypothetical`: one or two made-up memories that would answer it; the search is for similar memories
   (HyDE: Gao, Ma, Lin and Callan 2022, "Precise Zero-Shot Dense Retrieval without Relevance Labels").
 
 Both embed the query as a JSON string, so that it reads as data. A prompt of your own is a template with `{query}`.
@@ -40,5 +40,5 @@ PROMPTS: Mapping[str, str] = {"alternatives": ALTERNATIVES, "hypothetical": HYPO
 
 
 def prompt_for(query: str, template: str = ALTERNATIVES) -> str:
-    """The template with the query in place of `{query}`, as a JSON string, cut at 2,000 characters."""
+    """Return the template with the query in place of `{query}`, as a JSON string, cut at 2,000 characters."""
     return template.replace(PLACE, json.dumps(query[:QUERY_CHARS_MAX], ensure_ascii=False))

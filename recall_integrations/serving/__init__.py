@@ -11,7 +11,7 @@ __all__ = ["RecallClient"]
 
 
 def __getattr__(name: str) -> Any:
-    """Who serves loads no client."""
+    """Load the client on first use only: a process that serves needs none."""
     if name == "RecallClient":
         from recall_integrations.serving.client import RecallClient
 

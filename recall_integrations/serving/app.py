@@ -25,10 +25,10 @@ DESCRIPTION = "Long-term memory over HTTP: remember, recall, and see why each me
 
 
 def create_app(served: Served) -> FastAPI:
-    """The application that serves a store.
+    """Return the application that serves a store.
 
     Args:
-        served: the store, and how it is served. It stays open when the application ends.
+        served: the store and its settings. The store stays open when the application ends.
 
     Raises:
         MissingExtra: FastAPI is not installed.
@@ -54,7 +54,7 @@ def create_app(served: Served) -> FastAPI:
 
 
 def _routers(served: Served) -> list[Any]:
-    """One of each file in `routes/`."""
+    """Return the router of each module in `routes/`."""
     from recall_integrations.serving.routes import (
         experience,
         facts,
@@ -73,7 +73,7 @@ def _routers(served: Served) -> list[Any]:
 
 
 def _described(app: FastAPI, served: Served) -> None:
-    """OpenAPI with the schema of problems, and of tokens where they are used."""
+    """Add the schema of problems to OpenAPI, and that of tokens where the server uses them."""
     plain = app.openapi
 
     def described() -> dict[str, Any]:
@@ -104,7 +104,7 @@ async def _told(_request: Request, error: Exception) -> Response:
 
 
 async def _invalid(request: Request, error: Exception) -> Response:
-    """What pydantic says, without what it was given: that may be a memory, and the reply may be logged."""
+    """Reply with pydantic's messages without the values they quote: a value may be a memory, and replies are logged."""
     from recall_integrations.serving.problems import Refused
 
     found: list[dict[str, Any]] = getattr(error, "errors", list)()
@@ -114,7 +114,7 @@ async def _invalid(request: Request, error: Exception) -> Response:
 
 
 def _mistake(one: dict[str, Any]) -> str:
-    """One mistake, and where it stands: in our words where pydantic's do not say what to do."""
+    """Return one mistake and its place; in our words where pydantic's do not say what to do."""
     kind, place = one["type"], ".".join(str(part) for part in one["loc"][1:])
     if kind == "json_invalid":
         return f"body: It is not JSON, from character {place} on"

@@ -1,4 +1,4 @@
-"""What requests may hold, and reading it. Values are checked where they are used; here, that they are of their kind."""
+"""Bodies of requests, and functions that read them. They check the kind of a value; whoever uses it checks the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class _First(FailFast):
-    """`FailFast` that may stand in a union, whose members must be hashable."""
+    """`FailFast` that can be hashed, as members of a union must be."""
 
     def __hash__(self) -> int:
         return hash(_First)
@@ -37,7 +37,7 @@ UNKNOWN_TOLD = 5  # keys that are told one by one, for the same reason
 
 
 class Asked(BaseModel):
-    """A body: no other keys than these, and no text for a number."""
+    """A body of a request: without unknown keys, and without text where a number belongs."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -61,14 +61,14 @@ WhichScope = Annotated[str | ScopeParts | None, Field(description=WHERE, example
 
 
 class WindowGiven(Asked):
-    """A time: from `start`, until before `end`; what is left out is open."""
+    """A span of time from `start` until before `end`; a bound that is left out is open."""
 
     start: Time | None = None
     end: Time | None = None
 
 
 class RecallAsked(Asked):
-    """A recall."""
+    """The body of a recall."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -104,10 +104,10 @@ class RecallAsked(Asked):
     strict: bool = Field(False, description="An error where the default leaves something out and names it.")
 
     def arguments(self, limits: Limits) -> dict[str, Any]:
-        """Those of `QueryOptimizer.recall` but for the scope, the privacy mode and the time.
+        """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget.
 
         Raises:
-            InvalidInput: one of them cannot be used.
+            InvalidInput: an argument cannot be used.
         """
         return {
             "query": self.query,
@@ -129,10 +129,10 @@ class RecallAsked(Asked):
 
 
 def at_most(value: int, most: int, name: str) -> int:
-    """A number that this server does not find too large.
+    """Return `value` if it is at most `most`.
 
     Raises:
-        InvalidArgument: it is.
+        InvalidArgument: it is larger.
     """
     if value > most:
         raise InvalidArgument(f"{name} is {value:,}; this server gives at most {most:,} at once. Ask for fewer.")
@@ -140,10 +140,10 @@ def at_most(value: int, most: int, name: str) -> int:
 
 
 def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument) -> datetime | None:
-    """A time.
+    """Read a time; `None` stays `None`.
 
     Raises:
-        InvalidInput: it is none, or has no offset.
+        InvalidInput: the text is no time, or has no offset.
     """
     if text is None:
         return None
@@ -157,10 +157,10 @@ def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgum
 
 
 def scope_of(given: str | ScopeParts | None) -> Scope | None:
-    """The scope that is named; `None` where none is.
+    """Return the scope that a request names; `None` where it names none.
 
     Raises:
-        InvalidScope: it is none.
+        InvalidScope: `given` is no scope.
     """
     if given is None:
         return None
@@ -168,10 +168,10 @@ def scope_of(given: str | ScopeParts | None) -> Scope | None:
 
 
 def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
-    """Filters, with times as text.
+    """Read filters whose times are text.
 
     Raises:
-        InvalidFilter: they cannot be applied.
+        InvalidFilter: the filters cannot be applied.
     """
     if not given:
         return None
@@ -181,10 +181,10 @@ def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
 
 
 def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Literal[False] | None:
-    """The window that is asked for.
+    """Return the window that a request asks for.
 
     Raises:
-        InvalidArgument: its times cannot be used.
+        InvalidArgument: the times cannot be used.
     """
     if not isinstance(given, WindowGiven):
         return given
@@ -192,10 +192,10 @@ def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Li
 
 
 def budget_of(asked_ms: float | None, usual_ms: float, limits: Limits) -> float:
-    """The time that a recall has.
+    """Return the time budget of a recall, in milliseconds.
 
     Raises:
-        InvalidArgument: it is more than this server gives.
+        InvalidArgument: the request asks for more than this server gives.
     """
     if asked_ms is not None and asked_ms > limits.time_ms_max:
         raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")

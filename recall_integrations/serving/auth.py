@@ -1,7 +1,7 @@
-"""Who asks, and what they may: the caller of a request.
+"""The caller of a request: its name, scopes and rights.
 
-With tokens the scope is the token's, and a request that names another one is refused. Without, whoever reaches the
-server is on this machine, and the request names the scope.
+With tokens the scope is the token's, and a request that names another one is refused. Without tokens,
+every caller is on this machine, and the request names the scope.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ SEND_TOKEN = "Send a token: 'Authorization: Bearer TOKEN'."
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """Who asks.
+    """The caller of a request.
 
     Args:
         name: the id of the token, or the address, for rates and logs.
-        scope: where requests go that name no scope; `None` = nowhere.
-        grants: the scopes that it reaches; `None` = all of them.
+        scope: the scope of requests that name none; `None` = they must name one.
+        grants: the scopes that the caller reaches; `None` = all.
         rights: `read`, `write`, `admin`.
-        privacy: the least that is withheld from it.
+        privacy: the least strict mode of its requests.
     """
 
     name: str
@@ -43,11 +43,11 @@ class Caller:
 
     @classmethod
     def with_token(cls, token: Token, privacy: str) -> Caller:
-        """Who has a token.
+        """Return the caller that has a token.
 
         Args:
-            token: theirs.
-            privacy: the least that the server withholds from anybody.
+            token: of the caller.
+            privacy: the least strict mode that the server allows anybody.
         """
         return cls(
             name=token.id,
@@ -58,13 +58,13 @@ class Caller:
         )
 
     def where(self, named: Scope | None) -> Scope:
-        """The scope of a request.
+        """Return the scope of a request.
 
         Args:
-            named: the one that it names.
+            named: the scope that the request names.
 
         Raises:
-            Refused: it may not go there, or names none where one is needed.
+            Refused: the caller does not reach it, or must name a scope and does not.
         """
         if self.grants is None:
             return named or Scope()
@@ -77,23 +77,23 @@ class Caller:
         return named
 
     def everywhere(self, scopes: Iterable[Scope]) -> list[Scope]:
-        """Those of some scopes that it reaches."""
+        """Return the scopes that the caller reaches."""
         grants = self.grants
         return [s for s in scopes if grants is None or any(grant.holds(s) for grant in grants)]
 
     def covers(self, user_id: str) -> bool:
-        """Whether it reaches every scope of a user, those that are not there yet included."""
+        """Say whether the caller reaches every scope of a user, future scopes included."""
         return self.grants is None or any(grant.covers(user_id) for grant in self.grants)
 
     def mode(self, asked: str | None) -> str:
-        """The privacy mode of a request, which may be stricter than the least, and not less strict.
+        """Return the privacy mode of a request: the least of this caller, or a stricter one.
 
         Args:
-            asked: what it asks for; `None` = the least.
+            asked: the mode that the request asks for; `None` = the least.
 
         Raises:
-            Refused: it asks to see more than it may.
-            InvalidArgument: that is no mode.
+            Refused: the request asks for a mode less strict than the least.
+            InvalidArgument: `asked` is no mode.
         """
         if asked is None:
             return self.privacy
@@ -106,10 +106,10 @@ class Caller:
         return asked
 
     def must(self, right: str) -> None:
-        """Refuse what this caller may not do.
+        """Refuse the request of a caller without a right.
 
         Raises:
-            Refused: it lacks the right.
+            Refused: the caller lacks the right.
         """
         if right not in self.rights:
             raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
@@ -119,12 +119,12 @@ class Caller:
 
 
 def strictest(modes: Iterable[str]) -> str:
-    """The privacy mode that withholds most."""
+    """Return the privacy mode that withholds most."""
     return max(modes, key=MODES.index)
 
 
 async def known(request: Request) -> Caller:
-    """The caller of a request.
+    """Return the caller of a request.
 
     Raises:
         Refused: there is no token, where one is needed.
@@ -136,21 +136,21 @@ async def known(request: Request) -> Caller:
 
 
 async def reader(request: Request) -> Caller:
-    """The caller, who may read."""
+    """Return the caller if it has the right `read`."""
     caller = await known(request)
     caller.must("read")
     return caller
 
 
 async def writer(request: Request) -> Caller:
-    """The caller, who may write."""
+    """Return the caller if it has the right `write`."""
     caller = await known(request)
     caller.must("write")
     return caller
 
 
 async def admin(request: Request) -> Caller:
-    """The caller, who may see what concerns everybody."""
+    """Return the caller if it has the right `admin`."""
     caller = await known(request)
     caller.must("admin")
     return caller

@@ -1,4 +1,4 @@
-"""`RecallClient`: a served store as a retriever of both frameworks, and its write side.
+"""`RecallClient`: a served store as a retriever of both frameworks, with its write side.
 
 from recall_integrations.serving import RecallClient
 
@@ -34,18 +34,18 @@ BYTES_AT_ONCE = 2_000_000  # of their texts, about
 
 
 class RecallClient(OptimizedRecallRetriever):
-    """A retriever of both frameworks over a store that a server has open, and what writes to it.
+    """A retriever of both frameworks over a store that a server has open, with methods that write to the store.
 
-    Whatever takes an `OptimizedRecallRetriever` takes this, and gets the same documents, nodes and results.
-    `client.optimizer` is for whatever takes a `QueryOptimizer`.
+    It can replace an `OptimizedRecallRetriever` anywhere, and returns the same documents, nodes and results.
+    `client.optimizer` can replace a `QueryOptimizer`.
 
     Args:
-        url: of the server, such as `http://127.0.0.1:8000`.
-        token: of it, where it wants one. It is never shown; a pickle holds it.
+        url: address of the server, such as `http://127.0.0.1:8000`.
+        token: for the server, if it asks for one. The client never shows it; a pickle holds it.
         timeout: seconds that a request may take with its retries, 30 by default; a recall with a `time_budget_ms` has
             that and a quarter of a second.
-        retries: how often a request is sent again where the server is away or has no place (429, 503): after what it
-            says (`Retry-After`), or after a tenth of a second, doubled each time, as far as the time reaches.
+        retries: number of times that a request is sent again where the server is away or busy (429, 503): after the
+            time it gives (`Retry-After`), or after a tenth of a second, doubled each time, as far as the time reaches.
         on_error: `raise` (the default), or `empty`: where the server is away or late, nothing is found, and
             `result.degraded` has `server: unavailable` or `server: timeout`; `result.searched` is false. Writes always
             raise.
@@ -78,12 +78,12 @@ class RecallClient(OptimizedRecallRetriever):
 
     @property
     def remote(self) -> RemoteOptimizer:
-        """What asks the server."""
+        """The optimizer that asks the server."""
         assert isinstance(self.optimizer, RemoteOptimizer)
         return self.optimizer
 
     async def aclose(self) -> None:
-        """End the connections of this event loop and of threads."""
+        """Close the connections of this event loop and of threads."""
         await self.remote.wire.aclose()
 
     def __enter__(self) -> RecallClient:
@@ -114,11 +114,11 @@ class RecallClient(OptimizedRecallRetriever):
         Args:
             memories: `Memory` objects, plain texts, chat messages. A `thread=` does not travel: give each its own.
             scope: the tenant; default that of this client, or the token's.
-            progress: show how far it is; or what is told of it.
+            progress: show the progress; or a function that is called with it.
             on_duplicate: `keep`, `skip` or `replace`, as in `MemoryStore.remember_many`.
 
         Raises:
-            InvalidMemory: one cannot be stored; the message says which.
+            InvalidMemory: a memory cannot be stored; the message says which.
             ServerError: the server is away, does not let this client in, or fails.
         """
         check_many(memories, AT_ONCE, None)
@@ -149,7 +149,7 @@ class RecallClient(OptimizedRecallRetriever):
         """Remove memories everywhere, and return how many were there, as `MemoryStore.forget` does.
 
         Raises:
-            InvalidArgument: nothing says what to forget, or two things do that exclude each other.
+            InvalidArgument: no argument says what to forget, or two arguments exclude each other.
         """
         if ids is None and scope is None and filters is None and user_id is None:
             raise InvalidArgument("Say what to forget: ids, filters, a scope, or user_id=...")
@@ -170,13 +170,13 @@ class RecallClient(OptimizedRecallRetriever):
     # -- feedback --------------------------------------------------------------------------------------------------
 
     def learning(self, *, scope: ScopeLike | None = None) -> dict[str, Any]:
-        """What was learned in a scope: `GET /learning`. `feedback` and what belongs to it are a retriever's."""
+        """Return what was learned in a scope: `GET /learning`. `feedback` comes from the retriever."""
         return dict(self._asks("GET", "/learning", params=self._named(scope)))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def get(self, memory_id: str, *, scope: ScopeLike | None = None) -> Memory | None:
-        """The memory with this id, as the server shows it; `None` where there is none."""
+        """Return the memory with this id, as the server shows it; `None` where there is none."""
         try:
             row = self._asks("GET", f"/memories/{quote(memory_id, safe='')}", params=self._named(scope))
         except NotFound:
@@ -185,7 +185,7 @@ class RecallClient(OptimizedRecallRetriever):
             return _memory(row)
 
     def count(self, *, scope: ScopeLike | None = None, filters: FiltersLike = None) -> int:
-        """How many memories a scope has, or how many of them meet filters."""
+        """Count the memories of a scope, or those that meet filters."""
         body = {"filters": filters_data(filters), **self._where(scope)}
         return self._number("/count", body, "count")
 
@@ -198,14 +198,14 @@ class RecallClient(OptimizedRecallRetriever):
         as_of: datetime | None = None,
         history: bool = False,
     ) -> list[Fact]:
-        """What the memories of a scope say of slots, as `MemoryStore.facts` does, and as the server shows it.
+        """Return the facts that the memories of a scope state, as `MemoryStore.facts` does, as the server shows them.
 
         Args:
             scope: the tenant; default that of this client, or the token's.
-            subject: of whom only: a name or an alias; "me" = the user.
-            slot: of what only: the name of a slot, or what people call it.
-            as_of: what held then; default now.
-            history: also what held before, will hold, or was corrected, whatever the time.
+            subject: only facts about this name or alias; "me" = the user.
+            slot: only facts of this slot: its name, or what people call it.
+            as_of: the time at which facts hold; default now.
+            history: also facts that held before, will hold, or were corrected.
         """
         asked = {"subject": subject, "slot": slot, "history": "true" if history else None}
         asked["as_of"] = None if as_of is None else time_data(as_of, "as_of")
@@ -220,7 +220,7 @@ class RecallClient(OptimizedRecallRetriever):
         return found
 
     def about(self) -> dict[str, Any]:
-        """How the server is set: `timezone`, `embedding`, `dimensions`, `time_budget_ms`."""
+        """Return the settings of the server: `timezone`, `embedding`, `dimensions`, `time_budget_ms`."""
         return dict(self._asks("GET", "/about"))
 
     def _asks(
@@ -241,7 +241,7 @@ class RecallClient(OptimizedRecallRetriever):
             return int(reply[name])
 
     def _where(self, scope: ScopeLike | None) -> dict[str, Any]:
-        """The scope of a call, which else is this client's; nothing = the token's."""
+        """Return the scope of a call, by default this client's, as keys of a body; empty = the token's scope."""
         given = self.scope if scope is None else scope
         return {} if given is None else {"scope": scope_data(checked_scope(given))}
 
@@ -253,7 +253,7 @@ class RecallClient(OptimizedRecallRetriever):
 
 
 def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
-    """Memories in parts of which each fits into a request."""
+    """Split memories into parts that each fit into a request."""
     part: list[Memory] = []
     size = 0
     for memory in memories:
@@ -276,7 +276,7 @@ def _fact(row: Mapping[str, Any]) -> Fact:
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:
-    """A memory as the server shows it; of one that is withheld there is no text."""
+    """Read a memory as the server shows it; a memory that is withheld has no text."""
     if row["text"]:
         return memory_of(row, Scope())[1]
     memory = memory_of({**row, "text": "-"}, Scope())[1]

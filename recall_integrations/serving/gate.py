@@ -1,9 +1,9 @@
-"""What stands before every request: where it comes from, who sends it, how often, and how much. Plain ASGI.
+"""The gate before every request: it checks the origin, sender, rate and size of a request. Plain ASGI.
 
     host, origin ─▶ token ─▶ rate ─▶ body, counted while it arrives ─▶ the application
 
-It is also where a reply gets its request's id, and where an error that nobody foresaw ends: the client is told that
-there was one, the log which kind and where, and neither what it says, since that may quote a memory.
+The gate also gives each reply its request's id, and catches unforeseen errors: the client is told that
+there was one, the log its kind and place, and neither its message, since that may quote a memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Gate:
 
     Args:
         app: the application.
-        served: what is served.
+        served: the store and its settings.
     """
 
     def __init__(self, app: App, served: Served) -> None:
@@ -79,10 +79,10 @@ class Gate:
             log.info("%s %s %s %d %.1f ms", state["request_id"], scope["method"], route, reply.status, took)
 
     async def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
-        """Who asks; `None` = nobody who has a token.
+        """Return the caller of a request; `None` = the request has no token.
 
         Raises:
-            Refused: not from there, not with this token, not so often.
+            Refused: a wrong host or origin, an unknown token, or too many requests.
         """
         served = self._served
         host = headers.get(b"host", b"").decode("latin-1")
@@ -101,10 +101,10 @@ class Gate:
         return caller
 
     async def _count(self, caller: str) -> None:
-        """One more request of somebody.
+        """Count one more request of a caller.
 
         Raises:
-            Refused: it is one too many.
+            Refused: the caller has exceeded its rate.
         """
         wait_s = await self._served.rates.among_all(caller)
         if wait_s:
@@ -139,11 +139,11 @@ class Gate:
         return Caller.with_token(found, served.settings.privacy)
 
     async def _body(self, headers: Mapping[bytes, bytes], receive: Receive, *, known: bool) -> bytes | None:
-        """The body, if it is not too large; it is refused as soon as that is known. `None`: the client has gone.
+        """Return the body if it is not too large, and refuse it as soon as it is. `None`: the client has gone.
 
         Args:
             headers, receive: of the request.
-            known: whether somebody sends it who has a token; nobody else's takes memory of ours.
+            known: whether the sender has a token; a body from anybody else is not read into memory.
         """
         limits = self._served.limits
         said = headers.get(b"content-length", b"0")
@@ -205,7 +205,7 @@ def _replayed(body: bytes | None, receive: Receive) -> Receive:
 
 
 class _Reply:
-    """Sends a reply with what all of them have."""
+    """A reply that is sent with the headers common to all replies."""
 
     def __init__(self, send: Send, request_id: bytes, began: float) -> None:
         self._send, self._request_id, self._began = send, request_id, began
@@ -227,7 +227,7 @@ class _Reply:
         await self._send(message)
 
     async def problem(self, error: RecallError) -> None:
-        """An error, where nothing was sent yet."""
+        """Reply with an error, unless a reply has begun."""
         if self.status:
             return
         body = packed(problem_of(error))
@@ -238,7 +238,7 @@ class _Reply:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a name or address is one of this machine, which nobody else can have."""
+    """Say whether a name or address belongs to this machine alone (loopback)."""
     if name.lower() in LOOPBACK:
         return True
     try:
@@ -248,7 +248,7 @@ def is_loopback(name: str) -> bool:
 
 
 def _is_here(host: str, others: tuple[str, ...]) -> bool:
-    """Whether a request was meant for this machine. A page may have its own name point to 127.0.0.1."""
+    """Say whether a request was meant for this machine. A foreign page may let its own name point to 127.0.0.1."""
     name = _name(host)
     return name is not None and (is_loopback(name) or name in others)
 

@@ -1,7 +1,7 @@
-"""Learning while a store is served: with `mode: learned`, a thread looks once a minute whether anything is due.
+"""Learning while a store is served: with `mode: learned`, a thread checks once a minute whether learning is due.
 
-Recalls come first: between scopes it rests for as long as the last one took, and after a run it leaves nine times as
-long as that took before it looks again. What was done when it is stopped stays; it goes on from there.
+Recalls come first: between scopes the thread rests for as long as the last one took, and after a run for nine times as
+long as that took. Scopes that are done when it is stopped stay done; it goes on from there.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ STOP_S = 5.0  # that the end of a server waits for it
 
 
 class _Stopping(Exception):
-    """The server stops."""
+    """Ends a run of learning because the server stops."""
 
 
 class Learning:
-    """The job of one server. Threads share it.
+    """The learning thread of one server. Other threads may use this object, too.
 
     Args:
-        optimizer: that answers; its settings say at each look whether anything is to be learned.
-        every_s: seconds from look to look.
+        optimizer: learns; its settings say at each look whether anything is to be learned.
+        every_s: seconds between two looks.
         timer: monotonic seconds.
     """
 
@@ -55,11 +55,11 @@ class Learning:
 
     @property
     def runs(self) -> bool:
-        """Whether the thread is there."""
+        """True while the thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin to look; whether there is anything to do is decided at each look."""
+        """Start the thread; each look decides by itself whether anything is due."""
         if self.runs:
             return
         self._stop.clear()
@@ -67,16 +67,16 @@ class Learning:
         self._thread.start()
 
     def stop(self, timeout: float = STOP_S) -> None:
-        """End after the scope that is looked at."""
+        """Stop the thread after the scope it is at."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout)
 
     def run(self, scope: Scope | None = None, *, force: bool = False) -> tuple[Step, ...]:
-        """What `QueryOptimizer.learn` does, now.
+        """Learn now, as `QueryOptimizer.learn` does.
 
         Raises:
-            Refused: somebody learns already.
+            Refused: another run is under way.
         """
         if not self._one_at_a_time.acquire(blocking=False):
             raise busy("Something is learned already. Ask again in a minute; GET /learning says how it stands.", 60)
@@ -86,7 +86,7 @@ class Learning:
             self._one_at_a_time.release()
 
     def once(self) -> float:
-        """Look, and do what is due; gives the seconds until the next look. Raises nothing but `StoreClosed`."""
+        """Learn if it is due, and return the seconds until the next look. Raises nothing but `StoreClosed`."""
         if self._optimizer.config.mode != "learned" or not self._one_at_a_time.acquire(blocking=False):
             return self._every_s
         try:
@@ -111,7 +111,7 @@ class Learning:
             self._one_at_a_time.release()
 
     def _rest(self, _scope: Scope | None, _done: int, _total: int) -> None:
-        """Between two scopes."""
+        """Pause between two scopes; stop the run if the server stops."""
         took = self._timer() - self._rested
         if self._stop.wait(min(max(took, REST_S[0]), REST_S[1])):
             raise _Stopping

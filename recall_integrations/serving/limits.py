@@ -1,4 +1,4 @@
-"""How much one may ask for, and how often."""
+"""Limits of requests: their size, and their rate."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Limits:
         text_max: characters of one memory.
         memories_max: memories, or ids, in one request.
         time_ms_max: longest time that a recall may be given.
-        rate: requests per second of each token, or of each address where there are no tokens; 0 = as many as they like.
-        concurrency: requests that are worked on at once.
-        queue: requests that wait for that; more are sent away with 503.
-        wait_s: longest wait.
+        rate: requests per second of each token, or of each address where there are no tokens; 0 = no limit.
+        concurrency: requests in work at once.
+        queue: requests that wait for a place; further ones are refused with 503.
+        wait_s: longest wait for a place.
         body_s: longest time in which a body must arrive.
         workers: processes that answer at one address: each counts its part of `rate`, unless they count together.
 
     Raises:
-        InvalidArgument: one is no positive number.
+        InvalidArgument: a value is no positive number.
     """
 
     body_max: int = 8_000_000
@@ -62,10 +62,10 @@ class Rates:
     """A bucket of tokens for each caller. Used by the event loop only.
 
     Args:
-        per_s: how fast a bucket fills; 0 = nobody is counted.
+        per_s: tokens per second that fill a bucket; 0 = no limit.
         clock: monotonic seconds.
-        shared: what servers of one store count together by; `None` = each counts by itself.
-        workers: so many count by themselves, each its part.
+        shared: what the servers of one store share for counting; `None` = each server counts by itself.
+        workers: processes that count by themselves, each its part of `per_s`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Rates:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, caller: str) -> float:
-        """0 if this request may go on, which counts it; else after how many seconds it may."""
+        """Count a request and return 0 if it may go on; else return the seconds after which it may."""
         if not self._per_s:
             return 0.0
         now = self._clock()
@@ -94,10 +94,10 @@ class Rates:
         return lacking
 
     async def among_all(self, caller: str) -> float:
-        """The same of all servers of the store together; where that cannot be told, of this one."""
+        """Do as `wait_s`, over all servers of the store; over this one only where the shared count is unavailable."""
         told = None if self._shared is None else await asyncio.to_thread(self._shared.wait_s, caller)
         return self.wait_s(caller) if told is None else told
 
     def __len__(self) -> int:
-        """How many callers are known."""
+        """Return the number of callers whose rates are kept."""
         return len(self._left)

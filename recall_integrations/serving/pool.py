@@ -1,4 +1,4 @@
-"""Where the work of requests is done: so many at once, in threads, so that the event loop never waits for it."""
+"""A pool of threads that does the work of requests, a bounded number at once, so that the event loop never waits."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Pool:
-    """Requests take turns: first come, first served. Used from one event loop at a time.
+    """Places for calls: requests take turns, first come, first served. Used from one event loop at a time.
 
     Args:
-        name: of its threads.
+        name: of the threads.
         places: calls at once.
         queue: calls that may wait.
         wait_s: longest wait.
@@ -29,10 +29,10 @@ class Pool:
         self.waiting = self.active = 0
 
     async def enter(self) -> None:
-        """Wait for a place; whoever got one calls `leave`.
+        """Wait for a place; the caller frees it with `leave`.
 
         Raises:
-            Refused: too many wait already, or it took too long.
+            Refused: too many requests wait already, or no place was free in time.
         """
         if self._places.locked():
             await self._wait()
@@ -52,12 +52,12 @@ class Pool:
             self.waiting -= 1
 
     def leave(self, _done: object = None) -> None:
-        """The place is free again."""
+        """Free a place."""
         self.active -= 1
         self._places.release()
 
     async def run(self, call: Callable[[], T]) -> T:
-        """What a call gives. Its place is free when it has ended, also where nobody waits for it any more.
+        """Run a call in a thread and return its result. Its place is free when it ends, also if nobody waits any more.
 
         Raises:
             Refused: as `enter`.

@@ -1,4 +1,4 @@
-"""What goes wrong, as HTTP says it: a status, a stable code, a message that says what to do. Never a traceback."""
+"""Errors as HTTP replies: a status, a stable code, a message that says what to do. Never a traceback."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ TITLES = {
 
 
 class Refused(RecallError):
-    """A request that is refused, or that failed.
+    """An error for a request that is refused, or that failed.
 
     Args:
         status: of HTTP.
         code: stable, for programs.
         message: what was wrong, and what to do.
         headers: of the reply.
-        more: keys of the reply beside those that all have.
+        more: further keys of the reply.
     """
 
     code = "REFUSED"
@@ -75,19 +75,19 @@ class Refused(RecallError):
 
 
 def busy(message: str, seconds: float = BUSY_S) -> Refused:
-    """Nothing is wrong with the request; there is no place for it now."""
+    """Return the error for a request that is in order and finds no place now."""
     return Refused(503, "OVERLOADED", message, headers={"Retry-After": str(max(1, round(seconds)))})
 
 
 def status_of(error: RecallError) -> int:
-    """The status of an error."""
+    """Return the HTTP status of an error."""
     if isinstance(error, Refused):
         return error.status
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
 def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """An error as a problem (RFC 9457): type, title, status, and our `code`, `message`, `options`, `details`, `stats`.
+    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details` and `stats`.
 
     Args:
         error: what went wrong.
@@ -110,12 +110,12 @@ def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dic
 
 
 def packed(payload: object) -> bytes:
-    """Plain data as the body of a reply."""
+    """Write plain data as the body of a reply."""
     return json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str).encode()
 
 
 def headers_of(error: RecallError) -> dict[str, str]:
-    """Headers that belong to an error."""
+    """Return the headers that belong to an error."""
     if isinstance(error, Refused):
         return error.headers
     return {"Retry-After": str(BUSY_S)} if status_of(error) == 503 else {}

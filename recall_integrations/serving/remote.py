@@ -60,10 +60,10 @@ _STAYS = "is the server's: it does not travel. Ask where the store is open."
 
 @contextmanager
 def understood(address: str) -> Iterator[None]:
-    """Inside, a reply is read that may be anything.
+    """Turn errors of reading a reply, inside of the block, into `ServerError`.
 
     Raises:
-        ServerError: it is not what a recall server answers.
+        ServerError: the reply is not that of a recall server.
     """
     try:
         yield
@@ -72,7 +72,7 @@ def understood(address: str) -> Iterator[None]:
 
 
 class RemoteStore:
-    """Of a store that is served, what retrievers ask for.
+    """The part of a served store that retrievers use.
 
     Args:
         wire: to the server.
@@ -85,17 +85,17 @@ class RemoteStore:
 
     @property
     def embedding(self) -> RemoteStore:
-        """What embeds as the store does."""
+        """The embedding of the store: this object."""
         return self
 
     @property
     def fingerprint(self) -> str:
-        """Of the embedding; empty until the server has answered for the first time."""
+        """Fingerprint of the embedding; empty until the server has answered for the first time."""
         return str(self.known.get("embedding", ""))
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has. Asks the server if it has not answered yet."""
+        """Number of dimensions of a vector. Asks the server if it has not answered yet."""
         if not self.known:
             known = self._wire.ask(Asked(method="GET", path="/about", seconds=self._timeout))
             with understood(self._wire.address):
@@ -105,7 +105,7 @@ class RemoteStore:
             return int(self.known["dimensions"])
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors of texts, `(n, dimensions)`."""
+        """Return the vectors of texts, `(n, dimensions)`."""
         body = {"texts": list(texts)}
         found = self._wire.ask(Asked(method="POST", path="/embed", body=lambda _left: body, seconds=self._timeout))
         with understood(self._wire.address):
@@ -121,7 +121,7 @@ class RemoteOptimizer(QueryOptimizer):
         on_error: `raise`, or `empty`: where the server is away or late, an empty result whose `degraded` says so.
 
     `recall` takes what `QueryOptimizer.recall` takes and gives the same answer: hits, scores, reasons, contributions,
-    highlights, plan, timings. What lives on the server is not here: `parse`, `plan`, `stages`, prompts.
+    highlights, plan, timings. Some parts are on the server only: `parse`, `plan`, `stages`, prompts.
     """
 
     def __init__(self, wire: Wire, timeout: float = 30.0, on_error: str = "raise") -> None:
@@ -150,11 +150,11 @@ class RemoteOptimizer(QueryOptimizer):
     def recall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:
         """See `QueryOptimizer.recall`.
 
-        With `privacy="allow"`, the default, the server withholds the least that it withholds from this client.
+        With `privacy="allow"`, the default, the server uses the least strict mode that it allows this client.
 
         Raises:
             ServerUnavailable, ServerRefused, ServerError: the server is away, does not let this client in, or fails.
-            RecallTimeout: it does not answer within the deadline and a quarter of a second.
+            RecallTimeout: the server does not answer within the deadline and a quarter of a second.
         """
         asked = self._asked(query, given, watch)
         try:
@@ -163,7 +163,7 @@ class RemoteOptimizer(QueryOptimizer):
             return self._instead(e, query, given)
 
     async def arecall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:
-        """`recall` without blocking the event loop. Cancelling it ends the request, and one that is watched there."""
+        """Recall without blocking the event loop. Cancelling it ends the request, and a watched recall, too."""
         asked = self._asked(query, given, watch)
         try:
             return self._read(await self.wire.aask(asked))
@@ -196,7 +196,7 @@ class RemoteOptimizer(QueryOptimizer):
         return with_marks(record_of(RecallResult, reply["result"]), reply.get("marks"))
 
     def _instead(self, error: RecallError, query: str, given: Mapping[str, Any]) -> RecallResult:
-        """What is given where there is an error, unless that is raised."""
+        """Return a result in place of an error, unless the error is raised."""
         if isinstance(error.result, dict):  # of a `strict` recall
             error.result = record_of(RecallResult, error.result)
         away = isinstance(error, ServerUnavailable) or (isinstance(error, RecallTimeout) and error.result is None)
@@ -230,11 +230,11 @@ class RemoteOptimizer(QueryOptimizer):
         now: datetime | None = None,
         privacy: str = "allow",
     ) -> Feedback:
-        """See `QueryOptimizer.feedback`; what may be kept of a query's text is the server's to say.
+        """See `QueryOptimizer.feedback`; the server decides how much of a query's text it keeps.
 
         Raises:
             NotFound: the server does not know the recall any more, and no query was given.
-            ServerError: it is away, does not let this client in, or fails; then ask again: nothing counts twice.
+            ServerError: the server is away, refuses this client, or fails; ask again: nothing counts twice.
         """
         given = {"helpful": named(helpful, "helpful"), "wrong": named(wrong, "wrong"), "cited": named(cited, "cited")}
         body: dict[str, Any] = {name: ids for name, ids in given.items() if ids}
@@ -261,43 +261,43 @@ class RemoteOptimizer(QueryOptimizer):
             )
 
     def scopes_of(self, result_id: str) -> NoReturn:
-        """The server knows them."""
+        """Raise: only the server knows the scopes."""
         raise InvalidArgument(f"scopes_of {_STAYS}")
 
     def learn(self, scope: Any = None, **_given: Any) -> NoReturn:
-        """The server learns by itself (`mode: learned`), or is asked to: `POST /learning/run`."""
+        """Raise: the server learns by itself (`mode: learned`), or on `POST /learning/run`."""
         raise InvalidArgument(f"learn {_STAYS} Or POST /learning/run.")
 
     def learner(self) -> NoReturn:
-        """`GET /learning` says how it stands."""
+        """Raise: `GET /learning` returns the state of learning."""
         raise InvalidArgument(f"learner {_STAYS} Or GET /learning.")
 
     # -- what lives on the server ----------------------------------------------------------------------------------
 
     def parse(self, query: str, **given: Any) -> NoReturn:
-        """Does not travel; `recall(…).query` does."""
+        """Raise: use `recall(…).query`."""
         raise InvalidArgument(f"parse {_STAYS} Or read recall(...).query.")
 
     def plan(self, parsed: ParsedQuery, *, scope: Any = None) -> NoReturn:
-        """Does not travel; `recall(…).plan` does."""
+        """Raise: use `recall(…).plan`."""
         raise InvalidArgument(f"plan {_STAYS} Or read recall(...).plan.")
 
     def config_of(self, scope: Any) -> RecallConfig:
-        """As `config`: what the server has set for a scope does not travel."""
+        """Return `config`: the settings that the server has for a scope do not travel."""
         return self._settings
 
     def reload(self, config: RecallConfig | None = None) -> NoReturn:
-        """The server reads its settings anew by itself."""
+        """Raise: the server reads its settings anew by itself."""
         raise InvalidArgument(f"reload {_STAYS}")
 
     @property
     def stages(self) -> tuple[Any, ...]:
-        """None of them is here."""
+        """Empty: the stages are on the server."""
         return ()
 
     @property
     def rewrite_prompt(self) -> str | None:
-        """The server's own; not here."""
+        """`None`: the prompt is on the server."""
         return None
 
     @rewrite_prompt.setter
@@ -305,18 +305,18 @@ class RemoteOptimizer(QueryOptimizer):
         raise InvalidArgument(f"The prompt {_STAYS}")
 
     def load(self, **_given: Any) -> float:
-        """The server loads by itself."""
+        """Do nothing and return 0: the server loads by itself."""
         return 0.0
 
     def warm(self, timeout: float | None = None) -> None:
-        """The server has warmed up by itself."""
+        """Do nothing: the server warms up by itself."""
 
     def health(self) -> tuple[Health, ...]:
-        """None of what may fail is here; `GET /health/retrieval` says it of the server."""
+        """Return nothing: the components are on the server; see `GET /health/retrieval`."""
         return ()
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self.wire.close()
 
 
@@ -324,10 +324,10 @@ class RemoteOptimizer(QueryOptimizer):
 
 
 def body_of(query: str, **given: Any) -> dict[str, Any]:
-    """The arguments of a recall as the server reads them; those that are not given are left out.
+    """Return the arguments of a recall as the server reads them; arguments not given are left out.
 
     Raises:
-        InvalidInput: one of them cannot be used, or cannot travel.
+        InvalidInput: an argument cannot be used, or cannot travel.
     """
     body: dict[str, Any] = {"query": checked_text(query, "The query", InvalidQuery, limit=TEXT_CHARS_MAX)}
     known: dict[str, Callable[[Any], Any]] = {
@@ -359,15 +359,15 @@ def body_of(query: str, **given: Any) -> dict[str, Any]:
 
 
 def scope_data(scope: Scope) -> dict[str, str]:
-    """A scope by its parts."""
+    """Return the parts of a scope."""
     return {"user_id": scope.user_id, "agent_id": scope.agent_id, "namespace": scope.namespace}
 
 
 def filters_data(given: Any) -> dict[str, Any] | None:
-    """Filters as the server reads them; `None` = they hold no condition.
+    """Return filters as the server reads them; `None` = they hold no condition.
 
     Raises:
-        InvalidFilter: they cannot be applied.
+        InvalidFilter: the filters cannot be applied.
     """
     filters: Filters = as_filters(given)
     if not filters:
@@ -382,10 +382,10 @@ def filters_data(given: Any) -> dict[str, Any] | None:
 
 
 def named(given: Iterable[str], name: str) -> list[str]:
-    """Ids as a list.
+    """Return ids as a list.
 
     Raises:
-        InvalidArgument: a single one, or something else.
+        InvalidArgument: `given` is a single id, or no list of ids.
     """
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(f"{name} must be a list of ids, not {given!r:.40}.")
@@ -409,10 +409,10 @@ def _as_of(given: Any) -> str:
 
 
 def time_data(given: Any, name: str) -> str:
-    """A time as the server reads it.
+    """Return a time as the server reads it.
 
     Raises:
-        InvalidArgument: it is none, or has no time zone.
+        InvalidArgument: `given` is no time, or has no time zone.
     """
     if not isinstance(given, datetime) or given.tzinfo is None:
         raise InvalidArgument(f"{name} must be a time with a time zone, such as datetime.now(timezone.utc).")
@@ -432,10 +432,10 @@ def _window(given: Any) -> dict[str, str] | bool | None:
 
 
 class _Steps:
-    """Tells somebody who looks on of the events of a stream.
+    """A reader of stream events that tells a watcher of each step.
 
     Args:
-        watch: who.
+        watch: the watcher.
     """
 
     def __init__(self, watch: Step) -> None:

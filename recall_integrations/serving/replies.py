@@ -1,5 +1,5 @@
-"""What replies look like, for OpenAPI. Replies are made as plain data and written once; nothing is checked against this
-on the way, since that would cost more than the recall. A test does it."""
+"""Models of replies, for OpenAPI. Replies are made as plain data and written once; checking them against these models
+on the way would cost more than the recall. A test does it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from recall_integrations.serving.problems import MEDIA_TYPE
 
 
 class Reply(BaseModel):
-    """Keys may be added."""
+    """A reply. Keys may be added."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Problem(Reply):
-    """What went wrong (RFC 9457), and what may be done about it."""
+    """A failed request (RFC 9457), and what may be done about it."""
 
     type: str = "about:blank"
     title: str
@@ -51,7 +51,7 @@ class MemoryReply(Reply):
 
 
 class ContributionReply(Reply):
-    """What one source added to a hit."""
+    """The share of one source in the score of a hit."""
 
     source: str
     name: str
@@ -61,7 +61,7 @@ class ContributionReply(Reply):
 
 
 class HighlightReply(Reply):
-    """A place in the text of a memory that speaks for it: characters from `start` until before `end`."""
+    """A place in the text of a memory that supports the hit: characters from `start` until before `end`."""
 
     start: int
     end: int
@@ -125,7 +125,7 @@ class RecallReply(Reply):
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What a route may answer beside its reply."""
+    """Return the errors that a route may answer beside its reply, for OpenAPI."""
     said = {
         401: "No valid token.",
         403: "Not allowed with this token, or from this origin.",

@@ -1,4 +1,4 @@
-"""What a server serves, and how: the one thing that routes are given. Nothing of it is global."""
+"""The store that a server serves, with its settings: the only argument of routes. Nothing of it is global."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ WRITES = 2  # at once: a store lets one write at a time, and the next can be mad
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a server behaves, beside its limits.
+    """Settings of a server beside its limits.
 
     Args:
-        privacy: the least that everybody is withheld: `allow`, `redact` or `block`.
-        hosts: names by which it may be asked where there are no tokens, beside those of this machine.
+        privacy: the least strict mode of any request: `allow`, `redact` or `block`.
+        hosts: names of the server beside those of this machine, where there are no tokens.
     """
 
     privacy: str = "allow"
@@ -35,17 +35,17 @@ class Settings:
 
 @dataclass(kw_only=True)
 class Served:
-    """A store that is served.
+    """A store that is served, with everything that its routes need.
 
     Args:
-        store: its memories; stays open.
-        optimizer: over it; its `reload` changes the settings while requests are under way.
-        tokens: who may ask; `None` = whoever is on this machine.
+        store: the store; it stays open.
+        optimizer: over the store; its `reload` changes the settings while requests are under way.
+        tokens: the tokens of callers; `None` = anybody on this machine may ask.
         limits: of requests.
         settings: the rest.
-        metrics: what gives the text for `/metrics` (`text() -> bytes`); `None` = there is none.
-        live: what the page shows of the last minutes, where it is an observer of the optimizer.
-        ready: whether requests are answered; not so while the server is shut down.
+        metrics: gives the text for `/metrics` (`text() -> bytes`); `None` = no metrics.
+        live: recent activity for the page, if it is an observer of the optimizer.
+        ready: whether requests are answered; false while the server shuts down.
     """
 
     store: MemoryStore

@@ -1,6 +1,6 @@
-"""Starting and stopping a server: what `recall serve` does.
+"""Start and stop of a server: the work of `recall serve`.
 
-open the store ─▶ make the optimizer ─▶ listen ─▶ serve ─▶ SIGTERM: what runs may end ─▶ close the store
+open the store ─▶ make the optimizer ─▶ listen ─▶ serve ─▶ SIGTERM: running requests end ─▶ close the store
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 
 
 def load(name: str, what: str) -> Any:
-    """What `MODULE:NAME` names.
+    """Import the object that `MODULE:NAME` names.
 
     Args:
         name: a module that can be imported, and a name in it.
-        what: what it is, for messages.
+        what: the kind of object, for messages.
 
     Raises:
         InvalidArgument: there is no such module, or it has no such name.
@@ -56,7 +56,7 @@ def load(name: str, what: str) -> Any:
 
 
 def check_installed() -> None:
-    """Say what is missing before anything else is done.
+    """Check that the packages of the extra are installed, before anything else is done.
 
     Raises:
         MissingExtra: the packages of the extra `serve` are not installed.
@@ -67,7 +67,7 @@ def check_installed() -> None:
 
 
 def metrics_of(store: MemoryStore) -> Metrics | None:
-    """The observer that counts for `/metrics`; `None` where the extra `metrics` is not installed."""
+    """Return the observer that counts for `/metrics`; `None` where the extra `metrics` is not installed."""
     from recall_integrations.observability.metrics import Metrics
 
     try:
@@ -79,7 +79,7 @@ def metrics_of(store: MemoryStore) -> Metrics | None:
 
 
 def tracing_if_there() -> Tracing | None:
-    """The observer that makes spans, of whatever provider the process has; `None` where OpenTelemetry is not there."""
+    """Return the observer that makes spans with the provider of the process; `None` without OpenTelemetry."""
     from recall_integrations.observability.tracing import Tracing
 
     try:
@@ -89,10 +89,10 @@ def tracing_if_there() -> Tracing | None:
 
 
 def check_access(host: str, tokens: Tokens | None) -> None:
-    """Whether a server may listen there.
+    """Check that a server may listen on `host`.
 
     Raises:
-        InvalidArgument: others reach it, and there are no tokens.
+        InvalidArgument: other machines reach it, and there are no tokens.
         ConfigError: the tokens cannot be read.
     """
     from recall_integrations.serving.gate import is_loopback
@@ -110,14 +110,14 @@ def check_access(host: str, tokens: Tokens | None) -> None:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens: requests that come from now on are answered, as soon as the server is ready.
+    """Return a socket that listens; the server answers requests from now on as soon as it is ready.
 
     Args:
         host: name or address.
         port: 0 = a free one.
 
     Raises:
-        InvalidArgument: somebody else has it, or there is no such address.
+        InvalidArgument: another process has the port, or there is no such address.
     """
     try:
         family, kind, proto, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -131,10 +131,10 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def inherited(number: int) -> socket.socket:
-    """The socket that a worker shares with those beside it.
+    """Return the socket that a worker shares with other workers.
 
     Raises:
-        InvalidArgument: there is none with this number.
+        InvalidArgument: there is no socket with this number.
     """
     try:
         return socket.socket(fileno=number)
@@ -143,9 +143,9 @@ def inherited(number: int) -> socket.socket:
 
 
 def end_with_parent(parent: int) -> None:
-    """End this worker, in order, when the process with this number, which started it, is gone.
+    """End this worker in order when the process `parent`, which started it, is gone.
 
-    Until it serves, it is not ended by being told to read its settings again: it reads them now.
+    SIGHUP is ignored until the worker serves: it reads its settings now anyway.
     """
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
@@ -158,7 +158,7 @@ def end_with_parent(parent: int) -> None:
 
 
 def address_of(listener: socket.socket) -> str:
-    """Where a server is, as a browser takes it."""
+    """Return the address of a server as a browser takes it."""
     host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)
     return f"http://{shown}:{port}"
@@ -172,14 +172,14 @@ def serve(
     said: Callable[[str], None] = lambda _line: None,
     stop_s: float = STOP_S,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT; what runs then may end. In the main thread, signals are handled.
+    """Answer requests until SIGTERM or SIGINT, then let running requests end. Handles signals in the main thread only.
 
     Args:
-        served: what is served; stays open.
-        listener: where.
-        reload: called after SIGHUP, in a thread; gives what is said of it.
-        said: gets lines for whoever started it.
-        stop_s: how long what runs may take to end.
+        served: the store, which stays open, and its settings.
+        listener: the socket that listens.
+        reload: called after SIGHUP, in a thread; returns a line for `said`.
+        said: gets lines for the one who started the server.
+        stop_s: seconds that running requests may take to end.
 
     Raises:
         MissingExtra: the packages of the extra `serve` are not installed.
@@ -195,7 +195,7 @@ def serve(
 
 
 def server_of(served: Served, stop_s: float = STOP_S) -> Any:
-    """The server itself (`uvicorn.Server`), for who runs it elsewhere than in the main thread."""
+    """Return the server (`uvicorn.Server`), for callers that run it outside of the main thread."""
     with extra("serve", "Serving over HTTP"):
         import uvicorn
 
@@ -218,9 +218,9 @@ def server_of(served: Served, stop_s: float = STOP_S) -> Any:
 
 @contextmanager
 def _signals(reload: Callable[[], str] | None, said: Callable[[str], None]) -> Iterator[None]:
-    """Inside, a signal to stop ends the server and not the process: the store is closed after it.
+    """Let a signal end the server and not the process, inside of the block: the store is closed after it.
 
-    Uvicorn raises the signal again when it has stopped, for whoever handled it before.
+    Uvicorn raises the signal again when it has stopped, for the handler before.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

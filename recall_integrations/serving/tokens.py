@@ -1,6 +1,6 @@
-"""Tokens: who may ask, for which scopes, and what. The file holds only digests; a token is shown once.
+"""Tokens: they name a caller, its scopes and its rights. The file holds only digests; a token is shown once.
 
-    recall_<id>_<43 characters>     256 random bits; the id is no secret, and names it in lists and logs
+    recall_<id>_<43 characters>     256 random bits; the id is no secret, and names the token in lists and logs
 
 A digest needs no salt and no slow hash: nobody guesses 256 bits.
 """
@@ -44,7 +44,7 @@ class Grant:
 
     Args:
         scope: one of them; with `prefix`, the parts in which they agree.
-        prefix: which part only begins as written (`user_id`, `agent_id`, `namespace`); the parts behind it may be
+        prefix: the part that need only begin as written (`user_id`, `agent_id`, `namespace`); the parts after it may be
             anything. Empty = exactly this scope.
     """
 
@@ -53,10 +53,10 @@ class Grant:
 
     @classmethod
     def of(cls, text: str) -> Grant:
-        """Read a scope, or one whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`.
+        """Read a scope, or a pattern whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`.
 
         Raises:
-            InvalidScope: it is none.
+            InvalidScope: the text is neither.
         """
         if ANY in text[:-1]:
             raise InvalidScope(
@@ -78,7 +78,7 @@ class Grant:
         return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
 
     def holds(self, scope: Scope) -> bool:
-        """Whether it reaches a scope."""
+        """Say whether the grant reaches a scope."""
         if not self.prefix:
             return scope == self.scope
         for name in ("user_id", "agent_id", "namespace"):
@@ -90,7 +90,7 @@ class Grant:
         return False
 
     def covers(self, user_id: str) -> bool:
-        """Whether it reaches every scope of a user."""
+        """Say whether the grant reaches every scope of a user."""
         own = self.scope
         if self.prefix == "user_id":
             return user_id.startswith(own.user_id)
@@ -99,17 +99,17 @@ class Grant:
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """What is known of a token; not the token.
+    """The record of a token, without the token itself.
 
     Args:
-        id: names it.
-        digest: SHA-256 of it, in hexadecimal.
-        name: what it is for.
-        grants: scopes that it reaches; the first is where requests go that name none.
+        id: names the token.
+        digest: SHA-256 of the token, in hexadecimal.
+        name: the purpose of the token.
+        grants: scopes that it reaches; the first is for requests that name none.
         rights: `read`, `write`, `admin` (metrics and details of health).
-        privacy: the least that requests with it withhold.
+        privacy: the least strict mode of requests with it.
         created_at: when it was made.
-        expires_at: from when on it is refused.
+        expires_at: when it expires; `None` = never.
     """
 
     id: str
@@ -122,7 +122,7 @@ class Token:
     expires_at: datetime | None = None
 
     def expired(self, now: datetime) -> bool:
-        """Whether it is over."""
+        """Say whether the token has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
 
@@ -131,11 +131,11 @@ def _digest(token: str) -> str:
 
 
 class Tokens:
-    """The tokens of a file. What another process changes is seen with the next request.
+    """The tokens of a file. A change by another process takes effect with the next request.
 
     Args:
         path: the file; it need not be there.
-        clock: what says which are over.
+        clock: the time by which tokens expire.
     """
 
     def __init__(
@@ -146,10 +146,10 @@ class Tokens:
         self._tokens: tuple[Token, ...] = ()
 
     def list(self) -> tuple[Token, ...]:
-        """All of them, in the order in which they were made.
+        """Return all tokens, in the order in which they were made.
 
         Raises:
-            ConfigError: the file cannot be read, others may read it, or it is none.
+            ConfigError: the file cannot be read, others may read it, or it is no file of tokens.
         """
         try:
             found = self.path.stat()
@@ -168,7 +168,7 @@ class Tokens:
         return self._tokens
 
     def find(self, token: str) -> Token | None:
-        """Which one it is; `None` where it is none of them, or over. Takes as long whichever it is.
+        """Return the record of a token; `None` where it is unknown or has expired. Takes equally long for every record.
 
         Raises:
             ConfigError: as `list`.
@@ -188,7 +188,7 @@ class Tokens:
         privacy: str = "allow",
         expires_at: datetime | None = None,
     ) -> tuple[str, Token]:
-        """Make a token, and note its digest; returns the token, which is nowhere else, and what is known of it.
+        """Make a token and store its digest; return the token, which is stored nowhere, and its record.
 
         Raises:
             InvalidScope, InvalidArgument: nothing was written.
@@ -216,10 +216,10 @@ class Tokens:
         return token, noted
 
     def revoke(self, wanted: str) -> Token:
-        """Forget a token, by its id or its name.
+        """Delete a token, by its id or its name.
 
         Raises:
-            NotFound: there is none, or several have that name.
+            NotFound: no token has it, or several have that name.
         """
         with self._changing():
             known = self.list()
@@ -235,10 +235,10 @@ class Tokens:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Inside, nobody else changes the file: a token that is revoked would come back with one that is added.
+        """Lock the file, inside of the block: else one process could restore a token that another revokes.
 
         Raises:
-            ConfigError: somebody else does so for long, or it cannot be written there.
+            ConfigError: another process holds the lock for too long, or the folder cannot be written.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -265,7 +265,7 @@ class Tokens:
             raise ConfigError(f"{self.path} is no file of tokens ({e}). Make one with `recall token add`.") from e
 
     def _write(self, tokens: Iterable[Token]) -> None:
-        """All or nothing: a server that reads it meanwhile sees the old file or the new one."""
+        """Write the file in one step: a server that reads it meanwhile sees the old file or the new one."""
         rows = [_row(token) for token in tokens]
         try:
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")

@@ -1,6 +1,6 @@
-"""Asking a server: connections, retries, the deadline, and what goes wrong as errors of our tree.
+"""Asking a server: connections, retries, the deadline, and failures as errors of our tree.
 
-`exchange` decides and does nothing itself: it says what to send or how long to wait, and is told what came of it. So
+`exchange` only decides: it yields a request to send or a pause to wait, and is sent the answer. So
 one path serves both `Wire.ask`, which blocks, and `Wire.aask`, which does not.
 """
 
@@ -46,10 +46,10 @@ class Asked:
 
     Args:
         method, path: of HTTP.
-        body: what is sent, from the seconds that are left; `None` = nothing.
-        params: behind the path.
-        seconds: that it may take, with its retries.
-        events: told of each event but the last, where the reply is a stream of them.
+        body: makes the body, from the seconds that are left; `None` = no body.
+        params: of the query string.
+        seconds: time for the request, with its retries.
+        events: called with each event but the last, where the reply is a stream of events.
     """
 
     method: str
@@ -62,7 +62,7 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Send:
-    """Something to send, and the monotonic second by which its answer must be there."""
+    """A request to send, and the monotonic second by which its answer must be there."""
 
     asked: Asked
     content: bytes | None
@@ -71,14 +71,14 @@ class Send:
 
 @dataclass(frozen=True, kw_only=True)
 class Wait:
-    """A pause."""
+    """A pause before the next attempt."""
 
     seconds: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What came back: the status, after how many seconds to ask again, and the JSON."""
+    """An answer: the status, the seconds after which to ask again, and the JSON."""
 
     status: int
     again_s: float | None
@@ -96,12 +96,12 @@ def exchange(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
 ) -> Flow:
-    """What is done to have a request answered; returns the JSON.
+    """Yield the steps that get a request answered; return the JSON.
 
     Raises:
-        ServerUnavailable: it cannot be reached, or has no place for the request, until the time is over.
-        RecallTimeout: it does not answer in time.
-        RecallError: what the server says, as an error of the class that it has there.
+        ServerUnavailable: the server cannot be reached, or has no place for the request, until the time is over.
+        RecallTimeout: the server does not answer in time.
+        RecallError: the error that the server answers, as an error of the same class.
     """
     until = clock() + asked.seconds
     for attempt in range(retries + 1):
@@ -123,7 +123,7 @@ def exchange(
 
 
 def _error(address: str, asked: Asked, came: Answer | Exception | None) -> tuple[RecallError, float | None]:
-    """What went wrong, and after how many seconds the server wants to be asked again; `None` = it does not say."""
+    """Return the error of an attempt, and the seconds after which the server wants to be asked again, if it says."""
     if isinstance(came, httpx.TimeoutException) and not isinstance(came, httpx.ConnectTimeout):
         late = (
             f"The server at {address} did not answer within {asked.seconds:g} s. Give it more time, or look after it."
@@ -140,7 +140,7 @@ def _error(address: str, asked: Asked, came: Answer | Exception | None) -> tuple
 
 
 def _told(address: str, came: Answer) -> RecallError:
-    """The error that a reply tells of."""
+    """Return the error that a reply tells of."""
     data = came.data
     if not isinstance(data, dict) or not isinstance(data.get("code"), str):
         away = came.status in BUSY or came.status == 504
@@ -178,13 +178,13 @@ class Wire:
     """Connections to one server. Threads and event loops may share it.
 
     Args:
-        address: of the server: scheme, host, port, and a path where it is behind another server.
-        token: of it; `None` = none.
+        address: of the server: scheme, host, port, and a path if it is behind another server.
+        token: for the server; `None` = none.
         retries: how often a request is sent again where the server is away or busy.
         transport, async_transport: of httpx, instead of sockets.
 
     Raises:
-        InvalidArgument: no address, or one that holds a password.
+        InvalidArgument: an argument cannot be used, or the address holds a password.
     """
 
     def __init__(
@@ -213,11 +213,11 @@ class Wire:
         return f"Wire({self.address!r}{', token=…' if self._token else ''})"
 
     def __reduce__(self) -> Any:
-        """Pickles the address and the token. Connections are made anew."""
+        """Pickle the address, the token and the retries. Connections are made anew."""
         return _again, (self.address, self._token, self._retries)
 
     def ask(self, asked: Asked) -> Any:
-        """The JSON that answers a request. Raises as `exchange` does."""
+        """Return the JSON that answers a request. Raises as `exchange` does."""
         flow = exchange(self.address, asked, retries=self._retries)
         came: Answer | Exception | None = None
         try:
@@ -236,7 +236,7 @@ class Wire:
             return done.value
 
     async def aask(self, asked: Asked) -> Any:
-        """`ask` without blocking the event loop. Cancelling it ends the request."""
+        """Ask without blocking the event loop. Cancelling it ends the request."""
         flow = exchange(self.address, asked, retries=self._retries)
         came: Answer | Exception | None = None
         try:
@@ -258,14 +258,14 @@ class Wire:
             return done.value
 
     def close(self) -> None:
-        """End the connections; a later request makes new ones. Those of an event loop end with `aclose` in it."""
+        """Close the connections; a later request makes new ones. `aclose` closes those of an event loop."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
 
     async def aclose(self) -> None:
-        """End the connections of this event loop, and those of threads."""
+        """Close the connections of this event loop, and those of threads."""
         client = self._of_loops.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
@@ -320,10 +320,10 @@ class Wire:
 
 
 class Reading:
-    """A reply while it comes in, which must be whole in time however slowly its parts come.
+    """A reply while it comes in; it must be whole in time, however slowly its parts come.
 
     Args:
-        step: what it answers.
+        step: the request that it answers.
     """
 
     def __init__(self, step: Send) -> None:
@@ -334,16 +334,16 @@ class Reading:
         self._last: tuple[str, Any] = ("", None)
 
     def begin(self, reply: httpx.Response) -> None:
-        """The head of it is there."""
+        """Read the head of the reply."""
         self._status = reply.status_code
         self._again_s = _seconds(reply.headers.get("retry-after"))
         self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
 
     def more(self, part: bytes) -> None:
-        """A part of it is there.
+        """Read a part of the reply.
 
         Raises:
-            httpx.ReadTimeout: that is too late.
+            httpx.ReadTimeout: the part is late.
         """
         if time.monotonic() > self._step.until:
             raise httpx.ReadTimeout("late")
@@ -356,7 +356,7 @@ class Reading:
             self._tell(event)
 
     def answer(self) -> Answer:
-        """All of it is there."""
+        """Return the whole reply."""
         if not self._streamed:
             return Answer(status=self._status, again_s=self._again_s, data=_json(b"".join(self._parts)))
         name, data = self._last
@@ -387,10 +387,10 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _checked(address: object) -> str:
-    """An address as requests are made to it.
+    """Return the address of a server without a slash at its end.
 
     Raises:
-        InvalidArgument: it is none.
+        InvalidArgument: it is no address of a server, or holds a name or a password.
     """
     text = address.rstrip("/") if isinstance(address, str) else ""
     try:

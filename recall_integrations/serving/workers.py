@@ -30,10 +30,10 @@ WORKER = "import sys; from recall_integrations.cli import main; main(sys.argv[1:
 
 
 def check_possible(count: int) -> None:
-    """Whether a system can share a socket between processes.
+    """Check that the system can share a socket between processes.
 
     Raises:
-        InvalidArgument: it cannot.
+        InvalidArgument: the system cannot.
     """
     if count > 1 and os.name != "posix":
         raise InvalidArgument("--workers needs a POSIX system. Here, run several `recall serve` on ports of their own.")
@@ -41,12 +41,12 @@ def check_possible(count: int) -> None:
 
 @record(slots=True)
 class _Place:
-    """Of one worker.
+    """The place of one worker.
 
     Args:
-        process: that runs, or ran last; `None` = none was started.
-        since: when it was started, or that was tried.
-        early: how many in a row ended as soon as they were started.
+        process: the process that runs; `None` = none runs.
+        since: monotonic seconds of the last start, or attempt.
+        early: number of workers in a row that ended soon after their start.
     """
 
     process: subprocess.Popen[bytes] | None = None
@@ -58,10 +58,10 @@ class Workers:
     """The workers of one server. Used by one thread.
 
     Args:
-        arguments: of `recall`, for a worker; the socket and its number are added.
-        count: how many.
+        arguments: of `recall`, for a worker; socket and number of the worker are added.
+        count: number of workers.
         listener: the socket that they share.
-        said: gets lines for whoever started it.
+        said: gets lines for the one who started the server.
         timer: monotonic seconds.
     """
 
@@ -80,7 +80,7 @@ class Workers:
         self._stopping = threading.Event()
 
     def run(self) -> bool:
-        """Keep them running until SIGTERM or SIGINT, or until none of them can serve; whether it was the former.
+        """Keep the workers running until a signal ends them or none can serve; return whether it was SIGTERM or SIGINT.
 
         In the main thread.
         """
@@ -96,7 +96,7 @@ class Workers:
         return self._stopping.is_set()
 
     def look(self) -> bool:
-        """Start the workers that are not there; whether any of them may serve."""
+        """Start the workers that are missing; say whether any of them may serve."""
         for number, place in enumerate(self._places):
             self._look(number, place)
         if all(place.early >= EARLY_MAX for place in self._places):
@@ -131,7 +131,7 @@ class Workers:
         return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:
-        """Let what runs end, for so many seconds, then end it."""
+        """Let running requests end for `stop_s` seconds, then end the workers."""
         processes = [place.process for place in self._places if place.process is not None]
         for process in processes:
             if process.poll() is None:
@@ -152,7 +152,7 @@ class Workers:
 
 
 def _ended(process: subprocess.Popen[bytes], timeout: float) -> None:
-    """Wait for a process, and end it when the time is over."""
+    """Wait for a process, and kill it when the time is over."""
     try:
         process.wait(timeout)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""What processes share for seconds through a Redis, if there is one: results, phrasings, rates, states of breakers.
+"""Data that processes share for seconds through a Redis, if there is one: results, phrasings, rates, breaker states.
 
-Nothing here is needed for an answer: where Redis is away, late or holds something else, there is nothing shared.
+No answer needs it: where Redis is away, late or holds something else, nothing is shared.
 """

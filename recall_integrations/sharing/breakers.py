@@ -1,4 +1,4 @@
-"""States of breakers that nodes of a store tell each other: what one found broken, the others leave alone as well.
+"""Breaker states that nodes of a store share: a component that one node finds broken, the others leave alone, too.
 
     a state changes here ─▶ kept here, and put into Redis beside the caller
     a state is read here ─▶ at most once a second: has another node put a newer one there? ─▶ kept here
@@ -38,13 +38,13 @@ return stamp
 
 
 class SharedShelf:
-    """A shelf that nodes share. Threads share it.
+    """A shelf of breaker states that nodes share. Threads share it.
 
     Args:
-        own: where states are kept here.
-        shared: by which they are shared.
+        own: the shelf of this node.
+        shared: the way to the Redis.
         common: components that are the same for all nodes, by the beginning of their names.
-        open_s: the pause of the breakers: a trial that is not reported back is another's to make after it.
+        open_s: the pause of the breakers: after it, another node may repeat a trial that was not reported back.
         clock: seconds, of the breakers.
         timer: monotonic seconds.
     """
@@ -71,13 +71,13 @@ class SharedShelf:
         self._looked = -LOOK_S
 
     def read(self, name: str) -> BreakerState:
-        """The state of a component, as the nodes know it: once a second that costs a question."""
+        """Return the state of a component, as the nodes know it; asks Redis at most once a second."""
         if self._is_common(name):
             self._look()
         return self._own.read(name)
 
     def update(self, name: str, change: Change) -> BreakerState:
-        """See `Shelf.update`. A trial is granted to one node."""
+        """Update a state, see `Shelf.update`. A trial is granted to one node."""
         if not self._is_common(name):
             return self._own.update(name, change)
         before = self._own.read(name)
@@ -94,7 +94,7 @@ class SharedShelf:
         return state
 
     def _publish(self, name: str, state: BreakerState) -> None:
-        """Let others have a state. Until it is there, theirs does not count here."""
+        """Publish a state. Until it is in Redis, states of other nodes do not count here."""
         with self._lock:
             self._pending[name] += 1
 
@@ -120,7 +120,7 @@ class SharedShelf:
         return self._sealing.key("breaker", name)
 
     def _turn(self, name: str) -> bool:
-        """Whether the trial is this node's; so it is where Redis cannot say."""
+        """Say whether this node may make the trial; it may if Redis cannot say."""
         turn = self._sealing.key("trial", name)
         return self._link.ask(lambda client: bool(client.set(turn, b"1", nx=True, px=self._turn_ms))) is not False
 
@@ -165,7 +165,7 @@ class SharedShelf:
 
 
 def _all(client: redis.Redis, name: str) -> tuple[Mapping[bytes, bytes], float]:
-    """What all nodes have put there, and Redis's time."""
+    """Return the states that all nodes have put there, and Redis's time."""
     asked = client.pipeline(transaction=False)
     asked.hgetall(name)
     asked.time()
@@ -174,7 +174,7 @@ def _all(client: redis.Redis, name: str) -> tuple[Mapping[bytes, bytes], float]:
 
 
 def _cut(held: bytes) -> tuple[str, bytes]:
-    """The stamp in front of a value, and the value; two times nothing where it has none."""
+    """Return the stamp in front of a value, and the value; both empty where there is no stamp."""
     number, _, rest = held.partition(b" ")
     at, _, value = rest.partition(b" ")
     try:
@@ -185,11 +185,11 @@ def _cut(held: bytes) -> tuple[str, bytes]:
 
 
 def _state_of(said: bytes, put_at: float) -> BreakerState | None:
-    """A state that another node put there, in times of this one; `None` where it is none.
+    """Read a state that another node put there, in times of this one; `None` where it is no state.
 
     Args:
-        said: what it said.
-        put_at: when, by the clock here.
+        said: the state as JSON.
+        put_at: when it was put there, by the clock here.
     """
     try:
         loaded: Any = json.loads(said)

@@ -1,4 +1,4 @@
-"""The way to a Redis: every call bounded, none for a while after a failure, what can wait beside the caller.
+"""The way to a Redis: every call bounded, none for a while after a failure, calls that can wait beside the caller.
 
 ask ─▶ breaker closed? ─▶ the call, in a thread, for `shared.timeout_ms` at most ─▶ its result
           └── no ────────────────────────────────── late, refused, gone ──────────▶ nothing
@@ -34,13 +34,13 @@ logger = logging.getLogger("recall_integrations")
 
 
 class Link:
-    """Threads share it. A call never raises, whatever Redis does.
+    """The way to one Redis. Threads share it. A call never raises, whatever Redis does.
 
     Args:
-        client: of redis-py, or what behaves as it.
+        client: of redis-py, or an object that behaves like it.
         timeout_ms: longest wait of a caller.
-        shown: what it is called in the log.
-        open_s: for so long nothing is asked after a failure.
+        shown: name of the Redis in the log.
+        open_s: seconds without calls after a failure.
     """
 
     def __init__(self, client: Any, timeout_ms: float, shown: str = "Redis", *, open_s: float = OPEN_S) -> None:
@@ -52,19 +52,19 @@ class Link:
         self._failed, self._ready = False, True
 
     def connect(self) -> None:
-        """Connect beside the callers, with more time than these have; until that has ended nobody asks."""
+        """Connect beside the callers, with more time than they have; until that has ended nobody asks."""
         self._ready = False
         self._later.add(self._connected)
 
     def ask(
         self, function: Callable[[redis.Redis], T], deadline: Deadline | None = None, *, patient: bool = False
     ) -> T | None:
-        """What a function makes of the client; `None` where Redis could not be asked, or not in time.
+        """Return the result of a function of the client; `None` where Redis could not be asked, or not in time.
 
         Args:
             function: it runs in a thread, and may be left behind there.
-            deadline: of who asks.
-            patient: whether no recall waits for it: then it may take a second.
+            deadline: of the caller.
+            patient: whether no recall waits for the call: then it may take a second.
         """
         if not self._ready:
             return None
@@ -74,11 +74,11 @@ class Link:
         return self._told(begun if isinstance(begun, Answer) else guard.ended(begun))
 
     def later(self, function: Callable[[redis.Redis], object]) -> None:
-        """Ask beside the caller, a moment later, in order; or not at all, where too much waits."""
+        """Ask beside the caller, a moment later, in order; or not at all, where too many calls wait."""
         self.beside(functools.partial(self.ask, function, patient=True))
 
     def beside(self, call: Callable[[], object]) -> bool:
-        """Do what ends with a patient question beside the caller; it must not raise. Says whether it will be done."""
+        """Make a call that ends with a patient question, beside the caller; it must not raise. Say if it is queued."""
         with self._lock:
             if self._waiting >= LATER_MAX or self._guard.breaker.state == "open":
                 return False
@@ -87,18 +87,18 @@ class Link:
         return True
 
     def flush(self) -> None:
-        """Wait until what waits is done."""
+        """Wait until all waiting calls are made."""
         self._later.flush()
 
     def close(self) -> None:
-        """Let connections go; the next call makes new ones."""
+        """Close the connections; the next call makes new ones."""
         try:
             self._client.close()
         except Exception as e:  # noqa: BLE001 - whatever a client raises: there is nothing more to do with it
             logger.debug("The connections to %s were not closed: %s", self._shown, type(e).__name__)
 
     def health(self) -> Health:
-        """How it is."""
+        """Return the health of the Redis."""
         return self._guard.health()
 
     def _connected(self) -> None:
@@ -114,7 +114,7 @@ class Link:
         call()
 
     def _told(self, answer: Answer[T]) -> T | None:
-        """The value; that Redis is gone, and that it is back, is logged once, without words of its own."""
+        """Return the value of an answer; log once that Redis is gone, and once that it is back."""
         if answer.reason == SUCCESS:
             if self._failed:
                 self._failed = False
@@ -130,7 +130,7 @@ class Link:
 
 
 def linked(settings: SharedConfig) -> Link | None:
-    """The way to the Redis of the settings; `None` where there is none. Nothing is connected yet.
+    """Return the way to the Redis of the settings, which connects beside the caller; `None` where there is none.
 
     Raises:
         MissingExtra: redis-py is not installed.

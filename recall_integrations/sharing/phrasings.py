@@ -1,4 +1,4 @@
-"""Phrasings that processes of a store give each other, and one of them at a time that asks the model for some.
+"""Phrasings that processes of a store share; only one of them at a time asks the model.
 
 phrasings there? ─ yes ─▶ taken
   └─ no ─▶ is somebody asking? ─ no ──▶ this one does, puts them there and says that it is done
@@ -28,13 +28,13 @@ GIVE_BACK = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DE
 
 
 class SharedPhrasings:
-    """Threads share it.
+    """The shared phrasings of a store. Threads share it.
 
     Args:
-        shared: by which they are shared.
+        shared: the way to the Redis.
         ttl_s: seconds for which phrasings count.
-        limit_s: the longest that a model is waited for.
-        sleep: seconds.
+        limit_s: longest wait for a model, in seconds.
+        sleep: waits for some seconds.
     """
 
     def __init__(
@@ -44,11 +44,11 @@ class SharedPhrasings:
         self._ttl_ms, self._limit_s, self._sleep = round(ttl_s * 1e3), limit_s, sleep
 
     def get(self, key: str, deadline: Deadline | None = None) -> Phrasings | None:
-        """The phrasings that some process has put there.
+        """Return the phrasings that some process has put there.
 
         Args:
             key: of the question, as `rewriting.kept.key_of` makes it.
-            deadline: of who asks.
+            deadline: of the caller.
         """
         if not self._ttl_ms:
             return None
@@ -64,11 +64,11 @@ class SharedPhrasings:
         return tuple(texts) if good else None
 
     def asked_once(self, key: str, ask: Callable[[], Phrasings]) -> Phrasings:
-        """What `ask` gives, or what another process was given meanwhile for the same.
+        """Return the result of `ask`, or the phrasings that another process puts there meanwhile for the same key.
 
         Args:
             key: of the question.
-            ask: the model; what it raises is raised.
+            ask: asks the model; its errors are raised here.
         """
         if not self._ttl_ms:
             return ask()

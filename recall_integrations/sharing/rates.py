@@ -1,4 +1,4 @@
-"""How often somebody may ask all servers of a store together: a bucket of tokens for each, in Redis, by its clock."""
+"""Rates of callers over all servers of a store: a bucket of tokens for each caller, in Redis, by its clock."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ return string.format('%.6f', wait)
 
 
 class SharedRates:
-    """Threads share it.
+    """Buckets of tokens in Redis, one for each caller. Threads share it.
 
     Args:
-        shared: by which they are shared.
-        per_s: how fast a bucket fills, above 0.
-        most: what it holds when it is full, at least 1.
+        shared: the way to the Redis.
+        per_s: tokens per second that fill a bucket, above 0.
+        most: tokens of a full bucket, at least 1.
     """
 
     def __init__(self, shared: Shared, per_s: float, most: float) -> None:
         self._link, self._sealing, self._per_s, self._most = shared.link, shared.sealing, per_s, most
 
     def wait_s(self, caller: str) -> float | None:
-        """0 if this request may go on, which counts it; else after how many seconds it may; `None` = not known now."""
+        """Count a request and return 0 if it may go on; else the seconds after which it may; `None` = unknown."""
         name = self._sealing.key("rate", caller)
         said = self._link.ask(lambda client: client.eval(TAKE, 1, name, self._per_s, self._most))
         try:

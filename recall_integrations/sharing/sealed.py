@@ -1,8 +1,8 @@
-"""Names of keys that say nothing, and values that are believed only where they were put.
+"""Names of keys that reveal nothing, and values that count only where they were put.
 
-A key is a digest under the key of the store, of the store, the kind and all that the value depends on: no text, no
-name, no scope can be read from it, and two stores never have the same. A value has a digest of itself and of its key in
-front: what was damaged, put elsewhere or made by another version is as if it were not there.
+A key is a keyed digest of the store, of the kind and of everything that the value depends on: no text, no
+name, no scope can be read from it, and two stores never have the same. Each value follows a digest of itself and its
+key: a value that was damaged, put elsewhere or made by another version does not count.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VALUE_MAX = 1_000_000  # bytes; what is larger is not shared
 
 @functools.cache
 def made_by() -> str:
-    """The version of the package: another may find, rank and say otherwise."""
+    """Return the version of the package: another version may answer differently."""
     try:
         return version("recall-integrations")
     except PackageNotFoundError:  # a checkout that is not installed
@@ -27,11 +27,11 @@ def made_by() -> str:
 
 
 class Sealing:
-    """Of one store. Threads share it.
+    """Keys and seals of one store. Threads share it.
 
     Args:
         secret: the key of the store, which all its processes have and nobody else.
-        store: what tells this store from copies of it: where it is.
+        store: place of the store, which tells it from copies.
         prefix: before every key.
     """
 
@@ -40,7 +40,7 @@ class Sealing:
         self._prefix = prefix
 
     def key(self, kind: str, *parts: object) -> str:
-        """The key of what depends on these parts.
+        """Return the key of a value that depends on these parts.
 
         Args:
             kind: a word of ours: `result`, `rewrite`, …
@@ -50,11 +50,11 @@ class Sealing:
         return f"{self._prefix}:{kind}:{self._digest(said).hex()}"
 
     def sealed(self, key: str, value: bytes) -> bytes | None:
-        """A value as it is put under a key; `None` = it is too large."""
+        """Return a value as it is put under a key; `None` = it is too large."""
         return None if len(value) > VALUE_MAX else self._of(key, value) + value
 
     def opened(self, key: str, held: object) -> bytes | None:
-        """What was put under a key; `None` where this is nothing that was."""
+        """Return the value that was put under a key; `None` where `held` was not put there."""
         if not isinstance(held, bytes) or not _BYTES < len(held) <= VALUE_MAX + _BYTES:
             return None
         value = held[_BYTES:]

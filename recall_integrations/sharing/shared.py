@@ -1,4 +1,4 @@
-"""What the processes of one store may have in common: the way to a Redis, and names and seals of values."""
+"""Shared parts of the processes of one store: the way to a Redis, and names and seals of values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recall_integrations.sharing.sealed import Sealing
 
 @record(frozen=True, slots=True, kw_only=True, eq=False)
 class Shared:
-    """Of one optimizer.
+    """The shared parts of one optimizer.
 
     Args:
         link: the way to the Redis.
@@ -22,12 +22,12 @@ class Shared:
 
 
 def shared_by(settings: SharedConfig, secret: bytes, place: str) -> Shared | None:
-    """What the settings say is shared; `None` = nothing is.
+    """Return the shared parts by the settings; `None` = nothing is shared.
 
     Args:
-        settings: which Redis.
+        settings: names the Redis.
         secret: the key of the store.
-        place: what tells the store from copies of it.
+        place: of the store, which tells it from copies.
 
     Raises:
         MissingExtra: redis-py is not installed.

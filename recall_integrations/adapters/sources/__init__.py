@@ -1,1 +1,1 @@
-"""Vector stores that people have already, as a `Source`: what is in them is read, and nothing of it is ever changed."""
+"""Existing vector stores as a `Source`: their rows are read, and never changed."""

@@ -19,11 +19,11 @@ _HERE = ("default", "onnx", "sentence_transformer", "sentencetransformer")  # fu
 
 
 class ChromaSource(Source):
-    """A collection.
+    """A Chroma collection.
 
     Args:
         collection: `chromadb.Collection`.
-        embedding: what made its vectors; default: the collection's embedding function.
+        embedding: the embedding of its vectors; default: the collection's embedding function.
     """
 
     def __init__(self, collection: Any, embedding: Any = None) -> None:
@@ -38,11 +38,11 @@ class ChromaSource(Source):
         super().__init__(name, metric=metric_of(collection), embedding=given)
 
     def count(self) -> int:
-        """As the collection counts."""
+        """Return the count of the collection."""
         return int(self._collection.count())
 
     def ids(self) -> list[str]:
-        """Of all its documents, in its order. Chroma Cloud gives some of them at a time."""
+        """Return the ids of all documents, in the collection's order. Chroma Cloud gives some of them at a time."""
         found = self._page()
         count = self.count()
         for _ in range(PASSES_MAX if len(found) < count else 0):
@@ -60,7 +60,7 @@ class ChromaSource(Source):
         return dict.fromkeys(self._collection.get(include=[], **part)["ids"])
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Documents by id. What LlamaIndex has put there are its nodes."""
+        """Read documents by id. Documents from LlamaIndex are read as nodes."""
         rows = []
         for part in in_pages(ids, AT_ONCE):
             got = self._collection.get(ids=list(part), include=["documents", "metadatas"])
@@ -69,7 +69,7 @@ class ChromaSource(Source):
         return rows
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Vectors by id."""
+        """Read vectors by id."""
         found: dict[str, Any] = {}
         for part in in_pages(ids, AT_ONCE):
             got = self._collection.get(ids=list(part), include=["embeddings"])
@@ -78,7 +78,7 @@ class ChromaSource(Source):
         return found
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Ids of the nearest, best first."""
+        """Return the ids of the nearest documents, best first."""
         asked = self.as_given(text) if vector is None else vector
         given: dict[str, Any] = {"query_embeddings": [asked.tolist()], "include": ["distances"]}
         try:
@@ -91,7 +91,7 @@ class ChromaSource(Source):
 
 
 def metric_of(collection: Any) -> str:
-    """By what a collection orders; Chroma's default is `l2`."""
+    """Return the metric of a collection; Chroma's default is `l2`."""
     settings = getattr(collection, "configuration", None) or {}
     index = settings.get("hnsw") or settings.get("spann") or {} if isinstance(settings, Mapping) else {}
     space = (index.get("space") if isinstance(index, Mapping) else None) or (collection.metadata or {}).get(
@@ -121,7 +121,7 @@ def _own_embedding(collection: Any, name: str) -> Any:
 
 
 class ChromaEmbedding(Adapter):
-    """A collection's embedding function. Chroma chooses between that of the object and the one that it has noted."""
+    """A collection's embedding function. Chroma chooses between that of the object and the one in its settings."""
 
     def __init__(self, collection: Any, function: Any) -> None:
         self._embed = getattr(collection, "_embed", None)

@@ -1,4 +1,4 @@
-"""LangChain's vector stores. Those whose ids can be listed are read as they are; of others the documents are given."""
+"""LangChain's vector stores. Stores that list their ids are read as they are; for others the documents are given."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _LISTED = "Chroma, InMemoryVectorStore and FAISS"
 
 
 def source_of(store: Any, embedding: Any = None, documents: Iterable[Any] | None = None) -> Source:
-    """A vector store as a source.
+    """Return a vector store as a source.
 
     Args:
         store: a LangChain `VectorStore`.
-        embedding: what made its vectors; default: what the store says.
-        documents: what is in it, where it cannot be listed.
+        embedding: the embedding of its vectors; default: the store's.
+        documents: its documents, where it cannot be listed.
 
     Raises:
-        InvalidArgument: no vector store, or documents for one that says itself what is in it.
+        InvalidArgument: `store` is no vector store, or lists its documents itself and some are given.
     """
     if not has_ancestor(store, "langchain_core", "VectorStore"):
         raise InvalidArgument(f"from_vectorstore takes a LangChain vector store, not {type(store).__name__}.")
@@ -39,7 +39,7 @@ def source_of(store: Any, embedding: Any = None, documents: Iterable[Any] | None
 
 
 def _listed(store: Any, embedding: Any) -> Source | None:
-    """A source for a store that says what is in it."""
+    """Return a source for a store that lists its documents; `None` for others."""
     collection = getattr(store, "_collection", None)
     if collection is not None and _is_chroma(store):
         return ChromaSource(collection, embedding)
@@ -56,14 +56,14 @@ def _is_chroma(store: Any) -> bool:
 
 
 class _Searched(Source):
-    """A store that is asked by LangChain's own methods."""
+    """A store that is searched by LangChain's own methods."""
 
     def __init__(self, store: Any, **about: Any) -> None:
         super().__init__(f"the vector store {type(store).__name__}", **about)
         self._store = store
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Ids of the nearest, best first."""
+        """Return the ids of the nearest documents, best first."""
         found = None
         if vector is not None:
             try:
@@ -85,16 +85,16 @@ class InMemorySource(_Searched):
         super().__init__(store, metric=COSINE, embedding=embedding)
 
     def ids(self) -> list[str]:
-        """Of all its documents, in its order."""
+        """Return the ids of all documents, in the store's order."""
         return list(self._store.store)
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Documents by id."""
+        """Read documents by id."""
         there = self._there(ids)
         return [Row(id=i, text=kept["text"], metadata=plain(kept["metadata"])) for i, kept in there.items()]
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Vectors by id."""
+        """Read vectors by id."""
         return {i: kept["vector"] for i, kept in self._there(ids).items()}
 
     def _there(self, ids: Sequence[str]) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class InMemorySource(_Searched):
 
 
 class FaissSource(_Searched):
-    """A store of LangChain's with a FAISS index, a `docstore` and `index_to_docstore_id`."""
+    """A LangChain store with a FAISS index, a `docstore` and `index_to_docstore_id`."""
 
     def __init__(self, store: Any, embedding: Any) -> None:
         metric = {"COSINE": COSINE, "MAX_INNER_PRODUCT": IP, "EUCLIDEAN_DISTANCE": L2}
@@ -112,16 +112,16 @@ class FaissSource(_Searched):
         super().__init__(store, metric=metric.get(strategy, UNKNOWN), embedding=embedding, readable=readable)
 
     def ids(self) -> list[str]:
-        """Of all its documents, in its order."""
+        """Return the ids of all documents, in the index's order."""
         return list(self._store.index_to_docstore_id.values())
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Documents by id."""
+        """Read documents by id."""
         found = [(i, self._store.docstore.search(i)) for i in ids]
         return [_row(i, document) for i, document in found if isinstance(document, Document)]
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Vectors by id."""
+        """Read vectors by id."""
         wanted = set(ids)
         places = {i: place for place, i in self._store.index_to_docstore_id.items() if i in wanted}
         return {i: self._store.index.reconstruct(place) for i, place in places.items()}
@@ -130,7 +130,7 @@ class FaissSource(_Searched):
 class AskedSource(_Searched):
     """A store that is searched, and whose documents are given.
 
-    Its vectors are not read: it orders by them, and ranking has none.
+    Its vectors are not read: the store orders by them, and ranking has none.
     """
 
     def __init__(self, store: Any, embedding: Any, documents: Iterable[Any] | None) -> None:
@@ -138,7 +138,7 @@ class AskedSource(_Searched):
         self._given: dict[str, Row] | None = None if documents is None else given_rows(documents)
 
     def ids(self) -> list[str]:
-        """Of what was given."""
+        """Return the ids of the documents that were given."""
         if self._given is None:
             raise InvalidArgument(
                 f"{self.title} cannot be listed (of LangChain's stores, {_LISTED} can). Pass documents=…, an iterable "
@@ -147,7 +147,7 @@ class AskedSource(_Searched):
         return list(self._given)
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """What was given; what was not, where the store reads by id."""
+        """Read documents by id: those that were given, and others where the store reads by id."""
         given = self._given or {}
         found = [given[i] for i in ids if i in given]
         others = [i for i in ids if i not in given]
@@ -157,19 +157,19 @@ class AskedSource(_Searched):
         return found
 
     def take(self, documents: Iterable[Any]) -> None:
-        """What is in it."""
+        """Take the documents of the store."""
         self._given, self.listed = given_rows(documents), True
 
     def let_go(self) -> None:
-        """What was given is not needed any more."""
+        """Drop the documents that were given."""
         self._given, self.listed = None, False
 
 
 def given_rows(documents: Iterable[Any]) -> dict[str, Row]:
-    """Documents or nodes by their ids.
+    """Return documents or nodes as rows, by id.
 
     Raises:
-        InvalidArgument, InvalidMemory: one of them is something else, or has no id.
+        InvalidArgument, InvalidMemory: an item is something else, or has no id.
     """
     from llama_index.core.schema import BaseNode
 

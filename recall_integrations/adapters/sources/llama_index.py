@@ -1,4 +1,4 @@
-"""LlamaIndex's `VectorStoreIndex`, whatever its vector store."""
+"""LlamaIndex's `VectorStoreIndex`, over any vector store."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ["NODE_CONTENT", "IndexSource", "row_of_node", "source_of"]
 
 
 def source_of(index: Any, embedding: Any = None, nodes: Iterable[Any] | None = None) -> Source:
-    """An index as a source.
+    """Return an index as a source.
 
     Args:
         index: a `VectorStoreIndex`.
-        embedding: what made its vectors; default: the index's.
-        nodes: what is in it, where it cannot be listed.
+        embedding: the embedding of its vectors; default: the index's.
+        nodes: its nodes, where it cannot be listed.
 
     Raises:
-        InvalidArgument: no such index, or nodes for one that says itself what is in it.
+        InvalidArgument: `index` is no such index, or lists its nodes itself and some are given.
     """
     if not has_ancestor(index, "llama_index", "BaseIndex") or not hasattr(index, "vector_store"):
         raise InvalidArgument(f"from_index takes a LlamaIndex VectorStoreIndex, not {type(index).__name__}.")
@@ -42,7 +42,7 @@ def source_of(index: Any, embedding: Any = None, nodes: Iterable[Any] | None = N
 
 
 class IndexSource(Source):
-    """An index that is asked by LlamaIndex's own methods.
+    """An index that is searched by LlamaIndex's own methods.
 
     Its nodes are in its docstore, or its vector store lists them; its vectors are read from a `SimpleVectorStore`.
     """
@@ -61,7 +61,7 @@ class IndexSource(Source):
         self._given: dict[str, Row] | None = None
 
     def ids(self) -> list[str]:
-        """Of all its nodes, in its order."""
+        """Return the ids of all nodes, in the index's order."""
         if self._given is not None:
             return list(self._given)
         if self._simple:
@@ -74,7 +74,7 @@ class IndexSource(Source):
         raise InvalidArgument(f"{self.title} cannot be listed. Pass documents=…, an iterable of its nodes.")
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Nodes by id."""
+        """Read nodes by id."""
         if self._given is not None and all(i in self._given for i in ids):
             return [self._given[i] for i in ids]
         if self._store.stores_text and not self._simple:
@@ -87,14 +87,14 @@ class IndexSource(Source):
         return [row_of_node(node, node.node_id) for node in nodes]
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Vectors by id."""
+        """Read vectors by id."""
         if not self._simple:
             return {}
         kept = self._store.data.embedding_dict
         return {i: kept[i] for i in ids if i in kept}
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Ids of the nearest, best first."""
+        """Return the ids of the nearest nodes, best first."""
         asked = self.as_given(text) if vector is None else vector
         query = VectorStoreQuery(query_embedding=asked.tolist(), query_str=text, similarity_top_k=limit)
         found = self._store.query(query)
@@ -103,7 +103,7 @@ class IndexSource(Source):
         return [str(known.get(i, i)) for i in ids]
 
     def take(self, documents: Iterable[Any]) -> None:
-        """What is in it."""
+        """Take the nodes of the index."""
         from recall_integrations.adapters.sources.langchain import given_rows
 
         if self.listed and self._given is None:
@@ -111,18 +111,18 @@ class IndexSource(Source):
         self._given, self.listed = given_rows(documents), True
 
     def let_go(self) -> None:
-        """What was given is not needed any more."""
+        """Drop the nodes that were given."""
         if self._given is not None:
             self._given, self.listed = None, False
 
 
 def _lists(store: Any) -> bool:
-    """Whether a vector store has a way of its own to give its nodes."""
+    """Say whether a vector store implements `get_nodes`."""
     return getattr(type(store), "get_nodes", None) is not BasePydanticVectorStore.get_nodes
 
 
 def row_of_node(node: BaseNode, row_id: str) -> Row:
-    """A node as a row: with its relationships, hidden keys and templates beside its metadata."""
+    """Return a node as a row, with its relationships, hidden keys and templates beside its metadata."""
     return Row(
         id=row_id,
         text=node.get_content(metadata_mode=MetadataMode.NONE),

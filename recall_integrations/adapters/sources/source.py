@@ -1,4 +1,4 @@
-"""What is asked of a vector store that somebody has already. Every method reads."""
+"""Interface of an existing vector store. Every method reads."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Vector = NDArray[np.float32]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A document of theirs.
+    """A document of the vector store.
 
     Args:
-        id: by which their store knows it.
-        text: of it; may be empty.
+        id: of the document in the vector store.
+        text: of the document; may be empty.
         metadata: the user's.
-        besides: what a node is besides (`adapters.nodes`), kept under keys of ours.
-        document: the document that a LlamaIndex node is of; `None` = it is not known.
+        besides: other fields of a node (`adapters.nodes`), kept under keys of ours.
+        document: id of the document of a LlamaIndex node; `None` = unknown.
     """
 
     id: str
@@ -40,14 +40,14 @@ class Row:
 
 
 class Source(ABC):
-    """Somebody's vector store, read only.
+    """A user's vector store, read only.
 
     Args:
-        name: for messages, and to tell it from others when a kept copy is opened again.
-        metric: by which it orders: `cosine`, `l2`, `ip`; empty = not known.
-        embedding: what made its vectors; `None` = it says nothing of it, so it is asked by text.
+        name: for messages, and to recognise the source when a kept copy is opened again.
+        metric: of its order: `cosine`, `l2`, `ip`; empty = unknown.
+        embedding: the embedding of its vectors; `None` = unknown, so the source is asked by text.
         readable: whether its vectors can be read.
-        listed: whether its ids can.
+        listed: whether its ids can be listed.
     """
 
     def __init__(
@@ -64,45 +64,45 @@ class Source(ABC):
         return self.name[:1].upper() + self.name[1:]
 
     def count(self) -> int:
-        """How many documents it holds."""
+        """Return the number of documents."""
         return len(self.ids())
 
     @abstractmethod
     def ids(self) -> list[str]:
-        """Of all its documents, in its order."""
+        """Return the ids of all documents, in the source's order."""
 
     @abstractmethod
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Documents by id; those that are not there are left out."""
+        """Read documents by id; unknown ids are left out."""
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Their vectors, where they can be read; those that have none are left out."""
+        """Read vectors by id, where they can be read; documents without a vector are left out."""
         return {}
 
     @abstractmethod
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Ids of the nearest, best first.
+        """Return the ids of the nearest documents, best first.
 
         Args:
             text: the query.
-            vector: of it, as its embedding gives it; `None` = the store makes it.
-            limit: how many.
+            vector: of the query, as its embedding gives it; `None` = the store makes it.
+            limit: number of ids.
         """
 
     def take(self, documents: Iterable[Any]) -> None:
-        """What is in a store that cannot be listed.
+        """Take the documents of a store that cannot be listed.
 
         Raises:
-            InvalidArgument: it can be listed, so it says itself what is in it.
+            InvalidArgument: the store can be listed.
         """
         raise InvalidArgument(f"{self.title} says itself what is in it. Leave documents out.")
 
     def let_go(self) -> None:
-        """What was given to be read is kept now, and not needed here any more."""
+        """Drop the documents that were given: they are kept elsewhere now."""
         return
 
     def as_given(self, text: str) -> Vector:
-        """The vector of a query as the embedding gives it: `l2` looks at its length as well.
+        """Embed a query with the embedding's own vector length: `l2` depends on it.
 
         Raises:
             EmbeddingError: there is no embedding, or it failed.
@@ -117,7 +117,7 @@ class Source(ABC):
 
 
 def plain(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Metadata as JSON has it: what it does not know (dates, ids of a library) as text."""
+    """Return metadata as JSON types; other types (dates, ids of a library) become text."""
     given = dict(metadata or {})
     if all(type(value) in (str, int, bool, type(None)) for value in given.values()):
         return given
@@ -134,6 +134,6 @@ def _text(value: Any) -> Any:
 
 
 def in_pages(ids: Sequence[str], size: int) -> Iterable[Sequence[str]]:
-    """So many ids at a time."""
+    """Yield `size` ids at a time."""
     for start in range(0, len(ids), size):
         yield ids[start : start + size]

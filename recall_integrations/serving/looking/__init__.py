@@ -1,1 +1,1 @@
-"""What the page shows, as plain data: a recall with its times, names, memories in time, what is going on."""
+"""Data of the page: a recall with its times, names, memories in time, and recent activity."""

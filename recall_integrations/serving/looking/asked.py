@@ -1,4 +1,4 @@
-"""A recall as the page shows it: all that `recall explain --json` says, and when each step began and what it took."""
+"""A recall as the page shows it: the output of `recall explain --json`, with start and duration of each step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STAGES = {
 
 
 class Span:
-    """A step of a recall, as it is told to who looks on (`types.watching.Step`).
+    """A step of a recall, as a watcher gets it (`types.watching.Step`).
 
     Args:
         name: of the step.
@@ -50,13 +50,13 @@ class Span:
         self.inner: list[Span] = []
 
     def begin(self, name: str, _inputs: Mapping[str, Any]) -> Span:
-        """A step inside of this one begins."""
+        """Begin a step inside of this one."""
         step = Span(name, self._start, self._clock)
         self.inner.append(step)
         return step
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """It has ended."""
+        """End the step."""
         self.took_ms = (self._clock() - self._start) * 1e3 - self.began_ms
         self.failed = error is not None
         found = outputs.get("found")
@@ -67,17 +67,17 @@ class Span:
 def looked(
     optimizer: QueryOptimizer, query: str, scope: Scope, *, deadline_ms: float | None = None, **asked: Any
 ) -> dict[str, Any]:
-    """A recall as data for the page.
+    """Recall, and return the result as data for the page.
 
     Args:
-        optimizer: whose recall it is.
+        optimizer: answers the recall.
         query: the question.
-        scope: where.
-        deadline_ms: shown as the time that it may take; default what it is given.
+        scope: the scope to search.
+        deadline_ms: shown as the time budget; default the one that is given.
         asked: further arguments of `QueryOptimizer.recall`.
 
     Raises:
-        RecallError: what `QueryOptimizer.recall` raises.
+        RecallError: as `QueryOptimizer.recall`.
     """
     watch = Span("recall", time.perf_counter())
     result = optimizer.recall(query, scope=scope, watch=watch, **asked)
@@ -106,7 +106,7 @@ def looked(
 
 
 def _knobs(config: RecallConfig) -> dict[str, Any]:
-    """What turns features into a plan."""
+    """Return the settings that turn features into a plan."""
     weights, planner = config.specificity, config.planner
     return {
         "weights": {
@@ -131,7 +131,7 @@ def _step(step: Span, label: str) -> dict[str, Any]:
 
 
 def _arm(name: str, step: Span | None, result: RecallResult) -> dict[str, Any]:
-    """An arm of the plan: when it ran and what it found, or that it was not asked."""
+    """Return an arm of the plan: its times and number of hits, or that it did not run."""
     trouble = [d for d in result.degraded if d.stage == name]
     why = f"{trouble[0].reason}: {trouble[0].detail}".rstrip(": ") if trouble else ""
     if step is None:

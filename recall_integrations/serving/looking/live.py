@@ -1,4 +1,4 @@
-"""What is going on: the last recalls, by an observer that keeps a bounded number of them."""
+"""Recent activity: an observer that keeps a bounded number of recalls."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class _Seen(NamedTuple):
 
 
 class Live:
-    """Notes recalls as they end. Give it to `QueryOptimizer(observers=[live])`. Threads share it.
+    """An observer that notes recalls as they end. Give it to `QueryOptimizer(observers=[live])`. Threads share it.
 
-    It keeps no text: of each recall when it ended, what it took, its plan, and what did not work.
+    It keeps no text: only the end of each recall, its time, its plan, its degradations and its scope.
 
     Args:
         clock: monotonic seconds.
@@ -46,7 +46,7 @@ class Live:
         self.observing = False
 
     def __call__(self, event: StageEvent) -> None:
-        """An observer: a recall has ended with its last stage, or was found in the cache."""
+        """Note a recall that ended with its last stage, or was found in the cache."""
         self.observing = True
         if event.stage not in ("deliver", "cache"):
             return
@@ -64,12 +64,12 @@ class Live:
             self._seen.append(seen)
 
     def data(self, health: Iterable[Health], reaches: Callable[[Scope], bool] | None = None) -> dict[str, Any]:
-        """The last five minutes.
+        """Return figures of the last five minutes.
 
         Args:
             health: of the optimizer's parts.
-            reaches: says of which scopes recalls are counted; `None` = of all. Who has scopes of their own sees nothing
-                of others, nor of recalls of which nobody knows whose they are.
+            reaches: says whether recalls of a scope are counted; `None` = all are. A caller with scopes of its own sees
+                no recalls of other scopes, and none without a scope.
         """
         now = self._clock()
         with self._lock:
@@ -103,7 +103,7 @@ class Live:
 
 
 def _points(recent: list[_Seen], now: float) -> list[dict[str, Any]]:
-    """Of each twentieth of a minute or so how many recalls there were and what they took, oldest first."""
+    """Return count and quantiles of the recalls in each part of the window (a twelfth of a minute), oldest first."""
     step = WINDOW_S / POINTS
     parts: list[list[float]] = [[] for _ in range(POINTS)]
     for one in recent:
@@ -112,7 +112,7 @@ def _points(recent: list[_Seen], now: float) -> list[dict[str, Any]]:
 
 
 def _quantile(values: list[float], share: float) -> float | None:
-    """The smallest value that so many are not above."""
+    """Return the smallest value that at least `share` of the values do not exceed."""
     if not values:
         return None
     ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""The names of a scope as a graph: who is mentioned most, and what stands between them."""
+"""The names of a scope as a graph: the names mentioned most, and the links between them."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _e, _m, _r = schema.entities.c, schema.mentions.c, schema.edges.c
 
 
 def names(store: MemoryStore, scope: Scope, door: Door, *, limit: int = 40, around: str = "") -> dict[str, Any]:
-    """The names mentioned most, or those around one of them, and their links.
+    """Return the names mentioned most, or those around one name, and their links.
 
     Args:
-        store: where they are.
-        scope: whose they are.
-        door: what names go through; where nothing may be seen, there are none.
+        store: holds the names.
+        scope: the scope to read.
+        door: the privacy mode that names pass; with `block` there are none.
         limit: names at most.
-        around: id of one of them; empty = the whole scope.
+        around: id of one name; empty = the whole scope.
 
     Returns:
         `{total, names: [{id, name, mentions, declared}], links: [{from, to, words, stated, together}], withheld}`.
@@ -62,14 +62,14 @@ def names(store: MemoryStore, scope: Scope, door: Door, *, limit: int = 40, arou
 
 
 def _most(connection: Connection, scope_id: int, limit: int) -> dict[int, int]:
-    """The numbers of the names that most memories mention, with how many do."""
+    """Count the memories of each of the `limit` names that most memories mention."""
     count = func.count().label("count")
     query = select(_m.ent, count).where(_m.scope_id == scope_id).group_by(_m.ent).order_by(count.desc(), _m.ent)
     return {int(ent): int(n) for ent, n in connection.execute(query.limit(limit))}
 
 
 def _around(connection: Connection, scope_id: int, around: str, limit: int) -> dict[int, int]:
-    """One name, and those that its newest memories mention most."""
+    """Count the mentions of one name and of the names that its newest memories mention most."""
     ent = connection.execute(select(_e.ent).where(_e.scope_id == scope_id, _e.entity_id == around)).scalar()
     if ent is None:
         raise NotFound("There is no such name in this scope. Choose one from the list.")
@@ -90,7 +90,7 @@ def _named(connection: Connection, scope_id: int, ents: Sequence[int]) -> dict[i
 
 
 def _stated(connection: Connection, scope_id: int, ents: Sequence[int]) -> dict[tuple[int, int], Counter[str]]:
-    """Relations that memories state between two of them."""
+    """Count the relations that memories state between two of the names."""
     count = func.count().label("count")
     query = (
         select(_r.src, _r.dst, _r.predicate, count)
@@ -107,7 +107,7 @@ def _stated(connection: Connection, scope_id: int, ents: Sequence[int]) -> dict[
 
 
 def _together(connection: Connection, scope_id: int, ents: Sequence[int]) -> Counter[tuple[int, int]]:
-    """How many of the newest memories mention two of them."""
+    """Count the newest memories that mention both names of a pair."""
     last = connection.execute(select(func.max(_m.num)).where(_m.scope_id == scope_id)).scalar() or 0
     newest = _m.num > last - MEMORIES_READ
     query = select(_m.num, _m.ent).where(_m.scope_id == scope_id, newest, _m.ent.in_(ents)).order_by(_m.num, _m.ent)
@@ -127,7 +127,7 @@ def _links(
     known: dict[int, tuple[str, str, int]],
     door: Door,
 ) -> list[dict[str, Any]]:
-    """Stated relations first, then who is mentioned together most, as many as can be told apart."""
+    """Return links for stated relations first, then for pairs mentioned together most, `LINKS_EACH` per name."""
     links = []
     for (src, dst), words in sorted(stated.items()):
         said = [door.text(word.replace("_", " ")) for word, _ in sorted(words.items(), key=lambda w: (-w[1], w[0]))]

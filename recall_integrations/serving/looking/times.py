@@ -1,4 +1,4 @@
-"""The memories of a scope along time, and one of them with what stands around it."""
+"""The memories of a scope along time, and one memory with its surroundings."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ def timeline(
     limit: int = LISTED,
     skip: int = 0,
 ) -> dict[str, Any]:
-    """How many memories of each type there are over time, and the newest of them.
+    """Count the memories of each type over time, and list the newest.
 
     Args:
-        store: where they are.
-        scope: whose they are.
-        door: what they go through.
-        now: for filters that are relative to it.
-        filters: which of them.
-        start, end: from when to when, `end` exclusive; default: all of them.
+        store: holds the memories.
+        scope: the scope to read.
+        door: the privacy mode that memories pass.
+        now: the time that filters are relative to.
+        filters: conditions that memories meet.
+        start, end: bounds of the time, `end` exclusive; default: none.
         limit, skip: of the memories that are listed, newest first.
 
     Returns:
@@ -80,7 +80,7 @@ def timeline(
 
 
 def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str, Any]]:
-    """Counts by type in equal parts of the time."""
+    """Count memories by type in equal parts of the time."""
     edges = np.linspace(low, high, BUCKETS + 1)
     place = np.clip(((view.at[rows] - low) * BUCKETS) // (high - low), 0, BUCKETS - 1)
     counts = {
@@ -97,7 +97,7 @@ def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str,
 
 
 def _actors(view: ScopeView) -> list[str]:
-    """Who said or did most, most first."""
+    """Return the actors of most memories, most first."""
     text = view.text
     if text is None:
         return []
@@ -108,10 +108,10 @@ def _actors(view: ScopeView) -> list[str]:
 
 
 def one(store: MemoryStore, scope: Scope, memory_id: str, door: Door) -> dict[str, Any]:
-    """A memory with those before and after it in its thread, and the names that were found in it.
+    """Return a memory with its neighbours in its thread, and the names found in it.
 
     Raises:
-        NotFound: there is none of that id in the scope.
+        NotFound: the scope has no memory with that id.
     """
     memory = store.get(memory_id, scope=scope)
     scope_id = store.scope_id(scope)
@@ -137,7 +137,7 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def _around(view: ScopeView, row: Rows) -> tuple[Rows, Rows]:
-    """Rows before it in its thread, and after it, in order."""
+    """Return the rows before a row in its thread, and the rows after it, in order."""
     text = view.text
     assert text is not None
     sides: list[list[int]] = [[], []]

@@ -1,1 +1,1 @@
-"""What can be asked for, a file for each subject. Each has `router(served)`."""
+"""Routes, a file for each subject. Each file has `router(served)`."""

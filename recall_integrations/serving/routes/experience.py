@@ -24,7 +24,7 @@ TOP_K = 5
 
 
 class Budgets(Asked):
-    """What an answer may take."""
+    """Limits of an answer."""
 
     tokens_max: int | None = Field(None, ge=1)
     time_ms: FiniteFloat | None = Field(None, gt=0)
@@ -32,7 +32,7 @@ class Budgets(Asked):
 
 
 class ActorAsked(Asked):
-    """Who said it."""
+    """The actor of a memory."""
 
     type: str | None = Field(None, description="A role: user, assistant, system, tool.")
 
@@ -47,7 +47,7 @@ class FiltersAsked(Asked):
 
 
 class ExperienceAsked(Asked):
-    """What an agent is about to do, and what it may cost to look for experience."""
+    """The intent of an agent, and the limits of a search for experience."""
 
     intent: str = Field(min_length=1)
     budgets: Budgets | None = None
@@ -68,7 +68,7 @@ class UnitReply(Reply):
 
 
 class StatsReply(Reply):
-    """How it went."""
+    """Time and number of results."""
 
     t_ms: float
     time_elapsed_ms: float
@@ -76,7 +76,7 @@ class StatsReply(Reply):
 
 
 class ExperienceReply(Reply):
-    """What was found. `error` says why it is not whole, if it is not."""
+    """The experience that was found. `error` says why it is incomplete, if it is."""
 
     request_id: str
     latency_ms: float
@@ -91,7 +91,7 @@ Text = Annotated[str | None, Query()]
 
 
 def router(served: Served) -> APIRouter:
-    """Experience."""
+    """Return the routes for experience."""
     routes = APIRouter(tags=["experience"])
 
     async def found(asked: ExperienceAsked, caller: Caller, request: Request) -> Response:
@@ -114,7 +114,7 @@ def router(served: Served) -> APIRouter:
         time_ms: Annotated[FiniteFloat | None, Query(gt=0)] = None,
         scope: Where = None,
     ) -> Response:
-        """What was learned when something like it was done."""
+        """Find memories of similar tasks."""
         names = [name.strip() for name in (entities or "").split(",") if name.strip()]
         asked = ExperienceAsked.model_construct(
             intent=intent,
@@ -134,7 +134,7 @@ def router(served: Served) -> APIRouter:
         "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
     )
     async def search_with(asked: ExperienceAsked, caller: Reader, request: Request) -> Response:
-        """The same with a body."""
+        """Find memories of similar tasks, with a body."""
         return await found(asked, caller, request)
 
     return routes
@@ -199,7 +199,7 @@ def _reply(
 
 
 def _unit(hit: Hit, mode: str, asked: set[str]) -> dict[str, Any]:
-    """A hit as a unit. What is compared has passed the door: nothing that was hidden can overlap."""
+    """Return a hit as an experience unit. Overlaps are read behind the privacy mode: a hidden name cannot overlap."""
     memory = hit.memory
     unit: dict[str, Any] = {"unit_id": memory.id, "refs": list(memory.refs), "score": round(hit.score, 6)}
     if mode == "block":

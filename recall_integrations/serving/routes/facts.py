@@ -1,4 +1,4 @@
-"""`GET /facts`: what the memories of a scope say of slots, and in which time it held."""
+"""`GET /facts`: the facts of a scope, and the time in which each held."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ class FactsReply(Reply):
 
 
 def router(served: Served) -> APIRouter:
-    """Facts."""
+    """Return the routes for facts."""
     routes, showing = APIRouter(tags=["read"]), Showing()
 
     def shown(found: list[Fact], where: Scope, mode: str) -> list[Fact]:
-        """As a privacy mode lets them be seen."""
+        """Return facts as a privacy mode shows them."""
         scope_id = served.store.scope_id(where)
         if scope_id is None:
             return []
@@ -89,7 +89,7 @@ def router(served: Served) -> APIRouter:
         limit: Annotated[int, Query(ge=1)] = 100,
         privacy: Mode = None,
     ) -> Response:
-        """What the memories of a scope say of slots, since when, and which of them say it."""
+        """List the facts of a scope: since when each holds, and which memories say so."""
         where, mode = caller.where(scope_of(scope)), caller.mode(privacy)
         when, most = moment(as_of, "as_of"), at_most(limit, served.limits.memories_max, "limit")
         at = utc_now() if when is None else when

@@ -1,4 +1,4 @@
-"""`GET /health/live`, `/health/retrieval` and `/metrics`: for who looks after a server, or balances load."""
+"""`GET /health/live`, `/health/retrieval` and `/metrics`: for operators and load balancers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class LiveReply(Reply):
-    """The process answers."""
+    """A sign that the process answers."""
 
     status: str
 
 
 class HealthReply(Reply):
-    """Whether memories can be found.
+    """Health of retrieval.
 
-    `ok`; `degraded`: recalls are answered, and something is left out; `unavailable` (503): they are not. What is left
-    out is told to those who may see it: everybody without tokens, else who has the right `admin`.
+    `ok`; `degraded`: recalls are answered, and something is left out; `unavailable` (503): they are not. Details
+    are shown to everybody without tokens, else to callers with the right `admin`.
     """
 
     status: str
@@ -40,17 +40,17 @@ class HealthReply(Reply):
 
 
 def router(served: Served) -> APIRouter:
-    """How it is."""
+    """Return the routes for health."""
     routes = APIRouter(tags=["operation"])
 
     @routes.get("/health/live", response_model=LiveReply, responses=problems(), summary="Is the process there?")
     async def live() -> Response:
-        """It is, whatever the store is like."""
+        """Answer while the process runs, whatever the state of the store."""
         return Response(packed({"status": "ok"}), media_type=JSON)
 
     @routes.get("/health/retrieval", response_model=HealthReply, responses=problems(), summary="Can it recall?")
     async def retrieval(request: Request) -> Response:
-        """Cheap: asked every second, it costs one look into the database, and some for large scopes every five."""
+        """Say whether memories can be found. Costs one look into the database; large scopes are checked every 5 s."""
         caller: Caller | None = getattr(request.state, STATE, None)
         try:
             health = await served.health.run(lambda: health_of(served))
@@ -68,7 +68,7 @@ def router(served: Served) -> APIRouter:
         summary="Metrics",
     )
     async def metrics(_caller: Admin) -> Response:
-        """Of all scopes together."""
+        """Return the metrics of all scopes together."""
         if served.metrics is None:
             raise Refused(404, "MISSING_EXTRA", f"There are no metrics. Install them with: {installing('metrics')}")
         kind = getattr(served.metrics, "content_type", METRICS)
@@ -78,7 +78,7 @@ def router(served: Served) -> APIRouter:
 
 
 def health_of(served: Served) -> dict[str, Any]:
-    """What there is to say of the store and of what an optimizer relies on.
+    """Return the health of the store and of the components of the optimizer.
 
     Raises:
         StoreError: the database cannot be read, or the store is closed.

@@ -1,4 +1,4 @@
-"""`POST /feedback`: whether a recall helped. `/learning`: what follows from that, and how to undo it."""
+"""`POST /feedback`: whether a recall helped. `/learning`: what was learned from feedback, and how to undo it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNKNOWN = "There is no such recall here: a server remembers its last ones. Give 
 
 
 class FeedbackAsked(Asked):
-    """What is said of a recall. At least one of `helpful`, `wrong`, `cited`, `rating`, `asked_again`."""
+    """Feedback on a recall. At least one of `helpful`, `wrong`, `cited`, `rating`, `asked_again`."""
 
     result_id: str = Field(min_length=1, max_length=200, description="`id` of the reply to `POST /recall`.")
     helpful: Ids = Field([], max_length=GAINS_MAX, description="Ids of memories that answered.")
@@ -39,7 +39,7 @@ class FeedbackAsked(Asked):
 
 
 class FeedbackReply(Reply):
-    """What is kept."""
+    """The feedback that is kept."""
 
     result_id: str
     kept: dict[str, dict[str, float]] = Field(description="Scope → memory → 1 it helped, 0 it did not.")
@@ -57,7 +57,7 @@ class EventReply(Reply):
 
 
 class StateReply(Reply):
-    """What serves."""
+    """The version that serves a scope, and the one on trial."""
 
     scope: str = Field(description="`shared` = what all scopes have in common.")
     serving: str = Field(description="`rules`, or a version.")
@@ -69,7 +69,7 @@ class StateReply(Reply):
 
 
 class StatusReply(StateReply):
-    """How a scope stands."""
+    """The state of learning in a scope."""
 
     versions: list[str]
     judged: int
@@ -81,14 +81,14 @@ class StatusReply(StateReply):
 
 
 class LearningReply(Reply):
-    """How scopes stand."""
+    """The state of learning in several scopes."""
 
     mode: str = Field(description="Only `learned` answers by what was learned.")
     scopes: list[StatusReply]
 
 
 class RunAsked(Asked):
-    """Learn now."""
+    """A request to learn now."""
 
     scope: WhichScope = None
     everything: bool = Field(False, description="Every scope, and what they share: for the right `admin`.")
@@ -96,7 +96,7 @@ class RunAsked(Asked):
 
 
 class StepReply(Reply):
-    """What was done about a scope."""
+    """One step of learning in a scope."""
 
     scope: str
     step: str
@@ -107,31 +107,31 @@ class StepReply(Reply):
 
 
 class RunReply(Reply):
-    """What was done."""
+    """The steps of a run of learning."""
 
     steps: list[StepReply]
 
 
 class RollbackAsked(Asked):
-    """Take back what is tried, or else what serves."""
+    """A request to take back the version on trial, or else the one that serves."""
 
     scope: WhichScope = None
     shared: bool = Field(False, description="What all scopes have in common: for the right `admin`.")
 
 
 class PromoteAsked(RollbackAsked):
-    """Let a version serve."""
+    """A request to let a version serve."""
 
     version: str = Field(min_length=2, max_length=10, examples=["v2"])
 
 
 def router(served: Served) -> APIRouter:
-    """Feedback and learning."""
+    """Return the routes for feedback and learning."""
     routes = APIRouter(tags=["learning"])
 
     @routes.post("/feedback", response_model=FeedbackReply, responses=problems(404), summary="Say whether it helped")
     async def feedback(asked: FeedbackAsked, caller: Writer) -> Response:
-        """Kept when this answers, without any text. What is said of one recall in several requests is put together."""
+        """Keep feedback, without any text; it is durable in the reply. Several requests about one recall add up."""
         when = moment(asked.now, "now")
 
         def judge() -> bytes:
@@ -150,11 +150,11 @@ def router(served: Served) -> APIRouter:
 
 
 def _of_recall(served: Served, asked: FeedbackAsked, caller: Caller) -> Scope:
-    """The scope by which the recall is found; whose it is else is nobody's business.
+    """Return the scope by which the recall is found, without telling anybody else whose it is.
 
     Raises:
-        Refused: the caller may not go there, or names no scope where one is needed.
-        NotFound: the recall is of others.
+        Refused: the caller does not reach the scope, or must name one and does not.
+        NotFound: the recall is not one of the caller's.
     """
     given = scope_of(asked.scope)
     known = served.optimizer.scopes_of(asked.result_id)
@@ -174,7 +174,7 @@ def _status(routes: APIRouter, served: Served) -> None:
         scope: Where = None,
         everything: Annotated[bool, Query(description="Every scope, and what they share: for `admin`.")] = False,
     ) -> Response:
-        """What serves a scope, what is tried there, how good both are by what was judged, and the last steps."""
+        """Return the version that serves a scope, the one on trial, the quality of both, and the last steps."""
         if everything:
             caller.must("admin")
         where = None if everything else caller.where(scope_of(scope))
@@ -193,7 +193,7 @@ def _status(routes: APIRouter, served: Served) -> None:
 def _changing(routes: APIRouter, served: Served) -> None:
     @routes.post("/learning/run", response_model=RunReply, responses=problems(), summary="Learn now")
     async def run(asked: RunAsked, caller: Writer) -> Response:
-        """Learn from what was judged, and decide about what is tried. The server does it by itself in time."""
+        """Learn from feedback, and decide about the version on trial. The server also does it by itself."""
         if asked.everything:
             caller.must("admin")
             if asked.scope is not None:
@@ -207,7 +207,7 @@ def _changing(routes: APIRouter, served: Served) -> None:
 
     @routes.post("/learning/promote", response_model=StateReply, responses=problems(), summary="Let a version serve")
     async def promote(asked: PromoteAsked, caller: Writer) -> Response:
-        """It answers all recalls of the scope from the next one on."""
+        """Let a version answer all recalls of the scope from the next one on."""
         where = _changed(asked, caller)
 
         def change() -> bytes:
@@ -218,7 +218,7 @@ def _changing(routes: APIRouter, served: Served) -> None:
 
     @routes.post("/learning/rollback", response_model=StateReply, responses=problems(), summary="Take it back")
     async def rollback(asked: RollbackAsked, caller: Writer) -> Response:
-        """What served before serves again, and nothing is learned there until a version is promoted."""
+        """Let the version before serve again; the scope learns nothing until a version is promoted."""
         where = _changed(asked, caller)
 
         def change() -> bytes:
@@ -228,7 +228,7 @@ def _changing(routes: APIRouter, served: Served) -> None:
 
 
 def _changed(asked: RollbackAsked, caller: Caller) -> Scope | None:
-    """The scope that is changed; `None` = what is shared."""
+    """Return the scope that is changed; `None` = what all scopes share."""
     if not asked.shared:
         return caller.where(scope_of(asked.scope))
     caller.must("admin")

@@ -1,7 +1,7 @@
-"""`/look/`: the page on which one looks at a recall, and what it asks for. Scoped and withheld as everywhere.
+"""`/look/`: the page that shows a recall, and its data. Scopes and privacy are those of every other route.
 
-The page is static and says nothing of the store; whatever it shows is asked for with the caller's token. It is no part
-of OpenAPI: what is asked here is the page's own, and changes with it.
+The page is static and holds no data of the store; it fetches all data with the caller's token. It is no part
+of OpenAPI: these routes belong to the page, and change with it.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ Text = Annotated[str, Query(max_length=512)]
 
 
 class WithoutAsked(RecallAsked):
-    """A recall, and what to leave out of it."""
+    """The body of a recall, with sources to leave out."""
 
     leave_out: Listed[Annotated[Listed[str], Field(max_length=PARTS_MAX)]] | None = Field(None, max_length=PARTS_MAX)
     budget_ms: float = Field(BUDGET_MS, ge=1, allow_inf_nan=False)
 
 
 def router(served: Served) -> APIRouter:
-    """The page and what it asks for."""
+    """Return the routes for the page and its data."""
     routes = APIRouter(include_in_schema=False)
     pages = _pages()
 
@@ -89,7 +89,7 @@ def router(served: Served) -> APIRouter:
 
 
 def _pages() -> dict[str, tuple[bytes, str]]:
-    """The files of the page, by their names."""
+    """Read the files of the page, by name."""
     found = {}
     for path in files("recall_integrations.serving").joinpath("page").iterdir():
         kind = _KINDS.get(f".{path.name.rpartition('.')[2]}")
@@ -99,7 +99,7 @@ def _pages() -> dict[str, tuple[bytes, str]]:
 
 
 def _recalls(routes: APIRouter, served: Served) -> None:
-    """A recall to look at, and what it would have been without some of it."""
+    """Add the routes that return a recall to look at, and the same recall without some of its sources."""
 
     @routes.post("/look/recall")
     async def recall(asked: RecallAsked, caller: Reader) -> Response:
@@ -133,7 +133,7 @@ def _recalls(routes: APIRouter, served: Served) -> None:
 
 
 def _browsing(routes: APIRouter, served: Served) -> None:
-    """What there is: scopes, names, memories in time, one memory, what is going on."""
+    """Add the routes for scopes, names, memories in time, one memory, and recent activity."""
 
     @routes.get("/look/about")
     async def about(caller: Reader) -> Response:
@@ -187,16 +187,16 @@ def _browsing(routes: APIRouter, served: Served) -> None:
 
 
 async def _answered(served: Served, answer: Callable[[], dict[str, Any]]) -> Response:
-    """An answer, made and written where the work of requests is done."""
+    """Make an answer and write it as JSON in the pool of reads."""
     body = await served.reads.run(lambda: packed(answer()))
     return Response(body, headers={**HEADERS, "Cache-Control": "no-store"}, media_type=JSON)
 
 
 def _of_one(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], Scope]:
-    """The arguments of a recall of one scope, without it.
+    """Return the arguments of a recall of one scope without the scope, and the scope.
 
     Raises:
-        InvalidInput, Refused: as `arguments_of`; several scopes are asked for.
+        InvalidInput, Refused: as `arguments_of`; or the request names several scopes.
     """
     if asked.scopes is not None:
         raise InvalidArgument("One scope is looked at at a time. Give `scope`, not `scopes`.")
@@ -206,10 +206,10 @@ def _of_one(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[st
 
 
 def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> tuple[Scope, Door]:
-    """Whose memories are asked for, and what they go through.
+    """Return the scope to read, and the privacy mode that its memories pass.
 
     Raises:
-        InvalidScope, Refused: it is none, or the caller may not see it.
+        InvalidScope, Refused: `scope` is no scope, or the caller does not reach it.
     """
     where = caller.where(parse_scope(scope) if scope else None)
     return where, Door(caller.mode(privacy), served.optimizer.config.privacy.compiled)
@@ -220,7 +220,7 @@ def _filters(**given: str) -> Filters | None:
 
 
 def _about(served: Served, caller: Caller) -> dict[str, Any]:
-    """What the caller may look at."""
+    """Return the scopes and privacy modes that the caller may choose."""
     counts = dict(served.store.scopes())
     reached = caller.everywhere(counts)[:SCOPES_MAX]
     return {
@@ -233,14 +233,14 @@ def _about(served: Served, caller: Caller) -> dict[str, Any]:
 
 
 def _called(scope: Scope) -> str:
-    """The parts of a scope that are set."""
+    """Join the parts of a scope that are set."""
     return " / ".join(part for part in (scope.user_id, scope.agent_id, scope.namespace) if part) or "everybody"
 
 
 def _live(served: Served, caller: Caller) -> dict[str, Any]:
-    """What is going on, as far as the caller may know: with a token, recalls of its scopes.
+    """Return recent activity as far as the caller may see it: with a token, recalls of its scopes.
 
-    All scopes share the parts that can fail: how busy they are would tell of other tenants.
+    All scopes share the components: their load would tell of other tenants.
     """
     if caller.grants is None or "admin" in caller.rights:
         return served.live.data(served.optimizer.health())

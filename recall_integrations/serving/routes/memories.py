@@ -1,4 +1,4 @@
-"""`GET /memories` and `GET /memories/{id}`: reading a scope through."""
+"""`GET /memories` and `GET /memories/{id}`: read the memories of a scope."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class ListReply(Reply):
 
 
 def router(served: Served) -> APIRouter:
-    """Memories as they are stored."""
+    """Return the routes for stored memories."""
     routes, showing = APIRouter(tags=["read"]), Showing()
 
     def shown(memories: list[Memory], where: Scope, mode: str) -> list[dict[str, Any]]:
-        """As a privacy mode lets them be seen."""
+        """Return memories as a privacy mode shows them."""
         door = Door(mode, served.optimizer.config_of(where).privacy.compiled)
         showed = Shown(door, Deadline.after(REDACT_MS), showing)
         showed.look(memories)
@@ -52,7 +52,7 @@ def router(served: Served) -> APIRouter:
         filters: Annotated[str | None, Query(description="As in POST /recall, written as JSON.")] = None,
         privacy: Mode = None,
     ) -> Response:
-        """Those of a scope; `after` of the reply is where the next page begins, null = there is none."""
+        """List the memories of a scope; `after` of the reply is where the next page begins, null = last page."""
         where, mode = caller.where(scope_of(scope)), caller.mode(privacy)
         wanted, most = filters_of(_object(filters)), at_most(limit, served.limits.memories_max, "limit")
 
@@ -69,7 +69,7 @@ def router(served: Served) -> APIRouter:
         scope: Where = None,
         privacy: Mode = None,
     ) -> Response:
-        """The memory with this id."""
+        """Return the memory with this id."""
         where, mode = caller.where(scope_of(scope)), caller.mode(privacy)
 
         def read() -> bytes:

@@ -21,12 +21,12 @@ LEAST_MS = 1.0  # what is left to a recall that has waited for longer than it ha
 
 
 def router(served: Served) -> APIRouter:
-    """Recalls."""
+    """Return the route for recalls."""
     routes = APIRouter(tags=["recall"])
 
     @routes.post("/recall", response_model=RecallReply, responses=problems(504), summary="Find memories")
     async def recall(asked: RecallAsked, caller: Reader) -> Response:
-        """The memories that answer a query, best first, with why each is there."""
+        """Find the memories that answer a query, best first, each with the reason."""
         began, optimizer = time.monotonic(), served.optimizer
         arguments, scopes = arguments_of(served, asked, caller)
         budget = budget_of(asked.time_budget_ms, optimizer.config_of(scopes[0]).limits.time_budget_ms, served.limits)
@@ -44,11 +44,11 @@ def router(served: Served) -> APIRouter:
 
 
 def arguments_of(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], list[Scope]]:
-    """What a recall is given but for its time, and the scopes that it searches.
+    """Return the arguments of a recall without its time budget, and the scopes that it searches.
 
     Raises:
         InvalidInput: an argument cannot be used.
-        Refused: the caller may not go there.
+        Refused: the caller does not reach a scope.
     """
     arguments = asked.arguments(served.limits) | {"privacy": caller.mode(asked.privacy)}
     if asked.scopes is None:
@@ -61,12 +61,12 @@ def arguments_of(served: Served, asked: RecallAsked, caller: Caller) -> tuple[di
 
 
 def recalled(result: RecallResult, scopes: list[Scope], asked: RecallAsked) -> dict[str, Any]:
-    """The reply to a recall."""
+    """Return the reply to a recall."""
     return result_data(result, scopes[0], asked.k, highlights=asked.highlights)
 
 
 def with_result(error: RecallError, scopes: list[Scope], asked: RecallAsked) -> RecallError:
-    """An error of a `strict` recall, with what was found as `result`."""
+    """Return an error of a `strict` recall with the hits found so far as `result`."""
     if error.result is None:
         return error
     problem = problem_of(error, {"result": recalled(error.result, scopes, asked)})

@@ -1,6 +1,6 @@
-"""What a `RecallClient` asks for beside what everybody may: whole results, counts, vectors, and how the server is set.
+"""Routes for `RecallClient` beside the public ones: whole results, counts, vectors, and the server's settings.
 
-`POST /recall/record` answers with the whole `RecallResult` as `serving.travel` writes it, to the last digit.
+`POST /recall/record` answers with the whole `RecallResult` as `delivery.travel` writes it, to the last digit.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ FORMAT = 1
 
 
 class CountAsked(Asked):
-    """What is counted."""
+    """A request to count memories."""
 
     scope: WhichScope = None
     filters: dict[str, Any] | None = Field(None, description="As in POST /recall.")
 
 
 class CountReply(Reply):
-    """How many memories there are."""
+    """The number of memories."""
 
     count: int
 
@@ -47,13 +47,13 @@ class EmbedAsked(Asked):
 
 
 class EmbedReply(Reply):
-    """A vector for each, of the model that the store is made with."""
+    """A vector for each text, of the embedding model of the store."""
 
     vectors: list[list[float]]
 
 
 class AboutReply(Reply):
-    """What clients have to know of this server."""
+    """Settings of the server that clients need."""
 
     timezone: str
     embedding: str
@@ -71,12 +71,12 @@ class RecordReply(Reply):
 
 
 def router(served: Served) -> APIRouter:
-    """What clients of ours ask for."""
+    """Return the routes for `RecallClient`."""
     routes = APIRouter(tags=["client"])
 
     @routes.post("/recall/record", response_model=RecordReply, responses=problems(504), summary="Find, for clients")
     async def record(asked: RecallAsked, caller: Reader) -> Response:
-        """A recall to the last digit."""
+        """Recall, and return the whole result, to the last digit."""
         began, optimizer = time.monotonic(), served.optimizer
         arguments, scopes = arguments_of(served, asked, caller)
         budget = budget_of(asked.time_budget_ms, optimizer.config_of(scopes[0]).limits.time_budget_ms, served.limits)
@@ -97,7 +97,7 @@ def router(served: Served) -> APIRouter:
         summary="Find, and see how, for clients",
     )
     async def stream(asked: RecallAsked, caller: Reader) -> Response:
-        """The steps of a recall, then it, to the last digit."""
+        """Stream the steps of a recall, then the whole result, to the last digit."""
         began, optimizer = time.monotonic(), served.optimizer
         arguments, scopes = arguments_of(served, asked, caller)
         budget = budget_of(asked.time_budget_ms, optimizer.config_of(scopes[0]).limits.time_budget_ms, served.limits)
@@ -120,14 +120,14 @@ def router(served: Served) -> APIRouter:
 def _others(routes: APIRouter, served: Served) -> None:
     @routes.post("/count", response_model=CountReply, responses=problems(), summary="Count")
     async def count(asked: CountAsked, caller: Reader) -> Response:
-        """The memories of a scope, or those of them that meet filters."""
+        """Count the memories of a scope, or those that meet filters."""
         where, filters = caller.where(scope_of(asked.scope)), filters_of(asked.filters)
         found = await served.reads.run(lambda: served.store.count(scope=where, filters=filters))
         return Response(packed({"count": found}), media_type=JSON)
 
     @routes.post("/embed", response_model=EmbedReply, responses=problems(), summary="Embed")
     async def embed(asked: EmbedAsked, _caller: Reader) -> Response:
-        """Vectors that can be given as `query_vector`."""
+        """Return vectors that can be given as `query_vector`."""
         for place, text in enumerate(asked.texts):
             checked_text(text, f"texts[{place}]", InvalidArgument, limit=int(served.limits.text_max), blank_ok=True)
 
@@ -138,12 +138,12 @@ def _others(routes: APIRouter, served: Served) -> None:
 
     @routes.get("/about", response_model=AboutReply, responses=problems(), summary="How this server is set")
     async def about(_caller: Reader) -> Response:
-        """For clients."""
+        """Return the settings that clients need."""
         return Response(packed(about_of(served)), media_type=JSON)
 
 
 def about_of(served: Served) -> dict[str, Any]:
-    """What clients have to know of a server."""
+    """Return the settings of the server that clients need."""
     config, store = served.optimizer.config, served.store
     return {
         "timezone": config.timezone,
@@ -159,7 +159,7 @@ def _record(served: Served, result: RecallResult) -> dict[str, Any]:
 
 
 def _with_record(error: RecallError) -> RecallError:
-    """An error of a `strict` recall, with what was found."""
+    """Return an error of a `strict` recall with the hits found so far."""
     if error.result is None:
         return error
     for hit in error.result.hits:

@@ -23,7 +23,7 @@ JSON = "application/json"
 
 
 class MemoryGiven(Asked):
-    """A memory. Only `text` is required."""
+    """A memory to store. Only `text` is required."""
 
     text: str = Field(min_length=1)
     id: str | None = Field(None, description="One that is there already is replaced. Default: a new one.")
@@ -46,7 +46,7 @@ class MemoryGiven(Asked):
 
 
 class RememberAsked(Asked):
-    """One memory, or some. A plain text is a memory, too."""
+    """One memory, or several. A plain text is a memory, too."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -68,13 +68,13 @@ class RememberAsked(Asked):
 
 
 class RememberReply(Reply):
-    """The ids under which they are found, in order."""
+    """The ids of the memories, in order."""
 
     ids: list[str]
 
 
 class ForgetAsked(Asked):
-    """What is forgotten: `ids`, what meets `filters`, `everything` of the scope, or all that is known of `user_id`."""
+    """A request to forget: `ids`, memories that meet `filters`, `everything` of the scope, or all of `user_id`."""
 
     ids: Listed[str] | None = None
     filters: dict[str, Any] | None = None
@@ -85,20 +85,20 @@ class ForgetAsked(Asked):
 
 
 class ForgetReply(Reply):
-    """How many memories there were."""
+    """The number of memories that were forgotten, or would be."""
 
     forgotten: int
     dry_run: bool
 
 
 def router(served: Served) -> APIRouter:
-    """What changes a store."""
+    """Return the routes that change a store."""
     routes = APIRouter(tags=["write"])
 
     @routes.post("/remember", response_model=RememberReply, responses=problems(), summary="Remember")
     async def remember(asked: RememberAsked, caller: Writer) -> Response:
-        """They are durable, and can be recalled, when this answers. With ids it may be asked again and changes nothing
-        more."""
+        """Store memories: they are durable, and can be recalled, when this answers. With ids, asking again changes
+        nothing more."""
         where = caller.where(scope_of(asked.scope))
         if (asked.memory is None) == (asked.memories is None):
             raise InvalidArgument("Give `memory`, or some `memories`, and not both.")
@@ -115,7 +115,7 @@ def router(served: Served) -> APIRouter:
 
     @routes.post("/forget", response_model=ForgetReply, responses=problems(), summary="Forget")
     async def forget(asked: ForgetAsked, caller: Writer) -> Response:
-        """They are in no recall when this answers. Asking again removes nothing more."""
+        """Forget memories: no recall finds them when this answers. Asking again removes nothing more."""
         at_most(len(asked.ids or ()), served.limits.memories_max, "The number of ids")
         gone = _forgetting(served.store, asked, caller)
 
@@ -128,10 +128,10 @@ def router(served: Served) -> APIRouter:
 
 
 def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memory:
-    """The memory that is given.
+    """Read a memory from a body.
 
     Raises:
-        InvalidMemory: it cannot be stored; the message says which one.
+        InvalidMemory: the memory cannot be stored; the message says which one.
     """
     row = {"text": given} if isinstance(given, str) else given.model_dump(exclude_none=True) if given else {}
     try:
@@ -143,11 +143,11 @@ def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memo
 
 
 def _forgetting(store: MemoryStore, asked: ForgetAsked, caller: Caller) -> Callable[[], int]:
-    """Forgets, or counts, what is asked for.
+    """Return a call that forgets, or counts, what a request names.
 
     Raises:
-        InvalidInput: nothing says what, or two things do.
-        Refused: the caller may not.
+        InvalidInput: the request does not say what to forget, or says it in two ways.
+        Refused: the caller does not reach all of it.
     """
     filters = filters_of(asked.filters)
     ways = [asked.ids is not None, asked.user_id is not None, asked.everything]

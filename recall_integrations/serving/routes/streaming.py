@@ -3,8 +3,8 @@
     event: begin    data: {"step": 4, "in": 1, "name": "arm.lexical", "at_ms": 1.2, "inputs": {…}}
     event: end      data: {"step": 4, "name": "arm.lexical", "at_ms": 1.9, "outputs": {…}, "error": null}
     event: hits     data: {"arm": "lexical", "found": 12, "hits": [{"id": "m1", "score": 7.1}, …]}
-    event: result   data: what `POST /recall` answers
-    event: problem  data: what it answers where something went wrong
+    event: result   data: the reply of `POST /recall`
+    event: problem  data: the error that it answers
 
 The last event is `result` or `problem`. A client that goes away cancels the recall.
 """
@@ -39,7 +39,7 @@ _SAID: dict[int | str, dict[str, Any]] = {
 
 
 def router(served: Served) -> APIRouter:
-    """Recalls that one can look at."""
+    """Return the route for recalls that are watched."""
     routes = APIRouter(tags=["recall"])
 
     @routes.post(
@@ -49,7 +49,7 @@ def router(served: Served) -> APIRouter:
         summary="Find memories, and see how",
     )
     async def stream(asked: RecallAsked, caller: Reader) -> Response:
-        """The steps of a recall as they begin and end, hits as arms come in, then the result."""
+        """Stream the steps of a recall as they begin and end, hits as arms return, then the result."""
         began, optimizer = time.monotonic(), served.optimizer
         arguments, scopes = arguments_of(served, asked, caller)
         budget = budget_of(asked.time_budget_ms, optimizer.config_of(scopes[0]).limits.time_budget_ms, served.limits)
@@ -69,12 +69,12 @@ def router(served: Served) -> APIRouter:
 
 
 class Told:
-    """A step (`types.watching.Step`) that becomes events, from whatever thread it is told in.
+    """A step (`types.watching.Step`) that sends its events to an event loop, from any thread.
 
     Args:
-        tell: gets the events; of the event loop.
-        loop: that one.
-        began: monotonic seconds.
+        tell: gets the events, in the event loop.
+        loop: the event loop.
+        began: monotonic seconds at which the recall began.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Told:
         self._numbers = itertools.count(1) if numbers is None else numbers
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Told:
-        """A step inside of this one."""
+        """Begin a step inside of this one."""
         number = next(self._numbers)
         self._say("begin", {"step": number, "in": self._number, "name": name, "at_ms": self._at, "inputs": inputs})
         return Told(self._tell, self._loop, self._began, number, name, self._numbers)
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """It has ended."""
+        """End the step, and send the hits if it is an arm."""
         said = None if error is None else str(error)
         data = {"step": self._number, "name": self._name, "at_ms": self._at, "outputs": outputs, "error": said}
         self._say("end", data)
@@ -114,12 +114,12 @@ class Told:
 
 
 class Stream(Response):
-    """The reply.
+    """The reply: a stream of events.
 
     Args:
-        pool: where it takes a place.
-        recall: the recall, told to somebody.
-        last: the last event.
+        pool: the pool in which the recall takes a place.
+        recall: runs the recall with a watcher.
+        last: makes the last event.
     """
 
     media_type = EVENTS
@@ -154,7 +154,7 @@ class Stream(Response):
             gone.cancel()
 
     async def _last_event(self, recall: asyncio.Future[RecallResult]) -> bytes:
-        """Made in a thread: it is the largest."""
+        """Write the last event in a thread: it is the largest."""
         try:
             return await self._pool.run(lambda: written(self._ended(recall)))
         except Refused as e:
@@ -170,12 +170,12 @@ class Stream(Response):
 
 
 def written(event: Event) -> bytes:
-    """An event as it is sent. JSON has no line breaks of its own."""
+    """Write an event as it is sent. JSON has no line breaks of its own."""
     name, data = event
     return b"event: %s\ndata: %s\n\n" % (name.encode(), packed(data))
 
 
 async def _gone(receive: Receive) -> None:
-    """Until the client has gone."""
+    """Wait until the client has gone."""
     while (await receive())["type"] != "http.disconnect":
         pass
