@@ -1,4 +1,4 @@
-"""What an arm gets and gives."""
+"""Requests to an arm, and its results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ArmRequest:
     """One query for one arm.
 
     Args:
-        parsed, plan: the query as understood, and what is done about it.
+        parsed, plan: the parsed query, and the plan for it.
         view: the scope's columns; every row an arm returns is a living row of it.
         vectors: float32 `(m, d)`: the query's vector and those of its rewrites; `None` if the embedding failed.
         similarities: each row's best cosine with them, where vectors can be scanned. The scan is made once per recall,
@@ -52,7 +52,7 @@ class ArmRequest:
 
     @property
     def vector(self) -> NDArray[np.float32] | None:
-        """The vector of the query itself."""
+        """Vector of the query itself."""
         return self.vectors[0] if self.vectors is not None and len(self.vectors) else None
 
     def check_time(self) -> None:
@@ -65,7 +65,7 @@ class ArmRequest:
             raise RecallTimeout("The deadline has passed.")
 
     def living(self, nums: NDArray[np.int64], scores: NDArray[np.float32]) -> tuple[Rows, NDArray[np.float32]]:
-        """Rows and scores of those nums that are in this scope, alive and allowed: the last word on isolation."""
+        """Return rows and scores of those nums that are in this scope, alive and allowed: the last isolation guard."""
         view = self.view
         if not view.size or not len(nums):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
@@ -77,7 +77,7 @@ class ArmRequest:
         return rows[keep], scores[keep]
 
     def closeness(self, rows: Rows) -> NDArray[np.float32]:
-        """How near rows are to the query, in [0, 1]: by similarity, or by recency where no vectors are at hand."""
+        """Rate how near rows are to the query, in [0, 1], by similarity, or by recency where no vectors are at hand."""
         if self.similarities is not None:
             near: NDArray[np.float32] = np.clip(self.similarities.of(rows), 0, 1)
             return near
@@ -96,14 +96,14 @@ class ArmRequest:
     def nearest(
         self, arm: str, rows: Rows, base: NDArray[np.float32] | float, share: float, *, note: str = ""
     ) -> ArmResult:
-        """The best `limit` of rows by `base + share · closeness`, falling, ties by id.
+        """Return the best `limit` of rows by `base + share · closeness`, falling, ties by id.
 
         Args:
-            arm: its name.
-            rows: rising.
-            base: of each, or of all.
-            share: of the closeness.
-            note: of the result.
+            arm: name of the arm.
+            rows: rows of the view, rising.
+            base: other part of the score, of each row or of all.
+            share: factor of the closeness.
+            note: note of the result.
         """
         if self.similarities is None:
             scores = np.asarray(base + share * self.closeness(rows), dtype=np.float32)
@@ -114,7 +114,7 @@ class ArmRequest:
     def result(
         self, arm: str, rows: Rows, scores: NDArray[np.float32], *, note: str = "", ceiling: float = 1.0
     ) -> ArmResult:
-        """The best `limit` of `rows`, falling by score, ties by id."""
+        """Return the best `limit` of `rows`, falling by score, ties by id."""
         best, best_scores = self.view.top(rows, scores, self.limit)
         return ArmResult(arm=arm, rows=best, scores=best_scores, note=note, ceiling=ceiling)
 
@@ -124,7 +124,7 @@ class ArmResult:
     """Candidates of one arm.
 
     Args:
-        arm: its name.
+        arm: name of the arm.
         rows: rows of the view, best first, ties by id, no repeats.
         scores: on the arm's own scale, falling.
         support_rows, support_scores: what the arm knows about further rows, in order of row: used to score candidates
@@ -133,9 +133,9 @@ class ArmResult:
             query's words point at, from an entity that it names.
         note: for the explanation ("2 entities, 14 memories").
         ceiling: the score that a perfect candidate would approach.
-        seeds: entities that it started from, of an arm that does.
+        seeds: entities that the arm started from, if it does so.
         edges: typed edges that it followed from them.
-        without: what it had to do without, as reason and detail of a degradation; `None` = nothing.
+        without: reason and detail of a degradation within the arm; `None` = none.
     """
 
     arm: str
@@ -152,12 +152,12 @@ class ArmResult:
 
     @classmethod
     def empty(cls, arm: str, note: str = "") -> ArmResult:
-        """No candidates."""
+        """Return a result without candidates."""
         return cls(arm=arm, rows=np.empty(0, dtype=np.int64), scores=np.empty(0, dtype=np.float32), note=note)
 
 
 class NotAtHand(Exception):
-    """What an arm needs is not in memory: it must be asked where it may read from the store."""
+    """Data that an arm needs is not in memory: the arm must be asked where it may read from the store."""
 
 
 class Arm(Protocol):

@@ -1,4 +1,4 @@
-"""Asks the arms of a plan under one deadline: in threads of their own, or in the caller's where they only compute.
+"""Asking the arms of a plan under one deadline: in threads, or in the caller's thread where they only compute.
 
 An arm that fails or is late costs its results, not the answer: it is named in the degradations. Threads are there for
 the deadline, so that a stuck arm can be left behind; its guard sees to it that it takes no other arm's. An arm that
@@ -34,12 +34,12 @@ def _compared(request: ArmRequest) -> bool:
 
 @record(frozen=True, slots=True)
 class InMemory:
-    """Makes an arm that reads nothing else where what it needs of the scope is in memory.
+    """Maker of an arm that reads nothing from the store where its data is in memory.
 
     Args:
-        make: makes it.
-        there: whether that is so. Default: where the vectors are.
-        beside: makes what is asked in a thread where the other raises `NotAtHand`; `None` = it never does.
+        make: makes the arm.
+        there: whether its data is in memory. Default: whether the vectors are.
+        beside: makes the arm to ask in a thread where the first raises `NotAtHand`; `None` = it never does.
     """
 
     make: Callable[[], Arm]
@@ -55,7 +55,7 @@ def _made(make: Callable[[], Arm]) -> Arm:
 
 
 def whole(make: Callable[[], Arm]) -> Arm:
-    """The arm that may also read what is not in memory."""
+    """Make the arm that may also read data from the store."""
     return make.beside() if isinstance(make, InMemory) and make.beside is not None else make()
 
 
@@ -63,12 +63,12 @@ class FanOut:
     """The arms of one recall. `start` them, as soon as what they need is there, then `collect`.
 
     Args:
-        guards: an arm's name → what calls it where it needs a thread.
-        arms: what makes each arm; opening an index is a part of the arm that may fail.
-        deadline: of the recall.
+        guards: an arm's name → the guard that calls it in a thread.
+        arms: maker of each arm; opening an index is a part of the arm that may fail.
+        deadline: deadline of the recall.
         timings_ms: gets `arm.<name>`.
-        share: of an arm in the time that is left, in (0, 1].
-        step: tells who looks on of each arm; `None` = nobody does.
+        share: an arm's share of the time that is left, in (0, 1].
+        step: reports each arm to the watcher; `None` = there is none.
         searching: gets each arm with `time.perf_counter()` when it began and ended; `None` = nobody asks.
     """
 
@@ -93,7 +93,7 @@ class FanOut:
         self._searching = searching
 
     def start(self, requests: Sequence[tuple[str, ArmRequest]]) -> None:
-        """Ask arms. Returns when those that need no thread are done."""
+        """Ask arms, and return when those without a thread are done."""
         alone = []
         if self._step is not None:
             for name, request in requests:
@@ -113,7 +113,7 @@ class FanOut:
                 self._started[name] = answer
 
     def collect(self, order: Sequence[str]) -> tuple[list[ArmResult], list[Degradation]]:
-        """Results in the order of names given (not of arrival), and what went wrong. Waits until the deadline."""
+        """Wait until the deadline; return results in the order of names given (not of arrival), and degradations."""
         results: list[ArmResult] = []
         degraded: list[Degradation] = []
         for name in (n for n in order if n in self._started):
@@ -136,7 +136,7 @@ class FanOut:
         self._started[name] = self._guards(name).begin(limit, self._timed, whole, name, given)
 
     def _here(self, name: str, request: ArmRequest) -> Answer[ArmResult] | None:
-        """What came of it; `None` where what it needs is not in memory."""
+        """Ask an arm in this thread; return `None` where its data is not in memory."""
         try:
             return Answer(reason=SUCCESS, value=self._timed(_made, name, request))
         except NotAtHand:
@@ -159,14 +159,14 @@ class FanOut:
 
 
 def _told(found: ArmResult, request: ArmRequest) -> dict[str, Any]:
-    """What an arm found, as JSON has it."""
+    """Summarise an arm's result as JSON for the watcher."""
     rows, scores = found.rows[:FIRST].tolist(), found.scores[:FIRST].tolist()
     best = [{"id": request.view.ids[row], "score": score} for row, score in zip(rows, scores, strict=True)]
     return {"found": len(found.rows), "best": best, "note": found.note}
 
 
 def checked(found: object, name: str, request: ArmRequest) -> ArmResult:
-    """What an arm gave, if it is a result: what comes after relies on it.
+    """Return an arm's answer if it is a valid result; later stages rely on it.
 
     Raises:
         TypeError, ValueError: it is none, or has rows that are not in the scope, or scores that are no numbers.

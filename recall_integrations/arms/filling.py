@@ -1,7 +1,7 @@
-"""What a filter lets through and no arm has found: k hits are due where k memories meet the filters.
+"""Filling with memories that pass a filter and that no arm has found: k hits are due where k memories pass.
 
-Without a filter the semantic arm finds k wherever there are so many. With a selective one, and an arm or two that do
-not work, what the others find may be less than what there is.
+Without a filter the semantic arm finds k wherever there are so many. With a selective one, and an arm or two that fail,
+the others may find fewer than there are.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ FILTERS = "filters"
 
 
 def filled(results: Sequence[ArmResult], request: ArmRequest, k: int) -> ArmResult | None:
-    """More candidates, behind those that arms have found; `None` where there are k, or no more.
+    """Return more candidates, behind those of the arms; `None` where there are k, or no more.
 
     Args:
-        results: of the arms.
-        request: any of theirs; `allowed` is what meets the filters.
-        k: hits that are wanted.
+        results: results of the arms.
+        request: request to any of the arms; `allowed` marks the rows that meet the filters.
+        k: number of hits wanted.
     """
     if request.allowed is None or any(len(result.rows) >= k for result in results):
         return None

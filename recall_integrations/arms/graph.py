@@ -64,7 +64,7 @@ class Numbers:
         nums: int64 `(n,)`, rising.
         values: float32 `(n,)`, how each is connected.
         stated: bool `(n,)`, whether it states an edge that is asked for.
-        whole: what all anchors count together: a score is a share of it, or of the largest value.
+        whole: sum of the weights of all anchors: a score is a share of it, or of the largest value.
     """
 
     nums: NDArray[np.int64]
@@ -73,16 +73,16 @@ class Numbers:
     whole: float = 0.0
 
     def among(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Numbers:
-        """Those that are kept."""
+        """Return the memories that are kept."""
         return replace(self, nums=self.nums[kept], values=self.values[kept], stated=self.stated[kept])
 
 
 class _KeptReached:
-    """What anchors led to in a snapshot, the last that was asked for; not safe to use from two threads.
+    """Cache of the rows that anchors led to in a snapshot; not safe to use from two threads.
 
     Args:
-        known: the entities that it was found by.
-        rows_max: rows that are kept of all together.
+        known: entities of the cached rows.
+        rows_max: rows cached in total.
     """
 
     def __init__(self, known: ScopeEntities, rows_max: int) -> None:
@@ -95,11 +95,11 @@ class _KeptReached:
 
 
 class _Connection:
-    """Connects when it is first asked: mostly everything is in memory already.
+    """Connection that opens at its first use: mostly everything is in memory already.
 
     Args:
-        engine: of the store.
-        deadline: of who asks.
+        engine: engine of the store.
+        deadline: deadline of the caller.
     """
 
     def __init__(self, engine: Engine, deadline: Deadline) -> None:
@@ -118,13 +118,13 @@ class _Connection:
 
 
 class _Kept:
-    """Stands for a connection where only what is in memory may be looked at."""
+    """Stand-in for a connection where only data in memory may be read."""
 
     def execute(self, _query: Any) -> CursorResult[Any]:
         raise NotAtHand
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 class GraphRetriever:
@@ -154,13 +154,13 @@ class GraphRetriever:
         self._said: LRUCache[tuple[int, int], DocumentNames] = LRUCache(SAID_KEPT)
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates with a score in [0, 1]. Without a named entity, an exploratory plan starts from recent ones."""
+        """Return candidates scored in [0, 1]; an exploratory plan without a named entity starts from recent ones."""
         left = request.deadline.remaining_ms() / 1e3
         with within(left), closing(_Connection(self._engine, request.deadline)) as connection:
             return self.over(connection, request)
 
     def over(self, connection: Any, request: ArmRequest) -> ArmResult:
-        """The same, reading from a connection what is not in memory."""
+        """Search as `search` does, reading data that is not in memory from a connection."""
         known = self._entities_of(request.view.scope_id)
         anchors: dict[int, float] = {}
         for ref in anchoring(request.parsed):
@@ -195,7 +195,7 @@ class GraphRetriever:
         )
 
     def numbers(self, request: ArmRequest, newest: Sequence[int]) -> Numbers:
-        """Give all memories that the arm would reach, where no rows are at hand.
+        """Return all memories that the arm would reach, where no rows are at hand.
 
         Args:
             request: its view knows no rows.
@@ -223,7 +223,7 @@ class GraphRetriever:
     def _around(
         self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
     ) -> NDArray[np.int64]:
-        """Numbers of memories that `_reached` may look at."""
+        """Return the numbers of memories that `_reached` may look at."""
         view = numbered(request.view, [0])
         found = [self._mentions_of(connection, known, view, ent) for ent in anchors]
         frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
@@ -248,8 +248,9 @@ class GraphRetriever:
         anchors: dict[int, float],
         named: dict[int, float],
     ) -> Reached:
-        """What the anchors lead to, whatever is allowed: people ask about the same few, and until the scope changes
-        they lead to the same."""
+        """Return the rows that anchors lead to, allowed or not, from a cache: people ask about the same few, and until
+        the scope changes they lead to the same.
+        """
         view, hints = request.view, request.parsed.predicate_hints
         key = (
             self._hops,
@@ -289,11 +290,11 @@ class GraphRetriever:
         terms: Collection[str],
         allowed: Mask | None = None,
     ) -> SecondHop | None:
-        """What leads from documents to others; `None` where there are none, or no words of them in memory, or too many.
+        """Return the links from documents to others; `None` without documents or their words, or with too many words.
 
         Args:
             view: the scope.
-            texts: of rows.
+            texts: returns the texts of rows.
             terms: stems of the query.
             allowed: rows that may be returned; `None` = all.
         """
@@ -338,7 +339,7 @@ class GraphRetriever:
             return holders
 
     def _said_in(self, view: ScopeView, texts: Callable[[Rows], list[str]], rows: Rows) -> list[DocumentNames]:
-        """The names that rows say; kept, for the number of a memory is never given to another."""
+        """Return the names that rows say, and cache them: a memory's number is never given to another."""
         assert view.text is not None
         keys = [(view.scope_id, num) for num in view.nums[rows].tolist()]
         with self._lock:  # reading moves what is read, too
@@ -353,7 +354,7 @@ class GraphRetriever:
 
     @staticmethod
     def _mentions_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> NDArray[np.int64]:
-        """Rising nums of the memories that mention an entity; kept in memory, new ones are read after a write."""
+        """Return the rising nums of the memories that mention an entity; cached, new ones are read after a write."""
         version, nums = known.mentions.get(ent, _NO_MENTIONS)
         if version == view.version:
             return nums
@@ -371,17 +372,17 @@ class GraphRetriever:
         return nums
 
     def _rows_of_mentions(self, connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> Rows:
-        """Rows of the memories that mention an entity, forgotten ones included."""
+        """Return the rows of the memories that mention an entity, forgotten ones included."""
         rows = _kept_rows(known, view, ("mentions", ent), self._mentions_of(connection, known, view, ent))
         return rows if rows.min(initial=0) >= 0 else rows[rows >= 0]
 
     @staticmethod
     def _rows_of_edges(known: ScopeEntities, view: ScopeView, ent: int, edges: EdgeColumns) -> Rows:
-        """The row that states each edge; -1 where it is not in this snapshot."""
+        """Return the row that states each edge; -1 where it is not in this snapshot."""
         return _kept_rows(known, view, ("edges", ent), edges.nums)
 
     def _recent(self, connection: Any, request: ArmRequest) -> dict[int, float]:
-        """The entities that the newest memories mention most; kept until the scope changes."""
+        """Return the entities that the newest memories mention most, cached until the scope changes."""
         n, view = schema.mentions, request.view
         version, kept = self._recents.get(view.scope_id, (-1, {}))
         if version == view.version:
@@ -408,7 +409,7 @@ class GraphRetriever:
         anchors: dict[int, float],
         scores: NDArray[np.float32],
     ) -> int:
-        """Walk edges from the anchors and add what they lead to; how many edges these were."""
+        """Walk edges from the anchors and add gains to the rows that they lead to; return the number of edges."""
         view, followed = request.view, 0
         frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
         for _hop in range(self._hops):
@@ -431,7 +432,7 @@ class GraphRetriever:
     def _stated(
         self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
     ) -> NDArray[np.int64]:
-        """Rows that state an edge of the kind asked for, from an anchor."""
+        """Return the rows that state an edge of the kind asked for, from an anchor."""
         if not request.parsed.predicate_hints or not anchors:
             return np.empty(0, dtype=np.int64)
         edges = [self._edges_of(connection, known, request.view, ent) for ent in sorted(anchors)]
@@ -449,8 +450,9 @@ class GraphRetriever:
         scores: NDArray[np.float32],
         seen: set[int],
     ) -> tuple[dict[int, float], int]:
-        """Score the memories that state an edge of the frontier; the other ends that gain most, and how much; and how
-        many edges were followed."""
+        """Score the memories that state an edge of the frontier; return the other ends that gain most, with their
+        gains, and the number of edges followed.
+        """
         at = sorted(frontier)
         edges = [self._edges_of(connection, known, request.view, ent) for ent in at]
         rows = np.concatenate(
@@ -470,7 +472,7 @@ class GraphRetriever:
 
     @staticmethod
     def _edges_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> EdgeColumns:
-        """Edges of an entity, oldest first; kept in memory, new ones are read when the scope changes."""
+        """Return the edges of an entity, oldest first, from memory; new ones are read when the scope changes."""
         version, edges = known.edges.get(ent, _NO_EDGES)
         if version == view.version:
             return edges
@@ -499,7 +501,7 @@ class GraphRetriever:
 
 
 def numbered(view: ScopeView, nums: Sequence[int] | NDArray[np.int64]) -> ScopeView:
-    """A view of the same scope in which nothing is known of its rows but their numbers, which rise."""
+    """Return a view of the scope that knows only the numbers of its rows, which rise."""
     own = np.asarray(nums, dtype=np.int64)
     none = np.zeros(len(own), dtype=np.int64)
     return replace(
@@ -516,12 +518,12 @@ def numbered(view: ScopeView, nums: Sequence[int] | NDArray[np.int64]) -> ScopeV
 
 
 def _kept_rows_max(size: int) -> int:
-    """Rows that are kept of what anchors lead to, in a scope of this size: three megabytes, or what four sets take."""
+    """Return the rows cached of anchors in a scope of this size: three megabytes, or what four sets take."""
     return max(REACHED_MIN, REACHED_TIMES * size, min(REACHED_OF_FEW * size, REACHED_FEW))
 
 
 class KeptGraph:
-    """The graph arm over what it keeps in memory: mostly everything that is asked for, until the scope changes."""
+    """The graph arm over its caches in memory: mostly all that is asked for, until the scope changes."""
 
     name = "graph"
 
@@ -529,7 +531,7 @@ class KeptGraph:
         self._arm = arm
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates as of the arm itself.
+        """Return candidates as the arm itself does.
 
         Raises:
             NotAtHand: it would have to read from the store.
@@ -538,7 +540,7 @@ class KeptGraph:
 
 
 def _kept_rows(known: ScopeEntities, view: ScopeView, key: tuple[str, int], nums: NDArray[np.int64]) -> Rows:
-    """The row of each num, -1 where it is not in the snapshot. Rows stay what they are while columns only grow."""
+    """Return the row of each num, -1 where it is not in the snapshot. Rows stay valid while columns only grow."""
     kept = known.rows.get(key)
     if kept is not None and kept[0] is view.ids and kept[1] is nums:
         rows, size = kept[2:]
@@ -554,7 +556,7 @@ def _kept_rows(known: ScopeEntities, view: ScopeView, key: tuple[str, int], nums
 
 
 def _any_of(values: NDArray[np.int64], wanted: Sequence[int]) -> Mask:
-    """Which values are one of a few; `numpy.isin` takes longer for so few."""
+    """Flag values that are one of a few; `numpy.isin` takes longer for so few."""
     found: Mask = values == wanted[0]
     for other in wanted[1:]:
         found |= values == other
@@ -562,7 +564,7 @@ def _any_of(values: NDArray[np.int64], wanted: Sequence[int]) -> Mask:
 
 
 def _rows_in(view: ScopeView, nums: NDArray[np.int64]) -> Rows:
-    """The row of each num, forgotten ones included; -1 where it is not in the snapshot, which is not empty."""
+    """Return the row of each num, forgotten ones included; -1 where it is not in the (non-empty) snapshot."""
     rows = np.minimum(view.nums.searchsorted(nums), view.size - 1)
     rows[view.nums[rows] != nums] = -1
     return rows
@@ -571,7 +573,7 @@ def _rows_in(view: ScopeView, nums: NDArray[np.int64]) -> Rows:
 def _best_ends(
     others: NDArray[np.int64], weights: NDArray[np.float32], seen: Collection[int], limit: int
 ) -> dict[int, float]:
-    """The `limit` ends that gain most by edges, best first, ties by their number; none of those seen."""
+    """Return the `limit` unseen ends that gain most by edges, best first, ties by their number."""
     if int(np.maximum.reduce(others)) < ENDS_COUNTED:
         counts = np.bincount(others)
         counts[[ent for ent in seen if ent < len(counts)]] = 0

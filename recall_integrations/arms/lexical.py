@@ -22,7 +22,7 @@ class LexicalRetriever:
         self._index = index
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates that share a stem with the query. Scores are BM25, unbounded above.
+        """Return candidates that share a stem with the query. Scores are BM25, unbounded above.
 
         Raises:
             IndexUnavailable: the index is needed and cannot be used.

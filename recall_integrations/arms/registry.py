@@ -1,8 +1,7 @@
-"""The arms that there are. An arm is a registration: what makes it, when it is asked, and what its weight scales.
-
-One of your own is given to `QueryOptimizer(arms=[ArmSpec(...)])`. With the name of a built-in arm it takes its place.
-With another one it is asked in every plan where it applies; what it finds becomes a candidate, and its score, as a
-share of its ceiling, lifts the candidate by `lift` times the weight.
+"""The registered arms. A registration says how an arm is made, when it is asked, and what its weight scales.
+An arm of your own is given to `QueryOptimizer(arms=[ArmSpec(...)])`. With the name of a built-in arm it takes that
+arm's place. With another name it is asked in every plan where it applies; its hits become candidates, and its score, as
+a share of its ceiling, lifts the candidate by `lift` times the weight.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _always(_parsed: ParsedQuery, _plan: RetrievalPlan) -> bool:
 
 @record(frozen=True, slots=True, kw_only=True)
 class ArmSpec:
-    """An arm.
+    """Registration of an arm.
 
     Args:
         name: in plans, results and settings; letters, digits and "_".
@@ -127,7 +126,7 @@ BUILT_IN: tuple[ArmSpec, ...] = (
 
 
 def registered(own: Iterable[ArmSpec] = ()) -> tuple[ArmSpec, ...]:
-    """The built-in arms and one's own. One that has the name of a built-in arm takes its place.
+    """Return the built-in arms and one's own. One with the name of a built-in arm takes its place.
 
     Raises:
         InvalidArgument: something that is no `ArmSpec`, or a name that cannot be one or is there twice.
@@ -147,18 +146,18 @@ def registered(own: Iterable[ArmSpec] = ()) -> tuple[ArmSpec, ...]:
 
 
 def own_lifts(arms: Iterable[ArmSpec]) -> dict[str, float]:
-    """What the best match of each arm of one's own adds, by its name."""
+    """Return the lift of the best match of each arm of one's own, by its name."""
     return {spec.name: spec.lift for spec in arms if spec.name not in ARMS}
 
 
 def worth_asking(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan, arms: tuple[ArmSpec, ...] = BUILT_IN) -> bool:
-    """Whether the query gives an arm of the plan anything to look for; one's own are in a plan only then."""
+    """Say whether the query gives an arm of the plan anything to look for; one's own are in a plan only then."""
     spec = next((s for s in arms if s.name == arm.name), None)
     return spec is None or spec.applies(parsed, plan)
 
 
 def _wanted(spec: ArmSpec, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
-    """Whether one's own arm applies. One that cannot say stays in the plan: asking it names what is wrong with it."""
+    """Say whether one's own arm applies. One that fails to say stays in the plan: asking it names the fault."""
     try:
         return spec.applies(parsed, plan)
     except failures():  # raised again by the stage `arms`, which names it in `degraded`
@@ -166,7 +165,7 @@ def _wanted(spec: ArmSpec, parsed: ParsedQuery, plan: RetrievalPlan) -> bool:
 
 
 def with_own(plan: RetrievalPlan, parsed: ParsedQuery, arms: tuple[ArmSpec, ...], limit: int) -> RetrievalPlan:
-    """A plan that asks one's own arms as well, where they apply."""
+    """Return a plan that asks one's own arms as well, where they apply."""
     own = [s for s in arms if s.name not in ARMS and _wanted(s, parsed, plan)]
     if not own:
         return plan

@@ -46,7 +46,7 @@ class SemanticRetriever:
         self._overfetch = overfetch
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates by cosine, in [-1, 1].
+        """Return candidates by cosine, in [-1, 1].
 
         Raises:
             IndexUnavailable: there is no query vector, or Chroma failed.
@@ -76,7 +76,7 @@ class SemanticRetriever:
         return found
 
     def _without(self, request: ArmRequest, rows: Rows, why: str) -> ArmResult:
-        """What is found without the server: of all rows where vectors are in memory, else of the newest."""
+        """Search without the server: all rows where vectors are in memory, else the newest."""
         view = request.view
         if view.vectors is None:
             rows = rows[np.searchsorted(view.nums[rows], self._home_until(view.scope_id), side="right") :]
@@ -85,7 +85,7 @@ class SemanticRetriever:
         return replace(found, without=(AWAY, why))
 
     def _scanned(self, request: ArmRequest, rows: Rows) -> NDArray[np.float32]:
-        """The cosine of each row, from the vectors themselves."""
+        """Compute the cosine of each row from the vectors themselves."""
         assert request.vectors is not None
         best = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), SCANNED_AT_ONCE):
@@ -111,7 +111,7 @@ class SemanticRetriever:
         scored = dict(zip(newest.tolist(), self._scanned(request, newest).tolist(), strict=True))
 
         def nearest(vector: NDArray[np.float32], limit: int) -> tuple[int, Rows, NDArray[np.float32]]:
-            """How many were found, and of these what stands and is sure to be what the collection should hold."""
+            """Return the number of neighbours found, and rows and scores of the valid ones."""
             request.check_time()
             seconds = request.deadline.remaining() * SERVER_SHARE
             nums, scores = index.nearest(home, vector, limit, seconds=seconds)
@@ -132,7 +132,7 @@ class SemanticRetriever:
 
 
 def _allowed(request: ArmRequest) -> Mask | None:
-    """Living rows that may be returned; `None` = all."""
+    """Return living rows that may be returned; `None` = all."""
     view = request.view
     if view.count == view.size:
         return request.allowed

@@ -1,12 +1,12 @@
-"""The temporal arm: what lies in the query's window, by `event_at` (by `created_at` for memories without one).
+"""The temporal arm: memories in the query's window, by `event_at` (by `created_at` for memories without one).
 
-What was said at another time and tells of the window ("last month") is found as well, after it: its score is less by
-as much of the time it tells as lies outside.
+A memory of another time that tells of the window ("last month") is found as well, after those: its score is lower by
+the share of the told time that lies outside.
 
-A `chunk` without `event_at` lies in no window: when a document was stored says nothing about its time.
+A `chunk` without `event_at` lies in no window: the time of storing a document says nothing about its own time.
 
-A pass over the times in memory, or above `COLUMN_MAX` memories a range scan of the B-tree over the same times. What
-lies in the window is ordered by similarity to the query, or by recency where no vectors are at hand.
+The arm makes a pass over the times in memory, or above `COLUMN_MAX` memories a range scan of the B-tree over the same
+times. It orders memories in the window by similarity to the query, or by recency where no vectors are at hand.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ def _window(request: ArmRequest) -> Mask:
 
 
 def _told(request: ArmRequest) -> NDArray[np.float32]:
-    """How much each row tells of the window."""
+    """Return how much each row tells of the window."""
     window = request.parsed.temporal_window
     assert window is not None
     return told_shares(request.view, window.start, window.end)
 
 
 def _most(told: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Rows that tell of the window, the best `SCAN_MAX` of them."""
+    """Return the rows that tell of the window, the best `SCAN_MAX` of them."""
     rows = np.flatnonzero(told)
     if len(rows) > SCAN_MAX:
         rows = np.sort(rows[np.argsort(told[rows], kind="stable")[-SCAN_MAX:]])
@@ -61,7 +61,7 @@ class TemporalRetriever:
         self._engine = engine
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates with a score in [0, 1]: half for being inside, half by similarity (or recency)."""
+        """Return candidates with a score in [0, 1]: half for being inside, half by similarity (or recency)."""
         window = request.parsed.temporal_window
         view = request.view
         if (window is None and request.asked is None) or not view.size:
@@ -100,7 +100,7 @@ class TemporalRetriever:
 
     @staticmethod
     def _scan(connection: Any, scope_id: int, start: int | None, end: int | None) -> list[int]:
-        """Two range scans of one index `(scope_id, event_at, created_at, num)`."""
+        """Scan two ranges of one index `(scope_id, event_at, created_at, num)`."""
         m = schema.memories
         found: list[int] = []
         told = and_(m.c.event_at.is_(None), m.c.type != MemoryType.CHUNK.value)

@@ -17,7 +17,7 @@ class TypeFilterRetriever:
     name = "type_filter"
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Candidates with a score in [0, 1]: half for the type, half by similarity (or recency)."""
+        """Return candidates with a score in [0, 1]: half for the type, half by similarity (or recency)."""
         hints, view = request.plan.type_hints, request.view
         if not hints or not view.size:
             return ArmResult.empty(self.name, "no type hint")

@@ -1,4 +1,4 @@
-"""What the rest of the package needs of an embedding."""
+"""The protocol of an embedding, as the rest of the package needs it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Embedding(Protocol):
     def remote(self) -> bool: ...
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Shape `(len(texts), dimensions)`, rows of length 1 (or 0 for a text without a known token).
+        """Embed texts as rows of length 1 (or 0 for a text without a known token), `(len(texts), dimensions)`.
 
         Raises:
             EmbeddingError: the model failed or returned something else.
@@ -35,5 +35,5 @@ class Embedding(Protocol):
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Shape `(dimensions,)`, of length 1 (or 0)."""
+        """Embed a query, shape `(dimensions,)`, of length 1 (or 0)."""
         ...

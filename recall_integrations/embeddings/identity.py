@@ -1,4 +1,4 @@
-"""What kind of embedding an object is, what it is called, and whether it leaves the machine; imports no framework.
+"""Kind and name of an embedding object, and whether it leaves the machine; imports no framework.
 
 A class is recognised by the names in its method resolution order: an object of a framework cannot exist without that
 framework having been imported by its owner, so there is nothing to gain from importing it here.
@@ -47,7 +47,7 @@ _LOCAL_HOSTS = ("", "localhost", "127.0.0.1", "::1", "0.0.0.0")
 
 
 def has_ancestor(source: object, package: str, name: str) -> bool:
-    """Whether a class called `name`, defined in `package` or below, is among the ancestors of the object's class."""
+    """Say whether the object's class has an ancestor called `name`, defined in `package` or below."""
     return any(
         kind.__name__ == name and (kind.__module__ == package or kind.__module__.startswith(package + "."))
         for kind in type(source).__mro__
@@ -55,22 +55,22 @@ def has_ancestor(source: object, package: str, name: str) -> bool:
 
 
 def is_langchain(source: object) -> bool:
-    """A LangChain `Embeddings`."""
+    """Say whether an object is a LangChain `Embeddings`."""
     return has_ancestor(source, "langchain_core", "Embeddings")
 
 
 def is_llama_index(source: object) -> bool:
-    """A LlamaIndex `BaseEmbedding`."""
+    """Say whether an object is a LlamaIndex `BaseEmbedding`."""
     return has_ancestor(source, "llama_index", "BaseEmbedding")
 
 
 def is_sentence_transformer(source: object) -> bool:
-    """A loaded `SentenceTransformer`."""
+    """Say whether an object is a loaded `SentenceTransformer`."""
     return has_ancestor(source, "sentence_transformers", "SentenceTransformer")
 
 
 def has_embedding_protocol(source: object) -> bool:
-    """Whether the object has all members of `Embedding`, found without evaluating its properties.
+    """Say whether the object has all members of `Embedding`, without evaluating its properties.
 
     `isinstance` with a runtime protocol evaluates them before Python 3.12, and these load a model.
     """
@@ -80,13 +80,13 @@ def has_embedding_protocol(source: object) -> bool:
 
 
 def class_name(source: object) -> str:
-    """Top-level package and qualified name: modules move between the releases of a package, its name does not."""
+    """Return top-level package and qualified name: modules move between releases of a package, its name does not."""
     kind = type(source)
     return f"{kind.__module__.split('.')[0]}.{kind.__qualname__}"
 
 
 def model_name(source: object) -> str:
-    """What the object says its model is called; "-" where it says nothing. A wrapper gives its inner model's."""
+    """Return the model's name that the object states, "-" without one; a wrapper gives its inner model's."""
     inner = _inner(source)
     if inner is not None:
         return f"{class_name(inner)}:{model_name(inner)}"
@@ -98,7 +98,7 @@ def model_name(source: object) -> str:
 
 
 def portable_name(name: str) -> str:
-    """The name of a hub model as it is; for a local folder or file its name and a digest, so that it may be moved.
+    """Return the name of a hub model as it is; of a local folder or file its name and a digest, so that it may move.
 
     The digest covers sizes and the first and last 64 KiB of configuration and weight files: enough to tell two
     models apart (training changes every weight) without reading gigabytes.
@@ -127,7 +127,7 @@ _BLOCK = 65_536
 
 
 def callable_name(source: Any) -> str:
-    """Module and qualified name. All lambdas of one function share a name: give those a `fingerprint` attribute."""
+    """Return module and qualified name. Lambdas of one function share a name: give them a `fingerprint` attribute."""
     if isinstance(source, functools.partial):
         return f"partial({callable_name(source.func)})"
     owner = source if hasattr(source, "__qualname__") else type(source)
@@ -136,7 +136,7 @@ def callable_name(source: Any) -> str:
 
 
 def is_remote(source: object) -> bool:
-    """Whether a call of this framework object leaves the machine.
+    """Say whether a call of this framework object leaves the machine.
 
     A boolean attribute `remote` decides. Else: a class (or an ancestor) known to compute in the process is local, a
     server that runs on the same machine by default is local unless its address names another host, a wrapper is what

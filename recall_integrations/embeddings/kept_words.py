@@ -17,10 +17,10 @@ _WORD = re.compile(r"[a-z0-9]+|[^ a-z0-9]")
 
 
 class KeptWords:
-    """Threads share it.
+    """Cache of the token ids of words. Threads share it.
 
     Args:
-        kept: words; one more, and all are forgotten.
+        kept: number of words; one more, and all are forgotten.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
@@ -28,7 +28,7 @@ class KeptWords:
         self._ids: dict[str, list[int]] = {}
 
     def ids(self, text: str, tokenizer: Tokenizer) -> list[int] | None:
-        """Ids of the tokens of a text, in order; `None` where the tokenizer itself has to be asked.
+        """Return the ids of a text's tokens, in order; `None` where the tokenizer itself has to be asked.
 
         Args:
             text: any.

@@ -1,4 +1,4 @@
-"""What a cosine of an embedding is worth in a language: how well it tells what answers a question from what does not.
+"""The worth of an embedding's cosines in a language: how well they tell the answer to a question from other texts.
 
 A weak embedding beside good words is noise, a strong one is the best evidence there is, and one that is strong in
 English may know nothing of Russian. Which of them a store has is measured: `pairs(language)` are questions and answers
@@ -47,7 +47,7 @@ LANGUAGES: tuple[str, ...] = tuple(
 
 @functools.cache
 def pairs(language: str = ENGLISH) -> tuple[tuple[str, str], ...]:
-    """Questions, each with its answer.
+    """Return questions, each with its answer.
 
     Raises:
         InvalidArgument: there are none in this language.
@@ -59,7 +59,7 @@ def pairs(language: str = ENGLISH) -> tuple[tuple[str, str], ...]:
 
 
 def mean_reciprocal_rank(embedding: Embedding, language: str = ENGLISH) -> float:
-    """Of each answer among all of them, by cosine with its question.
+    """Compute the mean reciprocal rank of each answer among all of them, by cosine with its question.
 
     Raises:
         EmbeddingError: the embedding failed, or gave numbers that are not finite.
@@ -93,7 +93,7 @@ def measured(embedding: Embedding, language: str = ENGLISH) -> tuple[float, floa
 
 
 def worth(reached: float) -> float:
-    """Factor of cosines, from 0 (chance) over 1 (`USUAL`) to `WORTH_MAX`."""
+    """Return the factor of cosines, from 0 (chance) over 1 (`USUAL`) to `WORTH_MAX`."""
     if reached <= USUAL:
         part = (reached - CHANCE) / (USUAL - CHANCE)
         return part if part > NOISE else 0.0
@@ -102,15 +102,15 @@ def worth(reached: float) -> float:
 
 @functools.cache
 def bundled_worth(language: str) -> float:
-    """Of the bundled model, in [0, 1]: 1 in English, nothing where it knows nothing."""
+    """Return the worth of the bundled model, in [0, 1]: 1 in English, 0 where it knows nothing."""
     return 1.0 if language == ENGLISH else min(1.0, worth(mean_reciprocal_rank(bundled(), language)))
 
 
 def worth_in(language: str | None, text: str, known: Mapping[str, float]) -> float | None:
-    """What cosines are worth for a text, from what was measured in some languages.
+    """Estimate the worth of cosines for a text, from languages that were measured.
 
     Args:
-        language: of the text; `None` = English, or not known.
+        language: language of the text; `None` = English, or not known.
         text: tells the script, where nothing was measured in the language itself: then the least of what was measured
             in the other languages of that script counts.
         known: language → factor.
@@ -126,7 +126,7 @@ def worth_in(language: str | None, text: str, known: Mapping[str, float]) -> flo
 
 
 def script(text: str) -> str:
-    """The script that most letters of a text are in, as Unicode names it ("LATIN"); of none, "LATIN"."""
+    """Return the script of most letters of a text, as Unicode names it ("LATIN"); without letters "LATIN"."""
     if text.isascii():
         return "LATIN"
     names = Counter(unicodedata.name(c, "?").partition(" ")[0] for c in text[:400] if c.isalpha())

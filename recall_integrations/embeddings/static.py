@@ -55,7 +55,7 @@ _LAYOUTS = (
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """What the files hold.
+    """Content of the model files.
 
     Args:
         tokenizer: never changed after loading, so threads may share it.
@@ -63,7 +63,7 @@ class _Model:
         mapping: row of each token id, or `None` where id and row are the same.
         weights: factor of each token id, or `None` where all are 1.
         unknown: id that stands for "not in the vocabulary"; left out of every text.
-        digest: of the weights and tokenizer files.
+        digest: digest of the weights and tokenizer files.
     """
 
     tokenizer: Tokenizer
@@ -74,7 +74,7 @@ class _Model:
     digest: str
 
     def vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Weighted vectors of the tokens, `(len(ids), dims)`."""
+        """Return the weighted vectors of the tokens, `(len(ids), dims)`."""
         rows = self.rows[ids if self.mapping is None else self.mapping[ids]].astype(np.float32)
         return rows if self.weights is None else rows * self.weights[ids, None]
 
@@ -114,7 +114,7 @@ class StaticEmbedding:
 
     @property
     def fingerprint(self) -> str:
-        """Depends on the content of the weights and the tokenizer, not on where they are."""
+        """Fingerprint of the content of the weights and the tokenizer, not of where they are."""
         return f"static:{self._model.digest}:{self.dimensions}"
 
     @property
@@ -123,7 +123,7 @@ class StaticEmbedding:
         return int(self._model.rows.shape[1])
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token.
+        """Return unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token.
 
         Raises:
             EmbeddingError: the model files are damaged, or a text is not valid Unicode.
@@ -139,7 +139,7 @@ class StaticEmbedding:
         return _unit(out)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, `(dimensions,)`, the same as for a document; zero for a text without a known token."""
+        """Return a unit vector, `(dimensions,)`, the same as for a document; zero for a text without a known token."""
         if isinstance(text, str) and len(text) <= QUERY_CHARS:  # without what many texts, or long ones, need
             ids = self.ids_of(text)
             if ids:
@@ -150,7 +150,7 @@ class StaticEmbedding:
         return row
 
     def ids_of(self, text: str) -> list[int]:
-        """Ids of the known tokens of a short text, as `tokenize_ids` has them, and sooner."""
+        """Return the ids of the known tokens of a short text, faster than `tokenize_ids`."""
         model = self._model
         ids = None if self._words is None else self._words.ids(text, model.tokenizer)
         if ids is None:
@@ -158,7 +158,7 @@ class StaticEmbedding:
         return [i for i in ids if i != model.unknown] if model.unknown in ids else ids
 
     def tokenize_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of the known tokens of each text, in order, repeats kept. An id is a row of `token_vectors`."""
+        """Return the ids of each text's known tokens, in order, repeats kept. An id is a row of `token_vectors`."""
         if isinstance(texts, str):
             raise InvalidArgument("`texts` must be a list of strings, not one string. Write [text].")
         for position, text in enumerate(texts):
@@ -172,12 +172,12 @@ class StaticEmbedding:
         return lists
 
     def weighted(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        """What each token adds to the vector of a text, `(len(ids), dimensions)`; the longer, the more it counts."""
+        """Return each token's addend to the vector of a text, `(len(ids), dimensions)`; a longer one counts more."""
         return self._model.vectors(ids)
 
     @property
     def token_vectors(self) -> NDArray[np.float32]:
-        """A vector per token id, `(vocabulary, dimensions)`, of length 1 (or 0); read-only, made at first use."""
+        """Vector of each token id, `(vocabulary, dimensions)`, of length 1 (or 0); read-only, made at first use."""
         model = self._model
         with self._lock:
             if self._token_vectors is None:
@@ -215,12 +215,12 @@ class StaticEmbedding:
 
 @cache
 def bundled() -> StaticEmbedding:
-    """The bundled model, one for the whole process: it is never changed after loading."""
+    """Return the bundled model, one for the whole process: it is never changed after loading."""
     return StaticEmbedding()
 
 
 def is_static_folder(path: Path) -> bool:
-    """Whether `path` is a folder that model2vec wrote."""
+    """Say whether `path` is a folder that model2vec wrote."""
     try:
         config = json.loads((path / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -229,7 +229,7 @@ def is_static_folder(path: Path) -> bool:
 
 
 def _slices(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Consecutive ranges of texts that hold at most `TOKENS_AT_ONCE` tokens together; a longer text stands alone."""
+    """Yield ranges of consecutive texts with at most `TOKENS_AT_ONCE` tokens together; a longer text stands alone."""
     first = held = 0
     for at, length in enumerate(lengths):
         if held and held + length > TOKENS_AT_ONCE:
@@ -255,7 +255,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _encode(tokenizer: Tokenizer, texts: list[str]) -> Iterator[list[int]]:
-    """Token ids of each text."""
+    """Yield the token ids of each text."""
     try:
         if len(texts) == 1:  # starts no worker threads, which a process that forks later would stumble over
             yield tokenizer.encode(texts[0], add_special_tokens=False).ids
@@ -275,7 +275,7 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _load(folder: Path) -> _Model:
-    """Read and check the files.
+    """Read and check the model files.
 
     Raises:
         EmbeddingError: a file is missing or damaged, or tokenizer and weights do not belong together.
@@ -310,7 +310,7 @@ def _digest_of(folder: Path, weights: bytes | mmap.mmap, tokenizer: bytes) -> st
 
 
 def _read_bundled() -> tuple[mmap.mmap, bytes, dict[str, NDArray[Any]]]:
-    """The bundled model, mapped into memory: of its rows, those come in that are asked for.
+    """Map the bundled model into memory; only the rows in use are loaded.
 
     Raises:
         KeyError, ValueError, OSError: a file is missing or damaged.

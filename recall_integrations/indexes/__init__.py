@@ -1,1 +1,1 @@
-"""What is derived from the memories, below the arms: words, vectors, columns, filters."""
+"""Data derived from the memories, below the arms: words, vectors, columns, filters."""

@@ -1,4 +1,4 @@
-"""A file of named arrays that is mapped into memory rather than read: what a process would else make anew at its start.
+"""A file of named arrays that is mapped into memory and not read, so that a process need not make them anew.
 
     magic · length of the header · its CRC-32 · when it was written │ header (JSON) │ arrays, each from a multiple of 64
 
@@ -48,10 +48,10 @@ class Unfit(Exception):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A file that is mapped; the mapping goes when the last of its arrays goes.
+    """A mapped file; the mapping ends when the last of its arrays is freed.
 
     Args:
-        tags: what it is of.
+        tags: plain data that says what the file is of.
         arrays: may be written to, which changes neither the file nor another mapping of it.
         buffers: the same memory, with the room behind each.
         size: bytes of the file.
@@ -64,7 +64,7 @@ class Opened:
 
 
 def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str, int] | None = None) -> Path:
-    """Write a file beside its target, to be put in its place by `place`; returns where it is.
+    """Write a file beside its target, for `place` to put there; return its path.
 
     Args:
         path: of the target, in a directory that there is.
@@ -87,7 +87,7 @@ def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str
 
 
 def place(beside: Path, path: Path) -> None:
-    """Put a draft in its place, instead of what is there.
+    """Move a draft to `path`, in place of the file there.
 
     Raises:
         OSError: it cannot be. What was at `path` is as it was.
@@ -97,7 +97,7 @@ def place(beside: Path, path: Path) -> None:
 
 
 def read_tags(path: Path) -> Mapping[str, Any]:
-    """What a file says that it is of, without its arrays.
+    """Read the tags of a file without its arrays.
 
     Raises:
         Unfit: it is damaged or none of ours.
@@ -109,7 +109,7 @@ def read_tags(path: Path) -> Mapping[str, Any]:
 
 
 def check(path: Path) -> None:
-    """Read all of it and compare the checksums.
+    """Read the whole file and compare the checksums.
 
     Raises:
         Unfit: it is damaged or none of ours.
@@ -121,7 +121,7 @@ def check(path: Path) -> None:
 
 
 def mapped(path: Path) -> Opened:
-    """Map a file into memory. One that was touched since it was written is read whole first.
+    """Map a file into memory; read it whole first if it was touched since it was written.
 
     Raises:
         Unfit: it is damaged or none of ours.
@@ -146,7 +146,7 @@ def mapped(path: Path) -> Opened:
 
 
 def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
-    """The mapped file that an array lies in, if it does."""
+    """Return the mapped file that holds an array; `None` if none does."""
     held: Any = array
     while isinstance(held, np.ndarray | memoryview):
         held = held.base if isinstance(held, np.ndarray) else held.obj
@@ -154,9 +154,9 @@ def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 def let_go(array: NDArray[Any]) -> bool:
-    """Give back the memory of what was read of a mapped array; what is read next comes from the file again.
+    """Give back the memory pages read from a mapped array; the next read takes them from the file again.
 
-    Nothing may have been written to it. Another thread may read it meanwhile.
+    Nothing may have been written to the array. Another thread may read it meanwhile.
 
     Args:
         array: any; only those of `mapped` hold such memory, and not on every system.
@@ -214,7 +214,7 @@ def _fill(file: BinaryIO, tags: Mapping[str, Any], arrays: Arrays, room: Mapping
 
 
 def _header(file: BinaryIO, size: int) -> tuple[Mapping[str, Any], dict[str, Place], int]:
-    """Tags, arrays with type, shape, place and checksum, and when the file was written."""
+    """Read the tags, the arrays with type, shape, place and checksum, and the time of writing."""
     if sys.byteorder != "little":
         raise Unfit("its numbers are of another byte order than this machine's")
     head = file.read(_HEAD.size)

@@ -1,4 +1,4 @@
-"""What servers of vectors have in common: what is asked of them, and how one that fails is left alone.
+"""Requests to servers of vectors: the protocol of all servers, and a breaker that leaves a failing one alone.
 
 ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
          no │                  │ no answer, a bad one: an error of ours
@@ -32,20 +32,20 @@ FAIR_S = 0.25  # a request that had less, and less than its whole limit, may be 
 
 
 class VectorsLate(VectorsAway):
-    """It did not answer in the time that there was."""
+    """The server did not answer in the given time."""
 
 
 class VectorsOver(VectorsRefused):
-    """A request holds, or asks for, more than it allows: the same again is refused again. Others may be answered."""
+    """A request beyond a limit of the server: repeated, it is refused again. Other requests may be answered."""
 
 
 class CollectionBusy(Exception):
-    """Somebody else is at work on it for a while."""
+    """Another process is at work on the collection."""
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """What a collection says of itself.
+    """State of a collection, as the server reports it.
 
     Args:
         dimension: numbers in a vector; `None` = it never had one.
@@ -59,7 +59,7 @@ class Seen:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """How far a collection is filled on which nobody relies yet.
+    """State of a collection that is being filled and that nobody relies on yet.
 
     Args:
         upto: the number up to which it holds vectors; 0 = it is to be made.
@@ -71,28 +71,28 @@ class Loaded:
 
 
 class Loading(Protocol):
-    """How a new collection is filled where an index over all of it at once costs less than one that grows.
+    """Filling of a new collection where an index over all vectors at once costs less than one that grows.
 
     loaded ─▶ load, note, load, note, … ─▶ index
 
-    Nobody asks it for neighbours before that. Whoever comes after one that was killed goes on where that was.
+    Nobody asks the collection for neighbours before that. A process that follows a killed one goes on where it stopped.
     """
 
     def loaded(self, home: str) -> Loaded:
-        """How far it is. May raise `CollectionBusy`."""
+        """Return how far the collection is filled. May raise `CollectionBusy`."""
 
     def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
         """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection without an index."""
 
     def note(self, home: str, upto: int) -> None:
-        """Note the number up to which it is loaded."""
+        """Note the number up to which the collection is loaded."""
 
     def index(self, home: str, given_up: Callable[[], bool]) -> str:
-        """Build the index, unless it is there; what an operator should know of it. May raise `CollectionBusy`."""
+        """Build the index if it is missing; return a note for the operator. May raise `CollectionBusy`."""
 
 
 class CollectionServer(Neighbours, Protocol):
-    """What holds collections of numbers and vectors outside of this process: a Chroma server, or pgvector.
+    """A server of collections of numbers and vectors outside this process: a Chroma server, or pgvector.
 
     Every method but those of its state may raise `VectorsAway` (not now), `VectorsRefused` (not until somebody does
     something about it) and `CollectionLost` (of the collection alone).
@@ -100,46 +100,46 @@ class CollectionServer(Neighbours, Protocol):
 
     @property
     def name(self) -> str:
-        """Where it is; holds no secret."""
+        """Address of the server, without a secret."""
 
     @property
     def called(self) -> str:
-        """What messages call it, as the beginning of a sentence."""
+        """Name of the server in messages, as the beginning of a sentence."""
 
     @property
     def own(self) -> bool:
-        """Whether it is the store's alone: no collection there can be another store's."""
+        """True if the server is the store's alone: no collection there can be another store's."""
 
     @property
     def at_once(self) -> int:
-        """Vectors that it is given between two looks at whether to stop."""
+        """Vectors handed over between two looks at the signal to stop."""
 
     @property
     def loading(self) -> Loading | None:
-        """How a new collection is filled; `None` = by `apply`, as ever."""
+        """Way to fill a new collection; `None` = by `apply`, as always."""
 
     @property
     def opened(self) -> bool:
-        """Whether it was asked anything."""
+        """True once the server was asked anything."""
 
     @property
     def resting(self) -> float:
-        """Seconds for which it is left alone, since it failed several times in a row."""
+        """Seconds for which the server is left alone after several failures in a row."""
 
     def health(self) -> Health:
-        """How it is."""
+        """Return the health of the server."""
 
     def check(self, seconds: float = math.inf) -> None:
-        """Whether it can be used."""
+        """Check that the server can be used."""
 
     def make(self, home: str, store: str) -> None:
         """Make a collection, unless it is there."""
 
     def homes(self) -> list[str]:
-        """All collections that are there; asked of one that is the store's own."""
+        """List all collections on a server that is the store's own."""
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """What a collection says of itself."""
+        """Return the state of a collection, as the server reports it."""
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
         """Note the point of the journal beyond which a collection holds nothing."""
@@ -151,27 +151,27 @@ class CollectionServer(Neighbours, Protocol):
         """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Collections of which an index is being built, by whichever process, and how many vectors are in it."""
+        """Return the collections whose index some process is building, with the vectors indexed so far."""
 
     def count(self, home: str) -> int:
-        """How many vectors a collection holds."""
+        """Count the vectors of a collection."""
 
     def nums(self, home: str) -> NDArray[np.int64]:
-        """The numbers that a collection holds, rising."""
+        """Return the numbers in a collection, rising."""
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
 
 
 class Asking:
-    """Requests to one server: counted, timed, and not made while it is left alone. Threads share it.
+    """Requests to one server: counted, timed, and not made while the server is left alone. Threads share it.
 
     Args:
-        called: the server, in messages.
-        limit_s: longest wait for an answer.
-        failures_max: failures in a row, after which it is left alone.
-        open_s: for so long.
-        met: ours for an error of a request.
+        called: name of the server in messages.
+        limit_s: longest wait for an answer, in seconds.
+        failures_max: failures in a row, after which the server is left alone.
+        open_s: seconds for which it is left alone.
+        met: turns an error of a request into one of ours.
     """
 
     def __init__(
@@ -190,11 +190,11 @@ class Asking:
 
     @property
     def resting(self) -> float:
-        """Seconds for which it is left alone."""
+        """Seconds for which the server is left alone."""
         return self._breaker.left_s
 
     def health(self) -> Health:
-        """How the server is. No request hangs: one that is late is ended."""
+        """Return the health of the server. No request hangs: a late one is ended."""
         known = self._breaker.known
         return Health(
             component=self._breaker.name,
@@ -207,7 +207,7 @@ class Asking:
         )
 
     def ask(self, call: Callable[[float], T], seconds: float = math.inf) -> T:
-        """What the server answers, or an error of ours that says what is wrong, and never a secret.
+        """Return the server's answer, or raise an error of ours that says what is wrong and holds no secret.
 
         Args:
             call: makes the request, and takes no longer than it is told, in seconds.
@@ -243,7 +243,7 @@ class Asking:
 
     @contextmanager
     def _counted(self) -> Iterator[None]:
-        """A request is under way; how long one takes that is answered is kept."""
+        """Count a request as under way, and record the duration of an answered one."""
         with self._lock:
             self._active += 1
         begun = time.perf_counter()

@@ -25,13 +25,13 @@ _SLACK = 1e-6  # share of a score that float32 cannot tell apart, and more
 
 @record(frozen=True)
 class Entries:
-    """What one word gives to the rows that hold it: `weight · count / (count + k)`.
+    """Gains of one word for the rows that hold it: `weight · count / (count + k)`.
 
     Args:
-        parts: rows that hold it, rising, and how often they do; each part above the one before.
-        weight: what it can give.
+        parts: rows that hold the word, rising, and their counts; the rows of each part lie above those before.
+        weight: upper limit of a gain.
         most: the largest of the counts.
-        k: of rows.
+        k: returns `k` of rows.
         lowest: the smallest `k`.
     """
 
@@ -46,17 +46,17 @@ class Entries:
 
     @cached_property
     def bound(self) -> float:
-        """What a row gets at most."""
+        """Largest gain of a row."""
         return self.weight * self.most / (self.most + self.lowest) * (1 + _SLACK)
 
     def gains(self, rows: NDArray[Any], counts: NDArray[np.int32]) -> Scores:
-        """What rows get that hold it so often."""
+        """Return the gains of rows that hold the word `counts` times."""
         found = np.multiply(self.weight, counts, dtype=np.float64)
         found /= counts + self.k(rows)
         return found
 
     def looked_up(self, rows: NDArray[np.int32]) -> Scores:
-        """What some rows get, whether they hold it or not."""
+        """Return the gains of any rows; 0 for a row without the word."""
         counts = np.zeros(len(rows), dtype=np.int32)
         for own, often in self.parts:
             if len(own):
@@ -69,12 +69,12 @@ class Entries:
 def best_rows(
     lists: Sequence[Entries], size: int, limit: int, allowed: NDArray[np.bool_] | None
 ) -> tuple[Rows, Scores]:
-    """Rows that may be among the best `limit` by the sum of what the lists give, rising, and their sums.
+    """Return rows that may be among the best `limit` by the sum of their gains, rising, and the sums.
 
-    Whatever shares the score of the last of the best is among them. Sums are added in the order of `lists`.
+    All rows that share the score of the last of the best are among them. Gains are added in the order of `lists`.
 
     Args:
-        lists: of the words.
+        lists: entries of each word.
         size: rows that there are.
         limit: how many are wanted.
         allowed: rows that count; `None` = all that are in a list.
@@ -115,7 +115,7 @@ def best_rows(
 
 
 def _reaching(read: Sequence[NDArray[np.int32]], sums: Scores, bar: float) -> NDArray[np.int32]:
-    """Rows of some lists whose sums reach the bar, rising."""
+    """Return the distinct rows of some lists whose sums reach the bar, rising."""
     found = [rows[sums[rows] >= bar] for rows in read]
     if len(found) == 1:
         return found[0]

@@ -1,4 +1,4 @@
-"""BM25 of a scope's memories, with nothing in it but the scope's own: its frequencies, its number, its average length.
+"""BM25 of a scope's memories, from the scope's own numbers alone: its frequencies, its count, its average length.
 
 `idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009), over what `words` indexes:
 the stems of the actor's name and of the text. Texts shorter than `PIVOT` count as that long, in the average as well.
@@ -39,7 +39,7 @@ LARGE = 200_000  # rows from which not all are added up, and not all have their 
 
 
 def _rounded_lengths() -> NDArray[np.int64]:
-    """Lengths that tantivy tells apart: it keeps one in a byte, exact up to 40, then in eight steps a doubling."""
+    """Return the lengths that tantivy tells apart in a byte: exact up to 40, then in eight steps a doubling."""
     lengths, step = list(range(_EXACT_LENGTHS + 1)), 2
     while len(lengths) < 256:
         last = lengths[-1]
@@ -53,9 +53,9 @@ _USUAL = LENGTHS[np.searchsorted(LENGTHS, np.arange(4_096), side="right") - 1]
 
 
 def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
-    """How many living memories of the scope hold a stem: counted in memory, or by the index where that must be asked.
+    """Return a function that counts the living memories with a stem, in memory or, failing that, by the index.
 
-    What it returns raises `IndexUnavailable` where the index is needed and fails.
+    The function raises `IndexUnavailable` where it needs the index and the index fails.
     """
     if view.text is not None:
         return view.text.frequency
@@ -70,8 +70,8 @@ class Bm25:
         view: the scope.
         terms: stems to look for.
         weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
-        frequency: memories of the scope that hold a stem.
-        index: where memories are looked up whose words are not in memory.
+        frequency: counts the memories of the scope that hold a stem.
+        index: looks up memories where the words are not in memory.
     """
 
     view: ScopeView
@@ -82,7 +82,7 @@ class Bm25:
 
     @cached_property
     def weights(self) -> dict[str, float]:
-        """Of each stem that a memory holds, what it can give at most."""
+        """Largest gain of each stem that a memory holds."""
         distinct = list(dict.fromkeys(self.terms))[:TERMS_MAX]
         others = [term for term in dict.fromkeys(self.weaker) if term not in distinct][:TERMS_MAX]
         count, found = self.view.count, {}
@@ -94,7 +94,7 @@ class Bm25:
     def search(
         self, limit: int, allowed: Mask | None = None, check_time: Callable[[], None] = lambda: None
     ) -> tuple[Rows, NDArray[np.float32]]:
-        """Living, allowed rows that hold a stem, and their scores, in order of row: all of them, or at least the best.
+        """Return living, allowed rows that hold a stem, at least the best of them, and their scores, in order of row.
 
         Args:
             limit: how many are wanted; those that share the score of the last are among them.
@@ -114,7 +114,7 @@ class Bm25:
         return rows, scores.astype(np.float32)
 
     def _scan(self, limit: int, living: Mask | None) -> tuple[Rows, Scores]:
-        """Of all rows that hold a stem; those that are forgotten are in no list."""
+        """Score all rows that hold a stem; forgotten rows are in no list."""
         text, view = self.view.text, self.view
         assert text is not None
         if view.size > LARGE:
@@ -136,7 +136,7 @@ class Bm25:
         return best, scores[best]
 
     def _best(self, text: TextColumns, limit: int, allowed: Mask | None) -> tuple[Rows, Scores]:
-        """The same, of the rows alone that can be among the best."""
+        """Score only the rows that can be among the best, as `_scan` does."""
         if not text.whole:
             allowed = text.alive if allowed is None else text.alive & allowed
         lowest, lists = float(self._of_lengths(np.asarray([0]))[0]), []
@@ -146,7 +146,7 @@ class Bm25:
         return best_rows(lists, self.view.size, limit, allowed)
 
     def _ask(self, limit: int, living: Mask, check_time: Callable[[], None]) -> tuple[Rows, Scores]:
-        """Rows that the index names, until it cannot name one of the best any more."""
+        """Ask the index for ever more rows, until it cannot name one of the best any more, and score them."""
         view, index = self.view, self.index()
         wanted = 2 * limit
         while True:
@@ -166,13 +166,13 @@ class Bm25:
 
     @cached_property
     def _ratio(self) -> float:
-        """How much higher than the index's a score can be: its average length is `PIVOT` at least, whoever writes."""
+        """Largest ratio of our score to the index's, whose average length is taken as the least possible, `PIVOT`."""
         own = self._norms
         theirs: Scores = K1 * (1 - B + B * rounded(self.view.lengths) / PIVOT)
         return float(((1 + theirs) / (1 + own)).max(initial=1.0))
 
     def _of(self, rows: Rows) -> Scores:
-        """Scores by the words that the store keeps."""
+        """Score rows by the words that the store keeps."""
         view, scores = self.view, np.zeros(len(rows))
         if view.spelled is None:
             raise IndexUnavailable("The words of the memories can neither be found in memory nor in the store.")
@@ -196,7 +196,7 @@ class Bm25:
         return norms
 
     def _of_lengths(self, lengths: NDArray[Any]) -> Scores:
-        """`K` of texts of some lengths."""
+        """Return `K` of texts by their lengths."""
         table: Scores | None = self.view.memo.get(_TABLE)
         if table is None:
             table = self.view.memo[_TABLE] = k_of(np.arange(len(_USUAL)), self.view.mean_length)
@@ -208,12 +208,12 @@ class Bm25:
 
 
 def k_of(lengths: NDArray[Any], mean: float) -> Scores:
-    """`K` of texts of some lengths where the scope's mean is this."""
+    """Return `K` of texts by their lengths and the scope's mean length."""
     return np.asarray(K1 * (1 - B + B * (rounded(lengths) / mean)), dtype=np.float64)
 
 
 def rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Lengths as they count: `PIVOT` at least, and only told apart as the index does."""
+    """Return lengths as they count: at least `PIVOT`, and rounded as the index rounds them."""
     padded = np.maximum(lengths, PIVOT)
     found: NDArray[np.int64] = _USUAL[np.minimum(padded, len(_USUAL) - 1)]
     long = np.flatnonzero(padded >= len(_USUAL))

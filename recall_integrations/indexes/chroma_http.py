@@ -1,6 +1,6 @@
-"""Chroma's HTTP client with time limits: its own waits for as long as the server likes.
+"""Chroma's HTTP client with time limits; the original waits as long as the server likes.
 
-It is imported by who asks a server, since it loads chromadb.
+Only callers that ask a server import this module, since it loads chromadb.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _waiting = threading.local()  # until when, in monotonic seconds
 
 
 class BadStatus(Exception):
-    """The server, or what stands before it, answered with a status that is no answer.
+    """The server, or a proxy before it, answered with an error status.
 
     Args:
         status: of HTTP.
@@ -41,7 +41,7 @@ class BadStatus(Exception):
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Inside, requests of this thread wait no longer than so many seconds, all of them together."""
+    """Limit the time that all requests of this thread inside the block wait together, in seconds."""
     before = getattr(_waiting, "end", None)
     _waiting.end = time.monotonic() + seconds
     try:
@@ -51,7 +51,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 class Limited(FastAPI):  # type: ignore[misc, unused-ignore]
-    """Chroma's client of a server, of which each request has a time limit."""
+    """Chroma's client of a server, with a time limit for each request."""
 
     def __init__(self, system: System) -> None:
         super().__init__(system)
@@ -73,7 +73,7 @@ class Limited(FastAPI):  # type: ignore[misc, unused-ignore]
 
 
 def _checked(response: httpx.Response) -> None:
-    """Raise for what no collection is to blame for: then no text of the answer is shown, which may repeat a token."""
+    """Raise for a failure that no collection caused, without the answer's text, which may repeat a token."""
     status = response.status_code
     if status == TOO_LARGE:
         raise BadStatus(status, BODY)
@@ -84,7 +84,7 @@ def _checked(response: httpx.Response) -> None:
 
 
 def connect(address: str, headers: Mapping[str, str]) -> Limited:
-    """A client of the server. Nothing is asked yet.
+    """Return a client of the server without asking the server anything.
 
     Args:
         address: `http://host:8000`.

@@ -1,4 +1,4 @@
-"""What a Chroma server says of a request that is too large for it, and which setting makes requests smaller.
+"""Answers of a Chroma server to a request that is too large, and the setting that makes requests smaller.
 
 Chroma Cloud answers with status 422 and `ChromaError`: "Quota exceeded: 'Number of records' exceeded quota limit for
 action 'Upsert': current usage of 500 exceeds limit of 300". Older servers sent the same with status 429, which means
@@ -19,14 +19,14 @@ _QUOTA = re.compile(
 )
 _BATCH = re.compile(r"Batch size (?P<asked>\d{1,12}) exceeds maximum batch size (?P<most>\d{1,12})")
 _ANY = re.compile(r"quota (exceeded|limit)", re.IGNORECASE)
-# Of a body that is too large, in bytes: the server's, or of what stands before it.
+# For a body with too many bytes for the server, or for a proxy before it.
 BODY = f"it takes no request as large as this one. Set {BATCH} lower."
 
 
 def of_a_request(said: str) -> str:
-    """What is wrong with the size of one request, and what to do about it; empty = that is not what is said.
+    """Say which limit one request broke, and which setting to lower; empty = the text names no such limit.
 
-    Nothing else of the text is repeated.
+    No other part of the text is repeated.
 
     Args:
         said: by the server, or by its client.
@@ -43,8 +43,8 @@ def of_a_request(said: str) -> str:
 
 
 def of_a_quota(said: str) -> str:
-    """The same of any quota, also of one that no setting keeps to; empty = it is not about one, or about requests that
-    are too many at a time, which passes.
+    """Say which quota a request broke, also one without a setting; empty = the text names no quota, or one of
+    concurrent requests, which passes.
 
     Args:
         said: by the server, or by its client.

@@ -1,4 +1,4 @@
-"""What ranking knows of a scope's texts, as columns: words, threads and their order, actors, questions.
+"""Columns of a scope's texts for ranking: words, threads and their order, actors, questions.
 
 `TextColumns` is an immutable snapshot beside a `ScopeView`: row `i` is row `i` of the view. `ColumnsBuilder` holds the
 growing buffers behind the snapshots, which share them: an append costs what was added.
@@ -46,12 +46,12 @@ _SENTENCE_END = re.compile(r"(?:[.!?？؟。！]+(?=[\s\"'”’)\]]|$)|[？。�
 
 
 def is_question(text: str) -> bool:
-    """Whether the text asks something: it holds a question mark."""
+    """Say whether the text asks something, by a question mark in it."""
     return _QUESTION.search(text) is not None
 
 
 def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = content_words) -> list[bool]:
-    """For each content word of `text` whether it stands in a sentence that asks something.
+    """Say for each content word of `text` whether it stands in a sentence that asks something.
 
     A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or
     `?` before a space: "Dr. Miller" ends one, "v1.2" and "example.org/?q" do not.
@@ -72,7 +72,7 @@ class TextColumns:
     """Columns of one scope.
 
     Args:
-        lexicon: what the word ids mean.
+        lexicon: gives the meaning of word ids.
         starts: int64 `(n + 1,)`; words of row `i` are `words[starts[i]:starts[i + 1]]`.
         words: int32, word ids of the texts in order, stop words left out, at most `WORDS_MAX` of a memory.
         lengths: int32 `(n,)`: content words of the text, however many are kept.
@@ -124,19 +124,19 @@ class TextColumns:
 
     @property
     def size(self) -> int:
-        """Rows, dead ones included."""
+        """Number of rows, dead ones included."""
         return len(self.lengths)
 
     @property
     def whole(self) -> bool:
-        """Whether nothing was forgotten."""
+        """True if nothing was forgotten."""
         found: bool | None = self.memo.get("whole")
         if found is None:
             found = self.memo["whole"] = bool(self.alive.all())
         return found
 
     def holding(self, term: str) -> tuple[NDArray[np.int32], Counts]:
-        """Living rows whose actor's name and text hold a stem, rising, and how often they do."""
+        """Return the living rows whose actor's name or text holds a stem, rising, and their counts of it."""
         number = self.lexicon.stem_of(term)
         found = [part.of(number) for part in self.postings if number >= 0]
         if not found:
@@ -151,9 +151,9 @@ class TextColumns:
         return rows[kept], counts[kept]
 
     def entries(self, term: str) -> tuple[list[tuple[NDArray[np.int32], Counts]], int]:
-        """Rows whose actor's name and text hold a stem and how often they do, in parts, and the largest of the counts.
+        """Return the rows whose actor's name or text holds a stem and their counts, in parts, and the largest count.
 
-        Those that were forgotten are among them.
+        Forgotten rows are among them.
         """
         number = self.lexicon.stem_of(term)
         if number < 0:
@@ -170,7 +170,7 @@ class TextColumns:
         return found
 
     def frequency(self, term: str) -> int:
-        """How many living memories hold a stem."""
+        """Count the living memories that hold a stem."""
         if self.counted is not None:
             return self.counted((term,)).get(term, 0)
         number = self.lexicon.stem_of(term)
@@ -181,14 +181,14 @@ class TextColumns:
         return sum([self._living(part.of(number)[0]) for part in self.postings])
 
     def _living(self, rows: NDArray[np.int32]) -> int:
-        """How many of some rows, which rise, are there."""
+        """Count the living among `rows`, which rise."""
         if len(self.dead) * FEW_DEAD > len(rows):
             return int(np.count_nonzero(self.alive[rows]))
         at = np.minimum(rows.searchsorted(self.dead.astype(np.int32)), len(rows) - 1)
         return len(rows) - int(np.count_nonzero(rows[at] == self.dead))
 
     def frequencies(self, numbers: Rows) -> NDArray[np.int64]:
-        """How many living memories hold each of some stems, which are given by their numbers."""
+        """Count the living memories that hold each of some stems, given by their numbers."""
         if self.counted is not None:
             terms = [self.lexicon.stem_text(number) for number in numbers.tolist()]
             held = self.counted(terms)
@@ -204,7 +204,7 @@ class TextColumns:
         return total
 
     def held(self, rows: Sequence[int], terms: Sequence[str]) -> list[set[str]]:
-        """For each row, those of the stems `terms` that its text holds, among the words that are kept of it."""
+        """Return for each row the stems of `terms` among the kept words of its text."""
         if not rows:
             return []
         numbers = {number: term for term in terms if (number := self.lexicon.stem_of(term)) >= 0}
@@ -215,19 +215,19 @@ class TextColumns:
         return [{numbers[n] for n in islice(stems, len(own)) if n in numbers} for own in words]
 
     def speakers(self, role: Role) -> list[str]:
-        """Names of the actors that have this role."""
+        """Return the names of the actors that have a role."""
         return [self.actor_names[code] for code in self.role_actors.get(ROLE_CODES[role], ())]
 
     def previous(self, rows: Rows) -> Rows:
-        """Row before each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""
+        """Return the row before each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""
         return self._step(self.before, rows)
 
     def following(self, rows: Rows) -> Rows:
-        """Row after each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""
+        """Return the row after each of `rows` in its thread; -1 for none, and for a -1 in `rows`."""
         return self._step(self.after, rows)
 
     def beside(self, rows: Rows) -> Rows:
-        """The row before and the row after each of `rows`, `(2, len(rows))`; `size` for none, and for others than rows.
+        """Return the rows before and after each of `rows`, `(2, len(rows))`; `size` = none, as for a `size` in `rows`.
 
         Args:
             rows: of these columns, or `size`; there is one at least.
@@ -253,7 +253,7 @@ class TextColumns:
 
 @record(frozen=True, slots=True, kw_only=True)
 class TextRow:
-    """A memory as `ColumnsBuilder` takes it.
+    """A memory as input of `ColumnsBuilder.append`.
 
     Args:
         num: the memory's number in the store; rising over all rows of a scope.
@@ -284,7 +284,7 @@ class TextRow:
 
 @record(frozen=True, slots=True, kw_only=True)
 class TextBlock:
-    """Many memories as `ColumnsBuilder.extend` takes them: the fields of `TextRow`, each as a sequence.
+    """Many memories as input of `ColumnsBuilder.extend`: the fields of `TextRow`, each as a sequence.
 
     Args:
         nums: rising over all rows of a scope.
@@ -315,7 +315,7 @@ class TextBlock:
 
 
 class ColumnsBuilder:
-    """Growing buffers behind the snapshots of one scope. The caller keeps threads out of it; snapshots are free.
+    """Growing buffers behind the snapshots of one scope. The caller locks out other threads; snapshots need no lock.
 
     Args:
         lexicon: gives word ids.
@@ -361,7 +361,7 @@ class ColumnsBuilder:
 
     @property
     def bytes(self) -> int:
-        """Memory that the buffers need; what is read of a file here and there is none."""
+        """Bytes of memory that the buffers need, without mapped arrays that are read here and there."""
         apart = (self.starts, self.words, self.asked, self.more_starts, self.more)
         return int(
             sum(held(array) for array in apart)
@@ -370,7 +370,7 @@ class ColumnsBuilder:
         )
 
     def append(self, rows: Iterable[TextRow]) -> None:
-        """Add memories, rising by `num` and above all that are there."""
+        """Add memories, rising by `num` and above all present ones."""
         added = list(rows)
         if not added:
             return
@@ -397,7 +397,7 @@ class ColumnsBuilder:
         )
 
     def extend(self, block: TextBlock) -> None:
-        """Add memories, rising by `num` and above all that are there."""
+        """Add a block of memories, rising by `num` and above all present ones."""
         if not len(block.nums):
             return
         self._know_threads()
@@ -431,12 +431,12 @@ class ColumnsBuilder:
         self.lexicon.prepare()
 
     def know(self, actors: Iterable[str]) -> None:
-        """Number actors that may speak in no row: of a scope of which only some rows are added."""
+        """Number actors that may speak in no row, for a scope with only some of its rows."""
         for name in actors:
             self._actor(name)
 
     def kill(self, nums: Sequence[int] | NDArray[np.int64]) -> None:
-        """Take memories out of their threads. Numbers that are not here are passed over."""
+        """Mark memories as dead and take them out of their threads. Numbers that are not here are skipped."""
         wanted = np.asarray(nums, dtype=np.int64)
         rows = np.searchsorted(self.nums[: self.n], wanted)
         rows = np.unique(rows[(rows < self.n)])
@@ -461,7 +461,7 @@ class ColumnsBuilder:
             self.before[row] = self.after[row] = -1
 
     def snapshot(self) -> TextColumns:
-        """The columns as they are now; later changes do not show in it."""
+        """Return the columns as they are now; later changes do not show in them."""
         n = self.n
         self._post()
         return TextColumns(
@@ -506,18 +506,18 @@ class ColumnsBuilder:
         return self.threads[rows], self.actors[rows], self.roles[rows].astype(np.int32), self.lengths[rows]
 
     def _length(self, text: str, ids: Ids) -> int:
-        """As `store.words` counts it."""
+        """Count the content words of a text, as `store.words` does."""
         return len(ids) if text.isascii() else length_in_words([self.lexicon.word(i) for i in ids.tolist()])
 
     def _others(self, row: TextRow, ids: Ids) -> Ids:
-        """Ids of the words that BM25 reads besides, of a row whose words are all in `ids`."""
+        """Return the ids of the further words that BM25 reads, for a row whose words are all in `ids`."""
         if row.more is not None:
             return np.asarray(row.more, dtype=np.int32)
         name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
         return np.concatenate([self.lexicon.ids_of(name), ids[WORDS_MAX:]])
 
     def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
-        """Word ids per row. New words enter the lexicon together."""
+        """Return the word ids of each row. New words enter the lexicon together."""
         texts = [content_words(row.text) if row.words is None else [] for row in added]
         fresh = self.lexicon.ids_of(chain.from_iterable(texts))
         ends = np.cumsum([len(words) for words in texts]).tolist()
@@ -527,7 +527,7 @@ class ColumnsBuilder:
         ]
 
     def _know_threads(self) -> None:
-        """Before the first change of what was read from a file: the codes of threads, and where each of them ends."""
+        """Compute thread codes and last rows of columns read from a file, before their first change."""
         if self.thread_codes is not None:
             return
         ends = np.flatnonzero((self.after[: self.n] < 0) & (self.threads[: self.n] >= 0))
@@ -564,7 +564,7 @@ class ColumnsBuilder:
         return code
 
     def _roles_of(self, actors: NDArray[np.int32], given: Sequence[str | None]) -> NDArray[np.int8]:
-        """Codes of the roles of new rows."""
+        """Return the role codes of new rows."""
         codes = np.asarray([*self.named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
         for i, role in enumerate(given):
             if role is not None:
@@ -572,7 +572,7 @@ class ColumnsBuilder:
         return codes
 
     def _count_speakers(self, rows: Rows, sign: int) -> None:
-        """Who speaks in some living row, and in which roles: as if those that are forgotten had never been."""
+        """Update which actors speak in living rows and in which roles, as if forgotten rows had never been."""
         spoken = rows[self.actors[rows] >= 0]
         pairs = self.actors[spoken].astype(np.int64) * ROLES + self.roles[spoken]
         came, went = [], []
@@ -598,7 +598,7 @@ class ColumnsBuilder:
                     _without(self.actor_words, number, actor)
 
     def _link(self, rows: Rows) -> None:
-        """Put new rows into the order of their threads."""
+        """Insert new rows into the order of their threads."""
         rows = rows[self.threads[rows] >= 0]
         if not len(rows):
             return
@@ -630,7 +630,7 @@ class ColumnsBuilder:
             self.tails[code] = row
 
     def _sorted(self, rows: Rows) -> Rows:
-        """By thread, position, row; a row's number and its place rise together."""
+        """Sort rows by thread, position and row; row and number rise together."""
         order: Rows = rows[np.lexsort((rows, self.positions[rows], self.threads[rows]))]
         return order
 
@@ -654,7 +654,7 @@ class ColumnsBuilder:
 
 
 def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
-    """Which of the words that are kept stand in a sentence that asks."""
+    """Flag the kept words that stand in a sentence that asks."""
     flags = row.asked
     if flags is None:
         flags = asked_words(row.text) if row.words is None and is_question(row.text) else ()
@@ -681,17 +681,17 @@ _PER_ROW = (
 
 
 def columns_of(rows: Iterable[TextRow], lexicon: Lexicon) -> TextColumns:
-    """Columns of a plain list of memories."""
+    """Build the columns of a plain list of memories."""
     builder = ColumnsBuilder(lexicon)
     builder.append(rows)
     return builder.snapshot()
 
 
 def window_rows(columns: TextColumns, rows: Rows, scores: NDArray[np.float32], limit: int) -> Rows:
-    """Neighbours at ±1 of lexical hits that are no hits themselves, best first by the summed score of their window.
+    """Return neighbours at ±1 of lexical hits that are no hits themselves, best first by their window's summed score.
 
-    What answers a question often shares no word with it, but stands beside a text that does: the BM25 of ±1 windows
-    without asking the index for windows.
+    A text that answers a question often shares no word with it, but stands beside a text that does: this is the BM25 of
+    ±1 windows without asking the index for windows.
 
     Args:
         columns: the scope.

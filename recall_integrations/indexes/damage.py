@@ -1,4 +1,4 @@
-"""Rows of the record that cannot be read: each costs its memory, and is named; the scope goes on without it."""
+"""Unreadable rows of the record: each costs its memory and is named; the scope goes on without it."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ logger = logging.getLogger("recall_integrations")
 
 
 class Damage:
-    """What was met so far in one store. Threads share it."""
+    """Damaged memories met so far in one store. Threads share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._met: dict[int, dict[int, str]] = {}
 
     def note(self, scope_id: int, num: int, memory_id: object, what: str) -> None:
-        """A memory cannot be read, or not all of it."""
+        """Note that a memory cannot be read, or not all of it."""
         with self._lock:
             known = self._met.setdefault(scope_id, {})
             if num in known:
@@ -38,14 +38,14 @@ class Damage:
         logger.warning("Memory %s (number %d) is damaged: %s.", shown(memory_id), num, what)
 
     def forget(self, scope_id: int, nums: Iterable[int]) -> None:
-        """These were removed or replaced."""
+        """Drop notes about memories that were removed or replaced."""
         if self._met:
             with self._lock:
                 for num in nums:
                     self._met.get(scope_id, {}).pop(num, None)
 
     def of(self, scope_id: int) -> str:
-        """What is damaged in a scope, in words; empty where nothing is."""
+        """Describe the damage of a scope in words; empty where there is none."""
         if not self._met:
             return ""
         with self._lock:
@@ -60,7 +60,7 @@ class Damage:
 
 
 def sound(columns: Sequence[Sequence[Any]]) -> bool:
-    """Whether ids, times, types and importance (the columns after the numbers) hold what they must."""
+    """Say whether ids, times, types and importance (the columns after the numbers) hold valid values."""
     ids, event_at, created_at, types, importance = columns[1:6]
     return (
         set(map(type, ids)) <= {str}
@@ -76,7 +76,7 @@ def sound(columns: Sequence[Sequence[Any]]) -> bool:
 
 
 def sound_text(columns: Sequence[Sequence[Any]]) -> bool:
-    """Whether actor, role, thread and position hold what they must."""
+    """Say whether actor, role, thread and position hold valid values."""
     actors, roles, threads, positions = columns[:4]
     return (
         set(map(type, actors)) <= {str, _NONE}
@@ -87,12 +87,12 @@ def sound_text(columns: Sequence[Sequence[Any]]) -> bool:
 
 
 def sound_count(stems: Sequence[Any]) -> bool:
-    """Whether the numbers of stems are such; all may be missing."""
+    """Say whether the numbers of stems are valid; all may be missing."""
     return set(map(type, stems)) <= {int, _NONE} and all(value is None or 0 <= value < 2**31 for value in stems)
 
 
 def sound_words(columns: Sequence[Sequence[Any]]) -> bool:
-    """Whether words, their number, and the marks of questions hold what they must; all may be missing."""
+    """Say whether words, their number, and the marks of questions are valid; all may be missing."""
     words, more, lengths, asks, asked = columns[4:9]
     return (
         set(map(type, words)) <= {str, _NONE}

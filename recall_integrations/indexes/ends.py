@@ -1,6 +1,6 @@
-"""Which rows of memories have come to their end (`Memory.expires_at`), as conditions of SQL.
+"""Memories that have come to their end (`Memory.expires_at`), as conditions of SQL.
 
-A row whose end is damaged has none: nothing is left out, or removed for good, by a value that nobody wrote.
+A row whose end is damaged has none: no row is left out, or removed for good, by a value that nobody wrote.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ _whole = cast(_at, BigInteger) == _at
 
 
 def ends(*, after: int | None = None, upto: int | None = None) -> ColumnElement[bool]:
-    """Rows that end, after a time and up to one, both in microseconds.
+    """Return the condition for rows that end after one time and up to another, both in microseconds.
 
     Args:
-        after: not at this time or before; `None` = whenever.
-        upto: at this time at the latest; `None` = whenever.
+        after: rows that end at this time or before are left out; `None` = no bound.
+        upto: latest end; `None` = no bound.
     """
     bounds: list[ColumnElement[bool]] = [_at.is_not(None)] if after is None and upto is None else []
     if after is not None:
@@ -29,10 +29,10 @@ def ends(*, after: int | None = None, upto: int | None = None) -> ColumnElement[
 
 
 def stays(upto: int) -> ColumnElement[bool]:
-    """Rows that have not ended up to a time."""
+    """Return the condition for rows that have not ended up to a time."""
     return or_(_at.is_(None), _at > upto, ~_whole)
 
 
 def has_ended(value: object, upto: int) -> bool:
-    """The same of a value that was read: whether it is an end that has come."""
+    """Say whether a value read from a row is an end that has come."""
     return type(value) is int and value <= upto

@@ -1,4 +1,4 @@
-"""All columns of a scope as plain arrays, and back: what a file keeps of them (`store.column_files`)."""
+"""Conversion of a scope's columns to plain arrays and back, for a file of them (`store.column_files`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHARE, _LEAST = 8, 1_000  # of its length, the room behind an array; and entrie
 
 
 def arrays_of(columns: Columns) -> Arrays:
-    """The columns of the living rows. The caller keeps writers out."""
+    """Return the columns of the living rows as arrays. The caller keeps writers out."""
     rows = np.flatnonzero(columns.alive[: columns.n])
     chosen = slice(columns.n) if len(rows) == columns.n else rows  # nothing is copied where nothing was forgotten
     found: Arrays = {name: getattr(columns, name)[chosen] for name in _PER_ROW}
@@ -38,13 +38,13 @@ def arrays_of(columns: Columns) -> Arrays:
 
 
 def room_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, int]:
-    """What can be added behind each array that grows when a memory is written, before it must be copied."""
+    """Return the rows of room behind each array that grows with a written memory, before it must be copied."""
     grows = {*_PER_ROW, *kept_text.GROWING, *GROWING}
     return {name: max(len(array) // _SHARE, _LEAST) for name, array in arrays.items() if name in grows}
 
 
 def resident_bytes(arrays: Arrays, *, vectors: bool, texts: bool) -> int:
-    """What restoring them holds in memory: all but what is read of a mapped file here and there."""
+    """Count the bytes that restoring the arrays holds in memory, without mapped arrays that are read here and there."""
     apart = (*SPARSE, *(kept_text.SPARSE if texts else ()))
     wanted = {
         name: array
@@ -61,11 +61,11 @@ def restore(
     buffers: Arrays | None = None,
     scratch: Scratch | None = None,
 ) -> None:
-    """Fill empty columns with what `arrays_of` made.
+    """Fill empty columns with the arrays of `arrays_of`.
 
     Args:
-        columns: without a row, but for their vectors.
-        arrays: of the rows.
+        columns: columns without a row, their vectors excepted.
+        arrays: arrays of the rows.
         lexicon: gets the words; `None` = the columns have no texts.
         buffers: the arrays with room behind them, which the columns use up before they copy any.
         scratch: where words and postings of a large scope are put.

@@ -1,7 +1,7 @@
-"""The text columns of a scope as plain arrays, and back: what a file keeps of a `ColumnsBuilder`.
+"""Conversion of a scope's text columns to plain arrays and back, for a file of a `ColumnsBuilder`.
 
-Only living rows go in, with the words, names and threads that they have: nothing of what was forgotten. Rows, words,
-stems and names are numbered anew, in the order in which reading the scope from the database would number them.
+Only living rows go in, with their words, names and threads: no trace of forgotten rows. Rows, words, stems and names
+are numbered anew, in the order in which reading the scope from the database would number them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SPARSE = (  # what a recall reads here and there: mapped from a file, it need no
 
 
 def arrays_of(builder: ColumnsBuilder) -> Arrays:
-    """The columns of the living rows. The caller keeps writers out."""
+    """Return the text columns of the living rows as arrays. The caller keeps writers out."""
     n = builder.n
     alive = builder.alive[:n]
     rows = np.flatnonzero(alive)
@@ -68,12 +68,12 @@ def arrays_of(builder: ColumnsBuilder) -> Arrays:
 def builder_of(
     lexicon: Lexicon, arrays: Arrays, buffers: Arrays | None = None, scratch: Scratch | None = None
 ) -> ColumnsBuilder:
-    """A builder as if the rows had been appended to it, one after the other.
+    """Return a builder as if the rows had been appended to it, one after the other.
 
     Args:
         lexicon: gets the words.
-        arrays: as `arrays_of` made them, and the numbers of the rows as `nums`.
-        buffers: the same with room behind them, if there is any.
+        arrays: the arrays of `arrays_of`, and the numbers of the rows as `nums`.
+        buffers: the same arrays with room behind them, if there is any.
         scratch: where words and postings of a large scope are put.
 
     Raises:
@@ -118,14 +118,14 @@ def builder_of(
 
 
 def _renamed(ids: Ids, words: Ids, size: int, builder: ColumnsBuilder) -> Ids:
-    """A buffer of `size` that begins with words, by the ids that they have here."""
+    """Return a buffer of `size` that begins with `words`, translated to the ids in the lexicon."""
     made = builder.scratch.empty(size, np.int32)
     made[: len(words)] = ids[words]
     return made
 
 
 def _runs(starts: Rows, values: Ids, alive: NDArray[np.bool_], rows: Rows) -> tuple[Rows, Ids, NDArray[np.bool_]]:
-    """Starts and values of the living rows, and which of the values those are."""
+    """Return starts and values of the living rows, and a mask of the kept values."""
     if len(rows) == len(alive):
         end = int(starts[len(alive)])
         return starts[: len(alive) + 1], values[:end], np.ones(end, dtype=np.bool_)
@@ -135,7 +135,7 @@ def _runs(starts: Rows, values: Ids, alive: NDArray[np.bool_], rows: Rows) -> tu
 
 
 def _renumbered(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], list[int]]:
-    """Codes in the order in which they first occur, -1 as it is; and the old ones in that order."""
+    """Renumber codes by first occurrence, -1 unchanged; return them and the old codes in that order."""
     there, first = np.unique(codes[codes >= 0], return_index=True)
     order = there[np.argsort(first)]
     table = np.full(int(codes.max(initial=-1)) + 2, -1, dtype=np.int32)  # the last is that of -1
@@ -149,7 +149,7 @@ def _named(what: str, given: Sequence[str]) -> Arrays:
 
 
 def _numbered(found: Arrays, lexicon: Lexicon, words: Ids, more: Ids, own: Sequence[Sequence[int]]) -> Ids:
-    """Put in the words that occur, under numbers of their own; gives the stems that occur, rising."""
+    """Add the words that occur to `found`, with numbers of their own; return the stems that occur, rising."""
     ids = np.flatnonzero(np.bincount(np.concatenate([words, more]))).astype(np.int32)
     spoken = np.asarray(sorted({number for numbers in own for number in numbers}), dtype=np.int32)
     stems = np.union1d(lexicon.stems[ids], spoken).astype(np.int32)
@@ -170,7 +170,7 @@ def _numbered(found: Arrays, lexicon: Lexicon, words: Ids, more: Ids, own: Seque
 
 
 def _speakers(found: Arrays, own: Sequence[Sequence[int]], stems: Ids) -> None:
-    """Put in the stems of the actors' names, and how many memories each has in each role."""
+    """Add the stems of the actors' names, and each actor's count of memories in each role, to `found`."""
     flat = np.asarray([number for numbers in own for number in numbers], dtype=np.int32)
     found["text.actor_stems"] = np.searchsorted(stems, flat).astype(np.int32)
     found["text.actor_begins"] = np.cumsum([0, *map(len, own)], dtype=np.int64)
@@ -208,7 +208,7 @@ def _postings(arrays: Arrays, n: int) -> Postings:
 
 
 def _translated(kept: Postings, numbers: Ids) -> Postings:
-    """The same with other numbers of the stems."""
+    """Return the postings with other numbers of the stems."""
     stems = numbers[kept.stems]
     order = np.argsort(stems)
     counts = np.diff(kept.begins)[order]

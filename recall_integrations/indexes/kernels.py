@@ -1,7 +1,7 @@
 """Sums over many short integers, by SIMD kernels where `simsimd` can be imported, by numpy where it cannot.
 
 Both give the same numbers: sums of integers, which float32 holds exactly up to 1,040 dimensions and to seven digits
-above. What is done with them allows for more than that.
+above. Callers allow for a larger error than that.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _HALF_SCALE = np.float32(2.0**112)  # between the exponents' biases
 
 
 def dots(codes: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Inner product of each row of `codes` `(n, d)` with `query` `(d,)`."""
+    """Compute the inner product of each row of `codes` `(n, d)` with `query` `(d,)`."""
     if not len(codes):
         return np.empty(0, dtype=np.float32)
     if _simsimd is not None:
@@ -39,7 +39,7 @@ def dots(codes: NDArray[np.int8], query: NDArray[np.int8]) -> NDArray[np.float32
 
 
 def products_of(codes: NDArray[np.int8], rows: NDArray[Any], queries: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Inner product of each of `queries` `(m, d)` with some rows of `codes`, `(m, len(rows))`."""
+    """Compute the inner products of `queries` `(m, d)` with some rows of `codes`, `(m, len(rows))`."""
     if not len(rows) or not len(queries):
         return np.empty((len(queries), len(rows)), dtype=np.float32)
     if _simsimd is not None:
@@ -56,7 +56,7 @@ def products_of(codes: NDArray[np.int8], rows: NDArray[Any], queries: NDArray[np
 
 
 def differing(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """In how many bits each row of `bits` `(n, b)`, `b` bytes, differs from `query` `(b,)`."""
+    """Count the bits in which each row of `bits` `(n, b)`, `b` bytes, differs from `query` `(b,)`."""
     if not len(bits):
         return np.empty(0, dtype=np.uint16)
     if _simsimd is not None:
@@ -70,14 +70,14 @@ def differing(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> NDArray[np.u
 
 
 def widened(halves: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Finite float16 as float32, exactly: their bits moved, which numpy does in vectors, and converting one by one."""
+    """Convert finite float16 to float32, exactly, by moving bits: numpy does that in vectors, its cast one by one."""
     wide = _moved(halves)
     wide *= _HALF_SCALE
     return wide
 
 
 def products_of_halves(halves: NDArray[np.float16], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Inner product of each row of finite `halves` `(n, d)` with `query` `(d,)`, as if they were float32."""
+    """Compute the inner product of each row of finite `halves` `(n, d)` with `query` `(d,)`, as if in float32."""
     # The query is scaled in place of the rows: by a power of two, so that not a bit of the sums is another.
     # vecdot, not `@`: a matrix product wakes BLAS threads, which on busy cores cost 10 ms where the sum takes 0.2.
     found: NDArray[np.float32] = np.vecdot(_moved(halves), query * _HALF_SCALE)
@@ -85,7 +85,7 @@ def products_of_halves(halves: NDArray[np.float16], query: NDArray[np.float32]) 
 
 
 def _moved(halves: NDArray[np.float16]) -> NDArray[np.float32]:
-    """float16 as float32 that are 2¹¹² times too small."""
+    """Move the bits of float16 into float32 values that are 2¹¹² times too small."""
     bits = halves.view(np.int16).astype(np.int32)
     bits <<= 13
     bits &= _HALF_BITS

@@ -1,4 +1,4 @@
-"""What a scope is made of, read from its memories: chats of people, chats with an assistant, documents, records, notes.
+"""Kind of a scope, read from its memories: chats of people, chats with an assistant, documents, records, notes.
 
 Evidence does not mean the same everywhere. An answer of six words is told by the question before it, an answer of two
 hundred is not; neighbours in a thread belong together in a chat, not among the notifications of a phone. Nobody is
@@ -70,7 +70,7 @@ class Kind:
 
     @property
     def plain(self) -> float:
-        """How far the memories are plain documents: no threads, nobody who speaks, not short."""
+        """Degree in which the memories are plain documents: no threads, nobody who speaks, not short."""
         return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
 
     def gates(
@@ -82,10 +82,10 @@ class Kind:
         said: float = 1.0,
         worth: float = 1.0,
     ) -> dict[str, float]:
-        """Factors of `GATES` for a query.
+        """Compute the factors of `GATES` for a query.
 
         Args:
-            asked: its content words.
+            asked: content words of the query.
             rarity: mean idf of those of its words that the scope holds, as a share of the highest idf that a word can
                 have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
                 does not (.35).
@@ -122,13 +122,13 @@ class Kind:
 
 
 def shortness(lengths: NDArray[np.int32]) -> NDArray[np.float64]:
-    """`1 / (1 + content words / 20)` of texts, in whole numbers of `_UNIT` parts."""
+    """Compute `1 / (1 + content words / 20)` of texts, in whole numbers of `_UNIT` parts."""
     found: NDArray[np.float64] = np.rint(_UNIT / (1 + lengths / HALF))
     return found
 
 
 def kind_of(rows: int, *, roles: int, named: int, short: int, pairs: int, crowd: int, threaded: int) -> Kind:
-    """The shares by counts of memories; `short` in `_UNIT` parts, as `shortness` adds up."""
+    """Compute the shares from counts of memories; `short` in `_UNIT` parts, as `shortness` adds up."""
     if not rows:
         return Kind()
     return Kind(
@@ -142,17 +142,17 @@ def kind_of(rows: int, *, roles: int, named: int, short: int, pairs: int, crowd:
 
 
 def how_long(asked: int) -> float:
-    """0 for a query of up to `LONG_FROM` content words, 1 from `LONG_SPAN` more."""
+    """Return 0 for a query of up to `LONG_FROM` content words, 1 from `LONG_SPAN` more."""
     return min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """What a `KindCounter` has counted, as it is kept on disk.
+    """Counts of a `KindCounter`, as kept on disk.
 
     Args:
         pairs: int32 `(m, 3)`: thread, actor and memories, in order of the first two.
-        totals: its sums.
+        totals: sums of the counter.
     """
 
     pairs: NDArray[np.int32]
@@ -160,7 +160,7 @@ class Counted:
 
 
 class KindCounter:
-    """Counts what `Kind` is made of, as memories come and go. The result depends on which are there, not on the way."""
+    """Counts for `Kind`, as memories come and go. The result depends on the memories present, not on the order."""
 
     def __init__(self) -> None:
         self._rows = self._roles = self._named = self._short = 0
@@ -170,7 +170,7 @@ class KindCounter:
 
     @classmethod
     def of(cls, counted: Counted) -> KindCounter:
-        """A counter that has counted this."""
+        """Return a counter that has counted `counted`."""
         counter = cls()
         counter._rows, counter._roles, counter._named, counter._short = counted.totals[:4]
         counter._pairs, counter._crowd, counter._threaded = counted.totals[4:]
@@ -179,7 +179,7 @@ class KindCounter:
 
     @staticmethod
     def counted(threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> Counted:
-        """What counting these memories, and nothing else, comes to."""
+        """Count these memories alone."""
         counter = KindCounter()
         alone = np.full_like(threads, -1)
         counter.add(alone, actors, roles, lengths)  # all but the threads, which are many
@@ -200,15 +200,15 @@ class KindCounter:
         )
 
     def add(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
-        """Memories that came: codes of thread and actor (-1 = none), codes of roles, content words."""
+        """Add memories: codes of thread and actor (-1 = none), codes of roles, content words."""
         self._count(threads, actors, roles, lengths, 1)
 
     def remove(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
-        """Memories that went."""
+        """Remove memories, given as for `add`."""
         self._count(threads, actors, roles, lengths, -1)
 
     def kind(self) -> Kind:
-        """The shares as they are now."""
+        """Return the current shares."""
         return kind_of(
             self._rows,
             roles=self._roles,
@@ -248,7 +248,7 @@ class KindCounter:
         return own
 
     def _thread(self, own: Mapping[int, int], sign: int) -> None:
-        """Take a thread's memories into the sums, or out of them."""
+        """Add a thread's memories to the sums, or subtract them."""
         rows, actors = sum(own.values()), len(own) - (-1 in own)
         self._threaded += sign * rows * (rows > 1)
         self._pairs += sign * rows * (actors == 2)

@@ -1,4 +1,4 @@
-"""Runs of four letters: what words that are spelled alike share, where nothing knows that they mean the same.
+"""Runs of four letters, which words spelled alike share, for languages whose words have no vectors.
 
 Word vectors speak English. In other languages a compound ("Fußballstadion" and "Stadion"), a form the stemmer does not
 know, or a clitic meet nothing, and yet their letters say what they are. BM25 over runs of four letters finds them
@@ -25,17 +25,17 @@ Numbers = NDArray[np.int32]
 
 
 def runs(word: str) -> list[str]:
-    """Distinct runs of a normal form, in order."""
+    """Return the distinct runs of a normal form, in order."""
     marked = f"^{word[:LETTERS_MAX]}$"
     size = SIZE_HANGUL if "가" <= word[:1] <= "힣" else SIZE
     return list(dict.fromkeys(marked[i : i + size] for i in range(max(len(marked) - size + 1, 1))))
 
 
 class RunTable:
-    """Runs of the words of a lexicon, each word read when it is first asked for.
+    """Runs of the words of a lexicon, each word read at its first use.
 
     Args:
-        word: the normal form of a word's id.
+        word: returns the normal form of a word's id.
     """
 
     def __init__(self, word: Callable[[int], str]) -> None:
@@ -48,12 +48,12 @@ class RunTable:
         self._used = 0
 
     def numbers_of(self, words: Sequence[str]) -> Numbers:
-        """Numbers of the distinct runs of `words`, rising; runs that no word read so far has are left out."""
+        """Return the numbers of the distinct runs of `words`, rising, without runs of no word read so far."""
         known = self._numbers
         return np.asarray(sorted({known[r] for w in words for r in runs(w) if r in known}), dtype=np.int32)
 
     def of(self, ids: NDArray[np.integer[Any]]) -> tuple[Numbers, Numbers]:
-        """Runs of the words `ids`, one word after the other, and how many each has."""
+        """Return the runs of the words `ids`, one word after the other, and the number of runs of each."""
         with self._lock:
             top = int(ids.max(initial=-1))
             if top >= len(self._begins):

@@ -1,4 +1,4 @@
-"""Words as numbers: what the ranking features compare instead of strings.
+"""Words as numbers, which the ranking features compare instead of strings.
 
 A `Lexicon` gives every content word (a normal form of `text.tokenize` that is no stop word) an id, every stem a number
 of its own, and keeps a unit vector per word: the bundled static model's vector of the word on its own, whatever
@@ -59,12 +59,12 @@ _YEAR = regex(r"(?:19|20)\d\d")
 
 
 def content_words(text: str, language: str | None = LOOK) -> list[str]:
-    """`text.content`: normal forms of words that are no stop words, with their stems where those are not English."""
+    """Return `text.content`: normal forms of words that are no stop words, and the stems that are not English."""
     return content(text, language)
 
 
 def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
-    """Unit vectors as whole numbers up to 127, and the factor of each that makes it a unit vector again."""
+    """Round unit vectors to whole numbers up to 127; return them and the factor that makes each a unit vector again."""
     top = np.maximum(np.abs(made).max(axis=1, initial=0.0) / 127, 1e-12).astype(np.float32)
     rows = np.rint(made / top[:, None])
     norms = np.sqrt((rows**2).sum(axis=1))
@@ -73,7 +73,7 @@ def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
 
 @record(frozen=True, slots=True, kw_only=True)
 class WordBlock:
-    """Words with all that a `Lexicon` knows of them, as arrays: what is kept on disk of the words of a scope.
+    """Words and all that a `Lexicon` knows of them, as arrays: the words of a scope on disk.
 
     Args:
         keys: the words as `Lexicon.ids_of` takes them, joined by line feeds, in UTF-8.
@@ -132,7 +132,7 @@ class Lexicon:
         return len(self._words)
 
     def ids_of(self, words: Iterable[str]) -> Ids:
-        """Ids of `words`, in order; a word that is new gets the next id.
+        """Return the ids of `words`, in order; a new word gets the next id.
 
         A word may bring a stem that is not the one of English, as `text.content` writes it: then that pair has an id.
         """
@@ -145,55 +145,55 @@ class Lexicon:
         return np.fromiter(map(known.__getitem__, listed), dtype=np.int32, count=len(listed))
 
     def word(self, id: int) -> str:
-        """The word of an id."""
+        """Return the word of an id."""
         return self._words[id]
 
     def stem_of(self, term: str) -> int:
-        """Number of a stem given as text; -1 where no word of the lexicon has it."""
+        """Return the number of a stem given as text; -1 where no word of the lexicon has it."""
         return self._stem_ids.get(term, -1)
 
     def alike(self, term: str) -> tuple[str, ...]:
-        """Other stems that differ from this one by accents alone: "lucía" for "lucia" and the other way round.
+        """Return other stems that differ from this one by accents alone: "lucía" for "lucia" and the other way round.
 
-        Of whatever scope: a caller has to ask his own which of them its memories hold.
+        They come from all scopes: a caller has to ask its own scope which of them its memories hold.
         """
         plain = without_marks(term)
         found = self._marked.get(plain, ())
         return tuple(sorted({*found, plain} - {term})) if found or plain != term else ()
 
     def signed(self, stem: int) -> Sequence[int]:
-        """Ids of words that are another thing than the word of this stem, by a sign: of "c" those of "c++" and "c#"."""
+        """Return the ids of words that a sign sets apart from the word of this stem: of "c" those of "c++" and "c#"."""
         return self._signed.get(stem, ())
 
     def stem_text(self, number: int) -> str:
-        """The stem of a number."""
+        """Return the stem of a number."""
         return self._stem_texts[number]
 
     @property
     def stems(self) -> Ids:
-        """Number of the stem of each word id, so that words of one stem compare as equal numbers."""
+        """Stem number of each word id, so that words of one stem compare as equal numbers."""
         return self._stems[: len(self._words)]
 
     @property
     def dated(self) -> NDArray[np.bool_]:
-        """Whether each word id is a word of dates: a month, a weekday, "yesterday", a year."""
+        """Flag of each word id that is a word of dates: a month, a weekday, "yesterday", a year."""
         return self._dated[: len(self._words)]
 
     def vectors(self, ids: Ids) -> Vectors:
-        """Unit rows `(len(ids), dimensions)`; 0 for a word that the static model cannot spell."""
+        """Return unit rows `(len(ids), dimensions)`; 0 for a word that the static model cannot spell."""
         rows, factors = self._prepared(ids)
         return np.asarray(rows[ids].astype(np.float32) * factors[ids, None], dtype=np.float32)
 
     def vectors_of(self, words: Sequence[str]) -> Vectors:
-        """Unit rows of words that need not be in the lexicon, and are not added to it.
+        """Return unit rows of words that need not be in the lexicon, and are not added to it.
 
-        Rounded like those that are: whether somebody else's memories hold a word changes nothing.
+        They are rounded like those in the lexicon: the words of other people's memories change nothing.
         """
         rows, factors = self._whole(words)
         return rows.astype(np.float32) * factors[:, None]
 
     def _whole(self, words: Sequence[str]) -> tuple[NDArray[np.int8], Vectors]:
-        """Rows of whole numbers and their factors, as `_rounded` makes them."""
+        """Return rows of whole numbers and their factors, as `_rounded` makes them."""
         rows = np.empty((len(words), self._embedding.dimensions), dtype=np.int8)
         factors = np.empty(len(words), dtype=np.float32)
         for place, word in enumerate(words):
@@ -205,7 +205,7 @@ class Lexicon:
         return rows, factors
 
     def _unheld(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
-        """The same of a word that is not in the lexicon. A few are kept: people ask for the same things again."""
+        """Return row and factor of a word without a prepared row, and cache a few: people ask for the same again."""
         found = self._asked.get(word)
         if found is None:
             rows, factors = _rounded(self._embed([word]))
@@ -217,10 +217,10 @@ class Lexicon:
         return found
 
     def cosines(self, ids: NDArray[np.integer[Any]], words: Sequence[str]) -> Vectors:
-        """Cosine of each word of a query with each word of the lexicon, `(len(words), len(ids))`.
+        """Compute the cosine of each word of a query with each word of the lexicon, `(len(words), len(ids))`.
 
-        Sums of products of whole numbers are exact, in whatever order they are made: a cosine is the same whatever else
-        the lexicon holds, and whoever brought it.
+        Sums of products of whole numbers are exact, in any order: a cosine is the same whatever else the lexicon holds,
+        and whoever brought it.
         """
         rows, factors = self._prepared(ids)
         asked, own = self._whole(words)
@@ -230,11 +230,11 @@ class Lexicon:
         return products
 
     def likeness(self, keys: Sequence[str], words: Sequence[str]) -> Vectors:
-        """Cosine of each word of a query with each word of a text, `(len(words), len(keys))`, as `cosines` has them.
+        """Compute the cosine of each word of a query with each of a text, `(len(words), len(keys))`, as `cosines` does.
 
         Args:
-            keys: as `ids_of` takes them; those that are new are not added.
-            words: of the query.
+            keys: words of the text, as `ids_of` takes them; new ones are not added.
+            words: words of the query.
         """
         ids = np.fromiter((self._ids.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
         known = (ids >= 0) & (ids < self._ready)
@@ -264,7 +264,7 @@ class Lexicon:
                 self._ready = last
 
     def _embed(self, words: list[str]) -> Vectors:
-        """Their vectors; none of a word with a sign: the model reads "c++" and "c#" as one."""
+        """Return the vectors of words; 0 for a word with a sign: the model reads "c++" and "c#" as one."""
         made = self._read(words)
         signed = [place for place, word in enumerate(words) if is_signed(word)]
         if signed:
@@ -328,11 +328,11 @@ class Lexicon:
 
     @property
     def fingerprint(self) -> str:
-        """Of the embedding that gives the vectors."""
+        """Fingerprint of the embedding that gives the vectors."""
         return self._embedding.fingerprint
 
     def block(self, ids: Ids, stems: Ids) -> WordBlock:
-        """All that is known of words and stems, both given by their numbers, rising."""
+        """Return all that is known of words and stems, both given by their numbers, rising."""
         self._prepared(ids)
         return WordBlock(
             keys=_joined([self._keys[i] for i in ids.tolist()]),
@@ -345,9 +345,9 @@ class Lexicon:
         )
 
     def take(self, block: WordBlock) -> tuple[Ids, Ids] | None:
-        """Add the words of a block; returns the ids of its words and of its stems, `None` where both are their places.
+        """Add the words of a block; return the ids of its words and of its stems, `None` where both are their places.
 
-        Into a lexicon without words it goes as it is, without a copy of the vectors.
+        An empty lexicon takes the block as it is, without a copy of the vectors.
 
         Raises:
             ValueError: the parts of the block do not fit together.
@@ -379,7 +379,7 @@ class Lexicon:
         self._ids.update(zip(keys, range(len(keys)), strict=True))  # last, as in `_add`
 
     def _append(self, block: WordBlock, keys: list[str], places: NDArray[np.int64], numbers: Ids) -> None:
-        """Add words that are new; `places` of theirs in the block, `numbers` of all its stems."""
+        """Add words that are new, from their `places` in the block; `numbers` has the number of each of its stems."""
         first, last = len(self._words), len(self._words) + len(keys)
         if last > len(self._stems):
             size = last + last // 8
@@ -399,12 +399,12 @@ class Lexicon:
 
 @cache
 def shared() -> Lexicon:
-    """The lexicon of this process."""
+    """Return the lexicon of this process."""
     return Lexicon()
 
 
 def grown(old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
-    """A buffer of `size` rows that begins with the first `used` of `old`."""
+    """Return a buffer of `size` rows that begins with the first `used` of `old`."""
     new = np.empty((size, *old.shape[1:]), dtype=old.dtype)
     new[:used] = old[:used]
     return new
@@ -412,7 +412,7 @@ def grown(old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
 
 @record(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
-    """What the features need of a query.
+    """A query as the features need it.
 
     Args:
         stems: distinct stems to look for.
@@ -439,7 +439,7 @@ class QueryTerms:
 
 
 def asks_when(query: str) -> bool:
-    """Whether an English query asks when something was, as `QueryTerms.dating`."""
+    """Say whether an English query asks when something was, as `QueryTerms.dating`."""
     text = shortened(query).text
     if text.isascii():  # its words are parts of it
         low = text.lower()
@@ -449,7 +449,7 @@ def asks_when(query: str) -> bool:
 
 
 def _asks_when(said: Sequence[str]) -> bool:
-    """By what it asks first: "what did Sam say when …" does not ask when."""
+    """Decide by the first question word: "what did Sam say when …" does not ask when."""
     place = next((i for i, word in enumerate(said) if word in _ASKS), None)
     if place is None or said[place] == "when":
         return place is not None
@@ -459,7 +459,7 @@ def _asks_when(said: Sequence[str]) -> bool:
 
 
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
-    """From a parsed query: stems are those lexical search looks for (no negated words, names behind aliases)."""
+    """Collect the terms of a parsed query: the stems of lexical search, without negated words, names behind aliases."""
     said = words_with_signs(shortened(parsed.original).text)
     if parsed.language == "en":
         content = [(stem(word), word) for word in said if word not in STOP_WORDS]

@@ -1,4 +1,4 @@
-"""What the memories of a scope hold under a key of their metadata: which values there are, and who has which.
+"""Values of a scope's memories under a key of their metadata, and the memories that hold each value.
 
 A value is kept once, with a number; of each memory there is the number of its value. A test is asked of the values, so
 of those that there are, however many memories hold them: by look-up where it names values, in one pass over an array
@@ -24,7 +24,7 @@ Nums = NDArray[np.int64]
 
 
 class KeyColumn:
-    """One key. It only grows; whoever uses it holds the lock of its scope."""
+    """Column of one metadata key. It only grows; its user holds the lock of the scope."""
 
     def __init__(self) -> None:
         self._nums, self._codes, self._n = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32), 0
@@ -41,16 +41,16 @@ class KeyColumn:
 
     @property
     def nums(self) -> Nums:
-        """Of all memories that hold the key, rising."""
+        """Numbers of all memories that hold the key, rising."""
         return self._nums[: self._n]
 
     @property
     def bytes(self) -> int:
-        """About as much memory as it takes."""
+        """Approximate memory of the column, in bytes."""
         return _ROW_BYTES * len(self._nums) + _VALUE_BYTES * len(self._values) + self._text_bytes
 
     def extend(self, nums: Sequence[int], values: Iterable[Any]) -> None:
-        """Add memories, whose numbers are higher than those that are there."""
+        """Add memories with higher numbers than all present ones."""
         codes = [self._coded(value) for value in values]
         end = self._n + len(codes)
         if end > len(self._nums):
@@ -70,7 +70,7 @@ class KeyColumn:
         return code
 
     def without(self, gone: NDArray[np.bool_]) -> KeyColumn:
-        """The same without memories that are gone, and without values that nobody holds any more."""
+        """Return a copy without memories that are gone, and without values that nobody holds any more."""
         kept = KeyColumn()
         codes = self._codes[: self._n][~gone].tolist()
         kept.extend(self.nums[~gone].tolist(), (self._values[code] for code in codes))
@@ -79,7 +79,7 @@ class KeyColumn:
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def holding(self, test: Test) -> Nums:
-        """Memories whose value meets a test, rising."""
+        """Return the memories whose value meets a test, rising."""
         if test.op == "$exists":
             return self.nums
         codes = self._meeting(test)
@@ -88,14 +88,14 @@ class KeyColumn:
         return self.of(codes)
 
     def of(self, codes: Sequence[int]) -> Nums:
-        """Memories that hold one of a few values, rising."""
+        """Return the memories that hold one of a few values, rising."""
         own = self._codes[: self._n]
         if not codes:
             return np.empty(0, dtype=np.int64)
         return self.nums[own == codes[0] if len(codes) == 1 else np.isin(own, codes)]
 
     def named(self, names: Iterable[str]) -> list[int]:
-        """Numbers of values that are one of these names, whatever the case of their letters."""
+        """Return the numbers of values that are one of these names, in any case of their letters."""
         for code in range(self._folded_upto, len(self._values)):
             if isinstance(self._values[code], str):
                 self._folded.setdefault(folded(self._values[code]), []).append(code)
@@ -103,7 +103,7 @@ class KeyColumn:
         return [code for name in dict.fromkeys(map(folded, names)) for code in self._folded.get(name, ())]
 
     def _meeting(self, test: Test) -> NDArray[np.bool_] | list[int]:
-        """Values that meet a test: by number, or for each whether it does."""
+        """Find the values that meet a test: return their numbers, or a flag for each value."""
         op, operand = test.op, test.operand
         if op == "$eq" and not isinstance(operand, Instant):
             return [] if (code := self._code_of.get(token(operand))) is None else [code]
@@ -122,14 +122,14 @@ class KeyColumn:
         return found
 
     def _numbered(self) -> NDArray[np.float64]:
-        """Each value as a number. One that a float cannot hold is beyond all that are compared this way."""
+        """Return each value as a number. One that a float cannot hold is beyond all that are compared this way."""
         more = [_float(value) for value in self._values[len(self._numbers) :]]
         if more:
             self._numbers = np.concatenate([self._numbers, np.asarray(more, dtype=np.float64)])
         return self._numbers
 
     def _timed(self) -> NDArray[np.int64]:
-        """Each value as a time."""
+        """Return each value as a time in microseconds."""
         found = (instant(value) for value in self._values[len(self._times) :])
         more = [_NO_TIME if micros is None else micros for micros in found]
         if more:
@@ -138,7 +138,7 @@ class KeyColumn:
 
 
 def folded(name: str) -> str:
-    """A name without the case of its letters, and with single spaces."""
+    """Fold the case of a name's letters and reduce its spaces to single ones."""
     return " ".join(name.casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""Many strings in one block of bytes: a scope's ids and the names of its threads, without an object for each."""
+"""Many strings in one block of bytes, for a scope's ids and the names of its threads, without an object for each."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LISTED_MAX = 20_000  # so many are kept as a list: a megabyte or two, and faster
 
 
 def packed(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The strings behind each other as UTF-8, and where each begins and the last one ends."""
+    """Join strings as UTF-8; return the bytes, and where each begins and the last one ends."""
     parts = [name.encode("utf-8", "surrogatepass") for name in names]
     ends = np.fromiter(accumulate(chain((0,), map(len, parts))), dtype=np.int64, count=len(parts) + 1)
     return np.frombuffer(b"".join(parts), dtype=np.uint8), ends
 
 
 def packed_of(names: Sequence[str], rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """`packed` of some of the strings, whose places rise; those that were packed before are not made for it."""
+    """Pack some of the strings, given by rising places, as `packed` does, without decoding packed ones."""
     if not isinstance(names, Names):
         return packed([names[row] for row in rows.tolist()])
     blob, ends = names.kept(rows[rows < names.unchanged])
@@ -29,7 +29,7 @@ def packed_of(names: Sequence[str], rows: NDArray[np.int64]) -> tuple[NDArray[np
 
 
 def unpacked(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
-    """The strings that `packed` took."""
+    """Return the strings from the output of `packed`."""
     data, bounds = blob.tobytes(), ends.tolist()
     try:
         text = data.decode("ascii")  # then a character is a byte
@@ -39,12 +39,12 @@ def unpacked(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
 
 
 def sequence_of(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str] | Names:
-    """The strings as whatever suits their number; both can be added to."""
+    """Return the strings as a list or as `Names`, by their number; both can be added to."""
     return unpacked(blob, ends) if len(ends) <= LISTED_MAX else Names(blob, ends)
 
 
 class Names(Sequence[str]):
-    """Strings that `packed` took, and those that were added since. One is made when it is asked for."""
+    """Packed strings, and strings that were added since. Each is decoded when it is asked for."""
 
     __slots__ = ("_added", "_begins", "_blob", "_count")
 
@@ -74,11 +74,11 @@ class Names(Sequence[str]):
 
     @property
     def unchanged(self) -> int:
-        """How many there were at first."""
+        """Number of strings at first."""
         return self._count
 
     def kept(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Of those that there were at first, some as `packed` gives them."""
+        """Pack some of the strings that were there at first, as `packed` does."""
         begins = np.asarray(self._begins)
         lengths = begins[rows + 1] - begins[rows]
         ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -91,9 +91,9 @@ class Names(Sequence[str]):
         return map(self.__getitem__, range(len(self)))
 
     def append(self, name: str) -> None:
-        """Add one at the end."""
+        """Add a string at the end."""
         self._added.append(name)
 
     def extend(self, names: Iterable[str]) -> None:
-        """Add several at the end."""
+        """Add several strings at the end."""
         self._added.extend(names)

@@ -1,4 +1,4 @@
-"""The graph of a collection of pgvector, built over all of its vectors at once.
+"""Building the index graph of a collection of pgvector over all of its vectors at once.
 
     lock of who builds ─▶ memory, no timeouts ─▶ CREATE INDEX ─▶ noted, commit
 
@@ -43,7 +43,7 @@ _MEMORY = (
 
 @record(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How an index is built.
+    """Way to build an index.
 
     Args:
         alone: without workers beside. They share memory, of which a container has little (64 MB in `/dev/shm`).
@@ -59,7 +59,7 @@ WAYS = (Way(), Way(alone=True), Way(alone=True, raised=False))  # the next one w
 
 @record(frozen=True, slots=True, kw_only=True)
 class Built:
-    """What came of it.
+    """Result of a build.
 
     Args:
         lacked: MB of `maintenance_work_mem` that there were, where the graph needs more; 0 = it had enough.
@@ -71,12 +71,12 @@ class Built:
 
 
 def is_free(connection: Connection, home: str) -> bool:
-    """Whether nobody builds the index of a collection; nobody else does until the end of this transaction."""
+    """Say whether nobody builds the index of a collection; if so, lock it until the end of this transaction."""
     return bool(connection.execute(text(_TAKE), {"table": table_of(home)}).scalar())
 
 
 def build(connection: Connection, home: str, place: Extension, way: Way) -> Built | None:
-    """Build the index of a collection that is there, in a transaction of its own; `None` = somebody else does."""
+    """Build the index of an existing collection in this transaction; `None` = another process builds it."""
     connection.execute(text(_SETTINGS))
     _notice_who_went(connection)
     if not is_free(connection, home):
@@ -96,18 +96,18 @@ def build(connection: Connection, home: str, place: Extension, way: Way) -> Buil
 
 
 def ways() -> Iterator[tuple[Way, bool]]:
-    """How it is tried, and whether that is the last way."""
+    """Yield the ways to try, and whether each is the last."""
     for way in WAYS:
         yield way, way is WAYS[-1]
 
 
 def _needed(rows: int, width: int) -> int:
-    """Bytes of memory for a graph, of which pgvector takes a little apart for itself."""
+    """Compute the bytes of memory for a graph, with the little that pgvector takes for itself."""
     return rows * (2 * width + BESIDE) + (8 << 20)
 
 
 def _notice_who_went(connection: Connection) -> None:
-    """Of a node that was killed or gave up, the server would go on building to the end, and throw it away."""
+    """Have the server stop for a client that is gone; else it builds to the end and throws the index away."""
     known = "SELECT count(*) FROM pg_settings WHERE name = 'client_connection_check_interval'"
     if connection.execute(text(known)).scalar():
         with suppress(SQLAlchemyError), connection.begin_nested():  # there are systems that cannot tell

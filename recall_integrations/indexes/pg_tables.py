@@ -1,4 +1,4 @@
-"""The tables of pgvector: what they are called, who may read them, and how far a collection is filled.
+"""Tables of pgvector: their names, their readers, and how far a collection is filled.
 
 recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
 recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
@@ -22,11 +22,11 @@ HOME_CHARS_MAX = 40
 
 @record(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """The extension, as a database has it.
+    """The extension in a database.
 
     Args:
         version: major and minor.
-        schema: where its types are, as it is written in statements.
+        schema: schema of its types, as written in statements.
     """
 
     version: tuple[int, int]
@@ -34,14 +34,14 @@ class Extension:
 
 
 def table_of(home: str) -> str:
-    """The table of a collection: a name that needs no quotes, of 63 letters at most, of which two are its index's."""
+    """Return the table of a collection: a name without quotes, of 63 letters at most, two of them for its index."""
     if SAFE_HOME.fullmatch(home) and len(home) <= HOME_CHARS_MAX:
         return PREFIX + home.replace(".", "_")
     return PREFIX + hashlib.blake2b(home.encode(), digest_size=16).hexdigest()
 
 
 def has_catalogue(connection: Connection) -> bool:
-    """Whether there is a list of collections."""
+    """Say whether there is a list of collections."""
     return connection.execute(text(f"SELECT to_regclass('{CATALOGUE}')")).scalar() is not None
 
 
@@ -76,6 +76,6 @@ def make_index(connection: Connection, table: str, place: Extension) -> None:
 
 
 def wall(connection: Connection, table: str) -> None:
-    """Nobody but its owner meets a row of a table, whatever is granted by default: tenants have roles there."""
+    """Hide a table's rows from all but its owner, whatever is granted by default: tenants have roles there."""
     connection.exec_driver_sql(f"REVOKE ALL ON {table} FROM PUBLIC")
     connection.exec_driver_sql(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")

@@ -78,13 +78,13 @@ _SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock
 
 
 class PgVectors:
-    """pgvector in the database of a store. Threads share it; it is first connected to when it is first asked.
+    """pgvector in the database of a store. Threads share it; it connects at the first request.
 
     Args:
-        address: of the store.
-        settings: how long it is waited for.
-        failures_max: failures in a row, after which it is left alone for `OPEN_S`.
-        makes: whether it may make the extension, where that lacks.
+        address: address of the store.
+        settings: time limits.
+        failures_max: failures in a row, after which the server is left alone for `OPEN_S`.
+        makes: whether it may make a missing extension.
     """
 
     def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3, makes: bool = True) -> None:
@@ -101,40 +101,40 @@ class PgVectors:
         park_in_children(self)
 
     def park(self) -> list[object]:
-        """In a forked child: the pool, whose connections are its parent's."""
+        """Return the pool, whose connections belong to the parent, to be kept unused in a forked child."""
         return [] if self._engine is None else [self._engine]
 
     @property
     def called(self) -> str:
-        """What messages call it."""
+        """Name of the server in messages."""
         return f"pgvector in {self.name}"
 
     @property
     def own(self) -> bool:
-        """The tables are in the schema of the store, and a copy of the database has its own."""
+        """Always true: the tables are in the schema of the store, and a copy of the database has its own."""
         return True
 
     @property
     def at_once(self) -> int:
-        """A transaction may hold fewer."""
+        """Vectors handed over at a time; a transaction may hold fewer."""
         return AT_ONCE
 
     @property
     def opened(self) -> bool:
-        """Whether it was asked anything."""
+        """True once the server was asked anything."""
         return self._engine is not None
 
     @property
     def resting(self) -> float:
-        """Seconds for which it is left alone, since it failed several times in a row."""
+        """Seconds for which the server is left alone after several failures in a row."""
         return self._asking.resting
 
     def health(self) -> Health:
-        """How it is. No request hangs: one that is late is ended."""
+        """Return the health of the server. No request hangs: a late one is ended."""
         return self._asking.health()
 
     def check(self, seconds: float = math.inf) -> None:
-        """Whether it can be used; the extension is made where it lacks and we may.
+        """Check that the server can be used; make a missing extension if allowed.
 
         Raises:
             VectorsAway: the server cannot be reached now.
@@ -181,11 +181,11 @@ class PgVectors:
     # -- collections -----------------------------------------------------------------------------------------------
 
     def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there. Its table is made when the first vectors come.
+        """Make a collection, unless it is there. Its table follows with the first vectors.
 
         Args:
-            home: its name.
-            store: whose it is.
+            home: name of the collection.
+            store: owner of the collection.
         """
 
         def made(connection: Connection) -> None:
@@ -196,7 +196,7 @@ class PgVectors:
         self._asked(made)
 
     def homes(self) -> list[str]:
-        """All collections that are there."""
+        """List all collections."""
 
         def listed(connection: Connection) -> list[str]:
             if not has_catalogue(connection):
@@ -208,7 +208,7 @@ class PgVectors:
         return self._asked(listed)
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """What a collection says of itself.
+        """Return the state of a collection, as the server reports it.
 
         Raises:
             CollectionLost: it is not there, or not whole.
@@ -287,11 +287,11 @@ class PgVectors:
 
     @property
     def loading(self) -> Loading:
-        """How a new collection is filled."""
+        """This server itself: it can fill a new collection."""
         return self
 
     def loaded(self, home: str) -> Loaded:
-        """How far a collection is filled on which nobody relies yet.
+        """Return how far a collection is filled that nobody relies on yet.
 
         Raises:
             CollectionBusy: another node builds its index.
@@ -312,7 +312,7 @@ class PgVectors:
         return found
 
     def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """As `apply`, for a collection without an index.
+        """Add and remove vectors as `apply` does, for a collection without an index.
 
         Raises:
             CollectionLost: it is not there, or holds vectors of another length.
@@ -337,17 +337,16 @@ class PgVectors:
             raise CollectionLost(f"{self.called} has no collection {home}.")
 
     def index(self, home: str, given_up: Callable[[], bool]) -> str:
-        """Build the index of a collection over all that was loaded, unless it is there.
+        """Build the index of a collection over all loaded vectors, unless it is there.
 
-        It takes as long as it takes, with no timeout, and says nothing of whether the server answers: the breaker hears
-        of none of it.
+        The build has no timeout, and says nothing about whether the server answers: the breaker hears of none of it.
 
         Args:
             home: the collection.
             given_up: looked at ten times a second; the server stops soon after.
 
         Returns:
-            What an operator should know of it; empty = nothing.
+            A note for the operator; empty = none.
 
         Raises:
             CollectionBusy: another node builds it.
@@ -375,7 +374,7 @@ class PgVectors:
         )
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Collections of which an index is being built, by whichever node, and how many vectors are in it."""
+        """Return the collections whose index some node is building, with the vectors indexed so far."""
         named = {table_of(home): home for home in homes}
 
         def asked(connection: Connection) -> dict[str, int]:
@@ -398,14 +397,14 @@ class PgVectors:
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling; of equal ones the lower number first.
+        """Return nums and cosines of the approximate nearest neighbours, falling, equal ones by rising number.
 
-        pgvector's graph holds no zero vectors: they are nobody's neighbours. Nothing is near to a zero vector.
+        pgvector's graph holds no zero vectors: they are nobody's neighbours. A zero vector has no neighbours.
 
         Args:
             home: the collection.
-            vector: the query's.
-            limit: how many.
+            vector: vector of the query.
+            limit: number of neighbours at most.
             seconds: to wait, if that is less than the limit of the settings.
 
         Raises:
@@ -434,14 +433,14 @@ class PgVectors:
         return nums[order], cosines[order]
 
     def count(self, home: str) -> int:
-        """How many vectors a collection holds."""
+        """Count the vectors of a collection."""
         if self.look(home).dimension is None:
             return 0
         counted = text(f"SELECT count(*) FROM {table_of(home)}")
         return int(self._asked(lambda connection: connection.execute(counted).scalar_one()))
 
     def nums(self, home: str) -> NDArray[np.int64]:
-        """The numbers that a collection holds, rising."""
+        """Return the numbers in a collection, rising."""
         if self.look(home).dimension is None:
             return np.empty(0, dtype=np.int64)
         parts, last = list[NDArray[np.int64]](), 0
@@ -455,7 +454,7 @@ class PgVectors:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         with self._lock:
             engine, self._engine, self._closed = self._engine, None, True
         if engine is not None:
@@ -471,7 +470,7 @@ class PgVectors:
             )
 
     def _put(self, connection: Connection, home: str, nums: list[int], rows: list[str], width: int | None) -> None:
-        """Add vectors; `width`: see before that there is a table for such."""
+        """Add vectors; with a `width`, first make sure of a table for vectors of that length."""
         place, table = self._place(connection), table_of(home)
         # What is lost with the server is what was not noted in the record either: that commits later, and waits.
         connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
@@ -505,7 +504,7 @@ class PgVectors:
     # -- asking ----------------------------------------------------------------------------------------------------
 
     def _place(self, connection: Connection) -> Extension:
-        """The extension; asked for once."""
+        """Return the extension; ask for it once."""
         if self._extension is None:
             found = _extension(connection)
             if found is None:
@@ -526,7 +525,7 @@ class PgVectors:
             return self._engine
 
     def _asked(self, call: Callable[[Connection], T], seconds: float = math.inf) -> T:
-        """What a transaction gives, which is made once more where its connection was lost: all of them may be."""
+        """Run a call in a transaction and return its result; repeat it once if its connection was lost."""
 
         def called(limit_s: float) -> T:
             end = time.monotonic() + limit_s
@@ -552,7 +551,7 @@ class PgVectors:
         return self._asking.ask(called, seconds)
 
     def _met(self, error: BaseException) -> IndexUnavailable:
-        """Ours for an error of a transaction."""
+        """Turn an error of a transaction into one of ours."""
         if isinstance(error, VectorsAway | VectorsRefused | CollectionLost):
             return error
         code = sqlstate(error)
@@ -590,7 +589,7 @@ def _extension(connection: Connection) -> Extension | None:
 
 
 def _create_extension(connection: Connection) -> None:
-    """In `public` where we may: the schema of one store may go, with all that is in it, and others have vectors too."""
+    """Create the extension, in `public` if allowed: the schema of one store may be dropped with all in it."""
     public = connection.execute(
         text("SELECT coalesce(has_schema_privilege(to_regnamespace('public'), 'CREATE'), false)")
     ).scalar()
@@ -604,7 +603,7 @@ def _create_extension(connection: Connection) -> None:
 
 
 def _searching(place: Extension) -> str:
-    """Settings of a search, of its transaction."""
+    """Return the statement that sets a search's settings, for one transaction."""
     settings = "SELECT set_config('hnsw.ef_search', :ef, true), set_config('jit', 'off', true)"
     return (
         settings
@@ -623,5 +622,5 @@ def _delete(connection: Connection, table: str, nums: list[int]) -> None:
 
 
 def _written(vector: NDArray[np.float32]) -> str:
-    """A vector as pgvector reads it: every float16 exactly."""
+    """Write a vector as text for pgvector, exact to every float16."""
     return f"[{','.join(map(repr, vector.tolist()))}]"

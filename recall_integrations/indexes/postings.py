@@ -1,4 +1,4 @@
-"""Which texts of a scope hold a stem, and how often: what BM25 is computed on, with the scope's own numbers only.
+"""Postings: texts of a scope that hold a stem, and how often, as input of BM25 with the scope's own numbers only.
 
 `Postings` covers a range of rows and never changes. A scope has a few, each at least twice as large as the next one
 (as in a log-structured merge tree): rows that are new become a small one, which swallows those that it has outgrown. So
@@ -25,7 +25,7 @@ MERGED = 2  # a part is swallowed by the next one when it is not larger than thi
 
 @record(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """Rows `first` to `end` of a scope.
+    """Postings of rows `first` to `end` of a scope.
 
     Args:
         first, end: the rows that are covered, `end` exclusive.
@@ -46,27 +46,27 @@ class Postings:
 
     @property
     def bytes(self) -> int:
-        """Memory that is needed; entries in a file are read here and there, and need none."""
+        """Bytes of memory for the postings; entries in a file are read here and there, and need none."""
         return int(self.stems.nbytes + self.begins.nbytes + self.tops.nbytes + held(self.rows) + held(self.counts))
 
     def moved(self, scratch: Scratch) -> Postings:
-        """The same with entries that are out of memory where they are many."""
+        """Return the postings with their entries out of memory where they are many."""
         return replace(self, rows=scratch.moved(self.rows), counts=scratch.moved(self.counts))
 
     def count(self, stem: int) -> int:
-        """How many rows hold a stem."""
+        """Count the rows that hold a stem."""
         at = int(self.stems.searchsorted(np.int32(stem)))
         if at == len(self.stems) or self.stems[at] != stem:
             return 0
         return int(self.begins[at + 1]) - int(self.begins[at])
 
     def most(self, stem: int) -> int:
-        """How often a row holds a stem at most."""
+        """Return the largest count of a stem in a row."""
         at = int(self.stems.searchsorted(np.int32(stem)))
         return int(self.tops[at]) if at < len(self.stems) and self.stems[at] == stem else 0
 
     def of(self, stem: int) -> tuple[NDArray[np.int32], Counts]:
-        """Rows that hold a stem, and how often."""
+        """Return the rows that hold a stem, and their counts."""
         at = int(self.stems.searchsorted(np.int32(stem)))  # of another type, all stems would be copied into that one
         if at == len(self.stems) or self.stems[at] != stem:
             return self.rows[:0], self.counts[:0]
@@ -74,7 +74,7 @@ class Postings:
         return self.rows[part], self.counts[part]
 
     def spans(self, stems: Rows) -> tuple[Rows, Rows]:
-        """Where the entries of each stem begin and end."""
+        """Return the begin and end of each stem's entries."""
         if not len(self.stems):
             return np.zeros_like(stems), np.zeros_like(stems)
         at = np.minimum(self.stems.searchsorted(stems), len(self.stems) - 1)
@@ -83,7 +83,7 @@ class Postings:
 
 
 def made(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Rows]]) -> Postings:
-    """Postings of rows.
+    """Build the postings of rows.
 
     Args:
         first, end: the rows.
@@ -109,7 +109,7 @@ def made(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Ro
 
 
 def first_to_read(parts: Sequence[Postings], end: int) -> tuple[tuple[Postings, ...], int]:
-    """Which parts stay when rows up to `end` are there, and the row from which they are read into a new one."""
+    """Return the parts that stay once rows up to `end` exist, and the row from which to read a new part."""
     kept = list(parts)
     first = kept[-1].end if kept else 0
     while kept and first < end and kept[-1].end - kept[-1].first <= MERGED * (end - first):

@@ -31,11 +31,11 @@ _GAIN = "q.weight * p.count / (p.count + :k0 * (:k1 + :k2 * (p.length / CAST(:me
 
 @record(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Which memories are looked at.
+    """Selection of memories.
 
     Args:
         sql: a condition on `m`, the row of `memories`; empty = all.
-        values: of its parameters.
+        values: values of its parameters.
         gone: numbers of memories that have ended, and are still in the tables.
         upto: numbers above it are not shown yet.
     """
@@ -47,7 +47,7 @@ class Where:
 
 
 def held(connection: Connection, scope_id: int, terms: Sequence[str]) -> dict[str, int]:
-    """How many memories of a scope hold each of some stems; those that none holds are left out."""
+    """Count the memories of a scope that hold each of some stems; stems without a memory are left out."""
     if not terms:
         return {}
     rows = connection.execute(_HELD, {"scope_id": scope_id, "terms": list(dict.fromkeys(terms))})
@@ -63,17 +63,17 @@ def best(
     limit: int,
     where: Where,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The best memories by BM25 and their scores, best first: `limit` at least where there are so many, with all that
-    share the score of the last or, where these are many, the first of them by id.
+    """Return the best memories by BM25 and their scores, best first: at least `limit` if possible, with all that share
+    the score of the last or, where these are many, the first of them by id.
 
     Args:
-        connection: to the store.
-        scope_id: of the scope.
-        weights: what each stem can give at most: `Bm25.weights`.
-        frequency: memories of the scope that hold a stem.
+        connection: connection to the store.
+        scope_id: number of the scope.
+        weights: largest gain of each stem: `Bm25.weights`.
+        frequency: counts the memories of the scope that hold a stem.
         mean_length: `ScopeView.mean_length`.
-        limit: how many are wanted.
-        where: which memories are looked at.
+        limit: number of memories wanted.
+        where: selection of memories.
     """
     rarest = sorted(weights, key=lambda term: (frequency(term), term))
     asked = _Asked(connection, scope_id, weights, mean_length, where)
@@ -88,7 +88,7 @@ def best(
 
 
 def _few(rarest: Sequence[str], frequency: Callable[[str], int]) -> int:
-    """How many of the stems are summed at once."""
+    """Return how many of the stems are summed at once."""
     total = 0
     for place, term in enumerate(rarest):
         total += frequency(term)
@@ -116,7 +116,7 @@ class _Asked:
         }
 
     def nth(self, terms: Sequence[str], n: int) -> float:
-        """The n-th best of the sums over some stems; 0 where there are not so many."""
+        """Return the n-th best of the sums over some stems; 0 where there are fewer."""
         sql = f"WITH {self._summed('summed')} SELECT score FROM summed ORDER BY score DESC OFFSET :before LIMIT 1"
         found = self._connection.execute(text(sql), {**self._given("summed", terms), "before": n - 1}).scalar()
         return 0.0 if found is None else float(found)
@@ -124,7 +124,7 @@ class _Asked:
     def best(
         self, terms: Sequence[str], rest: Sequence[str], least: float, limit: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The best by all stems, of those whose sum over `terms` is `least` or more."""
+        """Return the best memories by all stems, among those whose sum over `terms` reaches `least`."""
         found = "WITH " + self._summed("summed")
         values = {**self._given("summed", terms), "least": least * (1 - NEAR)}
         if rest:
@@ -152,7 +152,7 @@ class _Asked:
         return nums, np.asarray([row.score for row in kept], dtype=np.float64)
 
     def _first_by_id(self, found: str, values: Mapping[str, Any], rows: Sequence[Any], limit: int) -> list[Any]:
-        """What is better than the last of the best, and of those that are as good the first by id."""
+        """Return the rows better than the last of the best, and the first by id of those as good as it."""
         level = rows[limit - 1].score
         better = [row for row in rows if row.score > level * (1 + NEAR)]
         sql = (
@@ -168,7 +168,7 @@ class _Asked:
         return {**self._values, f"terms_{name}": list(terms), f"weights_{name}": weights}
 
     def _summed(self, name: str) -> str:
-        """A sum over stems for each memory that holds one of them."""
+        """Return the SQL of the sum over stems for each memory that holds one of them."""
         joined = f" JOIN memories m ON m.scope_id = p.scope_id AND m.num = p.num AND ({self._where.sql})"
         return (
             f"q_{name}(term, weight) AS (SELECT * FROM unnest(CAST(:terms_{name} AS text[]), "

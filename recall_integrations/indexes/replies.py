@@ -1,7 +1,7 @@
-"""Replies to short questions: turns that say what they are about only together with what was said before them.
+"""Replies to short questions: turns that need the turns before them to say what they are about.
 
 "Eleven, and I gave some away" answers "How many?", which asks about the tomatoes of the turn before that. All of it is
-read from the columns that there are anyway: who speaks, what asks, how long it is, what comes before.
+read from the existing columns: who speaks, what asks, how long it is, what comes before.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ STEPS = 4  # turns that a reply may stand behind what it is about
 
 
 def elliptic(columns: TextColumns, row: int) -> float:
-    """How surely a row answers another's question that is too short to say what it is about, in [0, 1]."""
+    """Rate in [0, 1] how surely a row answers another's question that is too short to name its subject."""
     asking = columns.before.item(row)
     if not 0 <= asking < columns.size or not columns.questions.item(asking):
         return 0.0
@@ -26,14 +26,14 @@ def elliptic(columns: TextColumns, row: int) -> float:
 
 
 def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> Rows:
-    """Replies to short questions that stand two to `STEPS` turns behind what was found, the nearest and best first.
+    """Return replies to short questions two to `STEPS` turns after found rows, the nearest and best first.
 
     Row by row: of ten rows that is a fraction of what arrays cost.
 
     Args:
         columns: the scope.
-        rows: what was found, best first.
-        known: rows that are not looked for.
+        rows: found rows, best first.
+        known: rows to leave out.
         limit: replies at most.
     """
     after, size = columns.after.item, columns.size

@@ -11,7 +11,7 @@ Mask = NDArray[np.bool_]
 
 
 def changes(values: NDArray[Any]) -> Mask:
-    """Where a value differs from the one before it; of the first one that is so."""
+    """Flag each value that differs from the one before it, and the first value."""
     new = np.empty(len(values), dtype=np.bool_)
     new[:1] = True
     np.not_equal(values[1:], values[:-1], out=new[1:])
@@ -19,11 +19,11 @@ def changes(values: NDArray[Any]) -> Mask:
 
 
 def heads(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Where each run of equal values begins."""
+    """Return the place where each run of equal values begins."""
     return changes(values).nonzero()[0]
 
 
 def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The distinct values, rising."""
+    """Return the distinct values, rising."""
     rising = np.sort(values)
     return rising[changes(rising)]

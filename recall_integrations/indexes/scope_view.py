@@ -1,4 +1,4 @@
-"""One scope's memories as columns in memory: what arms and ranking compute on.
+"""One scope's memories as columns in memory, for arms and ranking.
 
 A `ScopeView` is an immutable snapshot; `ScopeViews` keeps recently used ones, bounded in bytes, and brings one forward
 through the change journal when the scope has changed since. Columns are append-only buffers that snapshots share, so a
@@ -120,9 +120,9 @@ class ScopeView:
 
     @property
     def told(self) -> Told:
-        """The times that living memories tell; read when they are first asked for.
+        """Times that living memories tell, read at the first use.
 
-        Not of those of which no time is known: "last month" in a document is not the month before it was stored.
+        Memories of unknown time are left out: "last month" in a document is not the month before it was stored.
         """
         found: Told | None = self.memo.get("told")
         if found is None:
@@ -132,12 +132,12 @@ class ScopeView:
 
     @property
     def size(self) -> int:
-        """Rows, dead ones included."""
+        """Number of rows, dead ones included."""
         return len(self.nums)
 
     @property
     def count(self) -> int:
-        """Living memories."""
+        """Number of living memories."""
         found: int | None = self.memo.get("count")
         if found is None:
             found = self.memo["count"] = int(np.count_nonzero(self.alive))
@@ -145,15 +145,15 @@ class ScopeView:
 
     @property
     def exact(self) -> bool:
-        """Whether all vectors are here to be scanned."""
+        """True if all vectors are here to be scanned."""
         return self.vectors is not None and self.vectors.scanned
 
     def speakers(self, role: Role) -> list[str]:
-        """Names of the actors that have this role; none where the texts are not at hand."""
+        """Return the names of the actors that have a role; none where the texts are not in memory."""
         return [] if self.text is None else self.text.speakers(role)
 
     def rows_of(self, nums: NDArray[np.int64] | Sequence[int]) -> Rows:
-        """Rows of the given memories, in their order; those that are not (or no longer) in this scope are left out."""
+        """Return the rows of the given memories, in their order, without those that are not in the scope any more."""
         wanted = np.asarray(nums, dtype=np.int64)
         if not self.size or not wanted.size:
             return np.empty(0, dtype=np.int64)
@@ -163,7 +163,7 @@ class ScopeView:
         return found
 
     def similarity(self, rows: Rows, query: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
-        """Cosine of each row with the query, `(len(rows),)`, or `None` where vectors are not at hand."""
+        """Compute the cosine of each row with the query, `(len(rows),)`; `None` where vectors are not at hand."""
         if query is None or (self.vectors is None and len(rows) > _STORED_MAX):
             return None
         vectors = self.vectors_of(rows)
@@ -173,20 +173,20 @@ class ScopeView:
         return cosines
 
     def vectors_of(self, rows: Rows) -> NDArray[np.float32] | None:
-        """Vectors of rows, float32 `(len(rows), d)`: from memory, or else read from the store."""
+        """Return the vectors of rows, float32 `(len(rows), d)`, from memory or else from the store."""
         if self.vectors is not None:
             return self.vectors.of(rows)
         return None if self.stored is None else self.stored(self.nums[rows])
 
     def scan(self, vectors: NDArray[np.float32] | None) -> Similarities | None:
-        """How near every row is to any of `vectors` `(m, d)`, or `None` where not all vectors are at hand."""
+        """Return each row's nearness to any of `vectors` `(m, d)`; `None` where not all vectors are in memory."""
         own = self.vectors
         if own is None or not own.scanned or vectors is None or vectors.shape[1:] != (own.dimensions,):
             return None
         return Similarities(own, vectors, self.top)
 
     def order_by_id(self, rows: Rows, scores: NDArray[Any]) -> NDArray[np.int64]:
-        """Indices that sort by falling score, ties by id."""
+        """Return the indices that sort by falling score, ties by id."""
         order: NDArray[np.int64] = (-scores).argsort(kind="stable")
         falling = scores[order]
         new = changes(falling)
@@ -206,12 +206,12 @@ class ScopeView:
         return order
 
     def _by_id(self, rows: Rows) -> list[int]:
-        """Places of rows, in order of their ids."""
+        """Return the places of rows, in order of their ids."""
         names = list(map(self.ids.__getitem__, rows.tolist()))
         return sorted(range(len(names)), key=names.__getitem__)
 
     def _first_by_id(self, rows: Rows, limit: int) -> list[int]:
-        """Places of the first of rows by their ids."""
+        """Return the places of the first `limit` rows by their ids."""
         if len(rows) <= SORTED_MAX:
             return self._by_id(rows)[:limit]
         ids = self.ids
@@ -219,7 +219,7 @@ class ScopeView:
         return [place for _, place in heapq.nsmallest(limit, named)]
 
     def top(self, rows: Rows, scores: NDArray[Any], limit: int) -> tuple[Rows, NDArray[np.float32]]:
-        """The best `limit` rows and their scores, falling, ties by id (also at the cut)."""
+        """Return the best `limit` rows and their scores, falling, ties by id (also at the cut)."""
         if len(rows) > limit:
             bound = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             keep = (scores >= bound).nonzero()[0]
@@ -233,7 +233,7 @@ class ScopeView:
 
 
 def of_types(view: ScopeView, types: Iterable[MemoryType], rows: Rows | None = None) -> Mask:
-    """Which rows are memories of one of `types`: of all rows of the view, or of the given ones in their order."""
+    """Flag memories of one of `types` among all rows of the view, or among the given ones in their order."""
     column = view.types if rows is None else view.types[rows]
     mask: Mask = np.zeros(len(column), dtype=np.bool_)
     for one in types:
@@ -275,9 +275,9 @@ class Columns:
         return held if self.text is None else held + self.text.bytes
 
     def append(self, fields: Sequence[Sequence[Any]]) -> list[tuple[int, str]]:
-        """Nums (rising), ids, `event_at`, `created_at`, types, importance, bytes of the vectors (or `None`), lengths.
+        """Append nums (rising), ids, `event_at`, `created_at`, types, importance, vectors (bytes, `None`) and lengths.
 
-        Returns numbers and ids of those whose vectors cannot be read: they count as if there were none.
+        Return numbers and ids of memories with unreadable vectors, which count as if there were none.
         """
         damaged: list[tuple[int, str]] = []
         nums, ids, event_at, created_at, types, importance, vectors, lengths = fields
@@ -365,29 +365,29 @@ class Columns:
 
 
 class Files(Protocol):
-    """Where columns are kept on disk."""
+    """Storage of columns on disk."""
 
     def load(self, connection: Connection, scope_id: int, upto: int) -> Opened | None:
-        """What is kept of a scope, of the change `tags["seq"]`, `upto` at most."""
+        """Return the kept columns of a scope as of the change `tags["seq"]`, `upto` at most."""
 
     def refuse(self, scope_id: int, why: Exception) -> None:
-        """It cannot be used."""
+        """Reject a file that cannot be used."""
 
     def due(self, scope_id: int, *, rows: int) -> bool:
-        """Whether a scope of so many memories ought to be kept anew."""
+        """Say whether a scope of so many memories ought to be saved anew."""
 
     def save(self, scope_id: int, gather: Callable[[int], tuple[dict[str, int], kept_columns.Arrays] | None]) -> bool:
-        """Keep a scope, now."""
+        """Save a scope now."""
 
     def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
-        """Have it kept in the background."""
+        """Have a scope saved in the background."""
 
     def remove(self, scope_id: int | None = None) -> None:
-        """Keep a scope no longer, or none."""
+        """Delete the file of a scope, or all files."""
 
 
 class ScopeViews:
-    """Recently used scopes, least recently used leaves first when `budget_bytes` is exceeded (one always stays).
+    """Recently used scopes; the least recently used leaves first beyond `budget_bytes` (one always stays).
 
     Args:
         shown: a scope's version and the last change that belongs to it. What is committed after it is not whole yet
@@ -434,7 +434,7 @@ class ScopeViews:
 
     @property
     def scan_max(self) -> int:
-        """Up to how many rows a scope has no collection in Chroma: what fits into memory, and `SMALL` at least.
+        """Number of rows up to which a scope has no collection in Chroma: as many as fit into memory, at least `SMALL`.
 
         Where the embedding cannot say how long its vectors are, `exact_max`.
         """
@@ -445,7 +445,7 @@ class ScopeViews:
             return self.exact_max
 
     def get(self, scope_id: int) -> ScopeView:
-        """A snapshot of the scope that holds everything committed before this call."""
+        """Return a snapshot of the scope with everything committed before this call."""
         version, _ = self._shown(scope_id)
         ended = self._ended(scope_id)
         with self._lock:
@@ -465,14 +465,14 @@ class ScopeViews:
     def drawn(
         self, connection: Connection, scope_id: int, version: int, upto: int, nums: Sequence[int], actors: Sequence[str]
     ) -> ScopeView:
-        """Some memories of a scope as a view. What it says of the scope as a whole is to be replaced.
+        """Build a view of some memories of a scope. The caller has to replace what it says of the scope as a whole.
 
         Args:
-            connection: to the store.
-            scope_id: of the scope.
-            version, upto: what is shown of it.
-            nums: of the memories; those that are not there are left out.
-            actors: of the scope, whether they speak in these memories or not.
+            connection: connection to the store.
+            scope_id: number of the scope.
+            version, upto: version and last change that the view shows.
+            nums: numbers of the memories; missing ones are left out.
+            actors: actors of the scope, whether they speak in these memories or not.
         """
         count, dimensions = len(nums), self._dimensions()
         columns = Columns(VectorColumn(dimensions, count, scanned=True), count, ColumnsBuilder(lexicon.shared(), count))
@@ -495,20 +495,20 @@ class ScopeViews:
         return replace(view, drawn=True)
 
     def near(self, scope_id: int, changes: int) -> bool:
-        """Whether the scope's columns are in memory and lack at most so many changes."""
+        """Say whether the scope's columns are in memory and lack at most so many changes."""
         _, upto = self._shown(scope_id)
         with self._lock:
             kept = self._kept.get(scope_id)
             return kept is not None and upto - kept[0].seq <= changes
 
     def drop(self, scope_id: int | None = None) -> None:
-        """Forget one scope's columns, or all, also those on disk: what they were made from has changed."""
+        """Drop one scope's columns, or all, also those on disk: the rows behind them have changed."""
         if self._files is not None:
             self._files.remove(scope_id)
         self._let_go(scope_id)
 
     def close(self, written: Iterable[int] = (), built_max: int = 0) -> None:
-        """Keep on disk what ought to be there, and forget all columns.
+        """Save due columns on disk, and drop all columns.
 
         Args:
             written: scopes that were written to, and may not be in memory.
@@ -534,11 +534,11 @@ class ScopeViews:
                 self.save(scope_id)
 
     def save(self, scope_id: int) -> bool:
-        """Keep a scope's columns on disk, if they are in memory; whether that was done."""
+        """Save a scope's columns on disk, if they are in memory; return whether that was done."""
         return self._files is not None and self._files.save(scope_id, self._gathered)
 
     def _gathered(self, scope_id: int) -> tuple[dict[str, int], kept_columns.Arrays] | None:
-        """What is kept of a scope that is in memory. Nothing is written to it meanwhile."""
+        """Return tags and arrays of a scope that is in memory, for its file. Nothing is written to it meanwhile."""
         with self._lock:
             if scope_id not in self._kept:
                 return None
@@ -563,7 +563,7 @@ class ScopeViews:
                 self._kept.pop(scope_id, None)
 
     def _load_or_refresh(self, scope_id: int) -> tuple[ScopeView, Sequence[int]]:
-        """The scope as it is now, and which scopes have left memory for it."""
+        """Return the current view of a scope, and the scopes that have left memory for it."""
         with self._lock:
             kept, drops = self._kept.get(scope_id), self._drops
         version, upto = self._shown(scope_id)
@@ -595,7 +595,7 @@ class ScopeViews:
         return view, self._keep(scope_id, columns, view, drops)
 
     def _keep(self, scope_id: int, columns: Columns, view: ScopeView, drops: int) -> Sequence[int]:
-        """Keep what was read before so many drops, if there was none since; which scopes have left memory for it."""
+        """Cache columns if none were dropped since they were read; return the scopes that have left memory for them."""
         gone: list[int] = []
         with self._lock:
             if self._drops != drops:  # what was read may be out of date already: good for this call only
@@ -621,7 +621,7 @@ class ScopeViews:
         streams: bool = False,
         nums: Sequence[int] | None = None,
     ) -> None:
-        """Append what the store holds after `columns.seq`, up to `upto`; with `nums`, of these memories alone."""
+        """Append the memories that the store holds after `columns.seq`, up to `upto`; with `nums`, only these."""
         m, v = schema.memories, schema.vectors
         fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
         source: Any = m
@@ -655,7 +655,7 @@ class ScopeViews:
         columns.seq = upto
 
     def _end(self, columns: Columns, scope_id: int, ended: int) -> None:
-        """Leave out what has ended since the columns were read, as if it had been forgotten."""
+        """Take memories that have ended since the columns were read out of them, as if forgotten."""
         m = schema.memories.c
         over = select(m.num).where(m.scope_id == scope_id, ends(after=columns.ended, upto=ended))
         with self._engine.connect() as connection:
@@ -665,7 +665,7 @@ class ScopeViews:
         columns.ended = ended
 
     def _sound(self, scope_id: int, read: list[tuple[Any, ...]], own: int) -> list[tuple[Any, ...]]:
-        """Columns of the rows that can be read; where its words cannot, they are cut anew."""
+        """Return the fields of readable rows; unreadable words of a row are replaced by `None`, to be cut anew."""
         texts = len(read) > own
         words_ok = damage.sound_count(read[own - 1]) and not (texts and not damage.sound_words(read[own:]))
         if damage.sound(read) and words_ok and not (texts and not damage.sound_text(read[own:])):
@@ -684,7 +684,7 @@ class ScopeViews:
     def _extended(
         self, connection: Connection, columns: Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
     ) -> ColumnsBuilder | None:
-        """The text columns with new memories, or `None` if they do not fit or cannot be made."""
+        """Return the text columns with new memories, or `None` if they do not fit or cannot be made."""
         text = columns.text
         assert text is not None
         try:
@@ -719,7 +719,7 @@ class ScopeViews:
         return columns
 
     def _from_file(self, scope_id: int, version: int, upto: int) -> Columns | None:
-        """The columns as they are kept on disk, brought forward; `None` = they have to be read from the database."""
+        """Return a scope's columns from disk, brought forward; `None` = they have to be read from the database."""
         if self._files is None:
             return None
         opened = read_by(self._engine, lambda engine: self._opened(engine, scope_id, upto))
@@ -742,7 +742,7 @@ class ScopeViews:
             return None if opened is None or self._lacks(connection, scope_id, opened) else opened
 
     def _lacks(self, connection: Connection, scope_id: int, opened: Opened) -> bool:
-        """Whether a file was written without what has not ended by now: the clock went back since."""
+        """Say whether a file lacks memories that have not ended by now, since the clock went back."""
         ended = opened.tags.get("ended", 0)
         if ended <= self._ended(scope_id):
             return False
@@ -763,7 +763,7 @@ class ScopeViews:
         return columns
 
     def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Vectors in the order of `nums`, 0 where a memory has none: one range scan for many, by key for a few."""
+        """Read vectors in the order of `nums`, 0 where a memory has none: by range scan for many, by key for a few."""
         return read_by(self._engine, lambda engine: self._stored_by(engine, scope_id, nums))
 
     def _stored_by(self, engine: Engine, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -795,7 +795,7 @@ class ScopeViews:
         return found
 
     def _spelled(self, scope_id: int, nums: NDArray[np.int64], terms: Sequence[str]) -> NDArray[np.int32]:
-        """How often memories hold stems, by the words that the store keeps of them."""
+        """Count the stems in memories, by the words that the store keeps of them."""
 
         def counted(engine: Engine) -> NDArray[np.int32]:
             with engine.connect() as connection:
@@ -804,21 +804,21 @@ class ScopeViews:
         return read_by(self._engine, counted)
 
     def _told(self, scope_id: int, columns: Columns, upto: int) -> ToldColumn:
-        """Times that memories tell: those read before, and what came since, up to a number."""
+        """Return the times that memories tell: those read before, and newer ones up to a number."""
         if columns.told.upto < upto:  # two at once read the same
             with reading(self._engine) as connection:
                 columns.told = columns.told.extended(connection, scope_id, upto)
         return columns.told
 
     def _kept_vectors(self, count: int) -> int:
-        """What is kept of so many vectors: what fits into half of the budget, or into it where they are scanned."""
+        """Choose what is kept of `count` vectors: all if scans fit the budget, float16 rows if they fit half of it."""
         dimensions = self._dimensions()
         if count <= scan_max(self.exact_max, dimensions, self.budget_bytes):
             return _SCANNED
         return _HALVES if count * dimensions * 2 <= self.budget_bytes // 2 else _NONE
 
     def _refresh(self, columns: Columns, scope_id: int, upto: int) -> bool:
-        """Bring columns forward; false if they must be loaded anew."""
+        """Bring columns forward; return false if they must be loaded anew."""
         if columns.seq == upto:
             return True  # a write that changed no memory: an entity was declared
         c = schema.changes

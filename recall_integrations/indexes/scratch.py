@@ -1,4 +1,4 @@
-"""Large arrays that need not stay in memory: each in a file without a name, whose pages the system may write out.
+"""Large arrays that need not stay in memory: each in an unnamed file, whose pages the system may write out.
 
 What is read of a scope here and there (its full vectors, its words, which rows hold them) is most of it. Mapped from
 the scope's file it takes no memory that others need; read from the database it would, were it not put here.
@@ -27,16 +27,16 @@ Number = TypeVar("Number", bound=np.generic)
 
 @record(frozen=True, slots=True)
 class Scratch:
-    """Makes arrays of one store.
+    """Maker of the large arrays of one store.
 
     Args:
-        directory: on the disk that may be used; `None` = arrays are plain memory.
+        directory: directory of the files; `None` = arrays are plain memory.
     """
 
     directory: Path | None = None
 
     def empty(self, shape: int | tuple[int, ...], dtype: type[Number] | np.dtype[Number]) -> NDArray[Number]:
-        """An array without content: in a file where it is large and the disk has room for it, else in memory."""
+        """Return an array without content, in a file where it is large and the disk has room, else in memory."""
         made = np.dtype(dtype)
         size = int(np.prod(shape)) * made.itemsize
         held = self._mapped(size) if size >= SMALLEST else None
@@ -45,13 +45,13 @@ class Scratch:
         return np.frombuffer(held, dtype=made, count=size // made.itemsize).reshape(shape)
 
     def grown(self, old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
-        """A buffer of `size` rows that begins with the first `used` of `old`."""
+        """Return a buffer of `size` rows that begins with the first `used` of `old`."""
         new = self.empty((size, *old.shape[1:]), old.dtype)
         new[:used] = old[:used]
         return new
 
     def moved(self, array: NDArray[Number]) -> NDArray[Number]:
-        """The same array, out of memory where it is large."""
+        """Return the array, out of memory where it is large."""
         if self.directory is None or array.nbytes < SMALLEST or mapping_of(array) is not None:
             return array
         return self.grown(array, len(array), len(array))
@@ -71,10 +71,10 @@ class Scratch:
 
 
 def roomier(size: int) -> int:
-    """How long a full buffer of so many entries becomes."""
+    """Return the new length of a full buffer of `size` entries."""
     return 2 * size if size < _TWICE_MAX else size + size // 4
 
 
 def held(array: NDArray[Any]) -> int:
-    """Bytes of memory that an array needs that is read here and there: none where it is in a file."""
+    """Return the bytes of memory for an array that is read here and there: 0 where it is in a file."""
     return 0 if mapping_of(array) is not None else array.nbytes

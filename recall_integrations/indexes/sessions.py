@@ -1,8 +1,8 @@
-"""Which rows of a scope a query's session is: threads in the order of their times.
+"""Rows of the session that a query refers to: threads in the order of their times.
 
-A thread's place is that of the time of its first memory; equal times go by order of arrival. Documents (`chunk`) that
-nobody said are no sessions. A number ("session 16") is the one in the threads' names where these are numbered and the
-numbers rise with time (`session_1`, `session_2`, …), else a place in the order.
+A thread's place is that of the time of its first memory; equal times go by order of arrival. Documents (`chunk`)
+without an actor are no sessions. A number ("session 16") is the one in the threads' names where these are numbered and
+the numbers rise with time (`session_1`, `session_2`, …), else a place in the order.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Sessions:
     """The threads of a scope that are conversations, in order.
 
     Args:
-        codes: of the threads, first to last.
+        codes: codes of the threads, first to last.
         counted: bool `(n,)`: rows that belong to one.
     """
 
@@ -41,7 +41,7 @@ class Sessions:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What a reference is in a scope.
+    """A reference to sessions, resolved in a scope.
 
     Args:
         session: the reference, with `found` or with what keeps it from being found in `because`.
@@ -57,7 +57,7 @@ class Settled:
 
 
 def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) -> Sessions:
-    """The sessions of a scope; with `within`, those that have a row there."""
+    """Return the sessions of a scope; with `within`, those that have a row there."""
     counted = view.alive & (text.threads >= 0)
     counted &= ~of_types(view, (MemoryType.CHUNK,)) | (text.actors >= 0)
     rows = np.flatnonzero(counted)
@@ -75,10 +75,10 @@ def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) 
 
 
 def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> Settled:
-    """What `session` is in the scope.
+    """Resolve `session` in the scope.
 
     Args:
-        session: from the query.
+        session: reference in the query.
         view: the scope.
         window: rows of the time that is asked for besides: "our first session in May" is the first of these.
     """
@@ -108,7 +108,7 @@ def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> 
 
 
 def in_order(settled: Settled, view: ScopeView, limit: int, allowed: Mask | None = None) -> Rows:
-    """The first `limit` rows of what is settled, in the order of its threads; of an end the last ones, last first."""
+    """Return the first `limit` rows of the sessions in thread order; for an end the last ones, last first."""
     text, mask = view.text, settled.mask
     if text is None or mask is None:
         return np.empty(0, dtype=np.int64)
@@ -143,7 +143,7 @@ def _found(
 
 
 def _as_a_whole(session: SessionRef, view: ScopeView, text: TextColumns, sessions: Sessions) -> Settled:
-    """The beginning of a conversation of many sessions is its first session; of one, the first part of it."""
+    """Resolve a beginning or end: of many sessions the first or last session, of one its first or last part."""
     if len(sessions.codes) == 1:
         return _found(session, view, text, sessions, [int(sessions.codes[0])], "the only session")
     place = 1 if session.part == BEGINNING else -1
@@ -155,7 +155,7 @@ def _as_a_whole(session: SessionRef, view: ScopeView, text: TextColumns, session
 
 
 def _part_of(mask: Mask, part: str, codes: Sequence[int], view: ScopeView, text: TextColumns) -> Mask:
-    """The first or the last rows of each thread."""
+    """Flag the first or the last rows of each thread."""
     kept = np.zeros_like(mask)
     for code in codes:
         count = int((mask & (text.threads == code)).sum())
@@ -166,7 +166,7 @@ def _part_of(mask: Mask, part: str, codes: Sequence[int], view: ScopeView, text:
 
 
 def _placed(places: Sequence[int], sessions: Sessions) -> tuple[list[int], str] | None:
-    """The threads at these places, and what they are in words; `None` where one does not exist."""
+    """Return the threads at these places, and words for them; `None` where one does not exist."""
     n = len(sessions.codes)
     at = [place - 1 if place > 0 else n + place for place in places]
     if not all(0 <= i < n for i in at):
@@ -176,7 +176,7 @@ def _placed(places: Sequence[int], sessions: Sessions) -> tuple[list[int], str] 
 
 
 def _named(places: Sequence[int], sessions: Sessions, text: TextColumns) -> list[int] | None:
-    """The threads whose names end in these numbers; `None` where names are no numbers from 1 on that rise with time."""
+    """Return the threads whose names end in these numbers; `None` unless names count up from 1 with time."""
     names = [text.thread_names[code] for code in sessions.codes.tolist()]
     matches = [_NUMBERED.fullmatch(name) for name in names]
     stems = Counter(m["stem"].casefold() for m in matches if m is not None)

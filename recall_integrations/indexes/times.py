@@ -1,4 +1,4 @@
-"""Memories to rows of the `memories` table (back: `fetching`); times to microseconds and back."""
+"""Conversion of memories to rows of the `memories` table (back: `fetching`), and of times to microseconds and back."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAST = (datetime.max.replace(tzinfo=timezone.utc) - EPOCH) // _TICK
 
 
 def to_micros(moment: datetime) -> int:
-    """Microseconds since 1970-01-01T00:00Z of an aware datetime; exact, also far from today.
+    """Convert an aware datetime to microseconds since 1970-01-01T00:00Z, exactly, also far from today.
 
     A time that has no year in UTC (year 1 east of Greenwich, year 9999 west of it) becomes the nearest that has.
     """
@@ -23,14 +23,14 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(value: int) -> datetime:
-    """The inverse of `to_micros`, in UTC."""
+    """Convert microseconds back to a datetime in UTC, the inverse of `to_micros`."""
     return EPOCH + value * _TICK
 
 
 def to_row(
     memory: Memory, *, scope_id: int, num: int, memory_id: str, created_at: datetime, position: int | None
 ) -> dict[str, Any]:
-    """Values for one insert."""
+    """Return the values for one insert into `memories`."""
     return {
         "scope_id": scope_id,
         "num": num,

@@ -1,6 +1,6 @@
-"""When what memories tell happened (`query.temporal.event_times`), beside the columns of a scope: few tell a time.
+"""Times that memories tell in their texts (`query.temporal.event_times`), beside the columns of a scope: few do.
 
-Read when a query first asks for a time, and brought forward by what came since: other recalls, and opening, do without.
+Read when a query first asks for a time, and brought forward by newer ones: other recalls, and opening, do without.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from recall_integrations.records import record
 
 Rows = NDArray[np.int64]
 Values = NDArray[np.float32]
-# What a memory of another time is worth that tells of the window, where one of that time is worth 1. Chosen among .7
+# Worth of a memory of another time that tells of the window, where one of that time is worth 1. Chosen among .7
 # and 1 on records of phones; what is said later without a date is worth .6 at most (`ranking.features.dates`).
 WORTH = 0.7
 SHARE_LEAST = 0.1  # of a told time that lies in a window; "this year" tells nothing of a month
@@ -29,7 +29,7 @@ def _nothing() -> Rows:
 
 @record(frozen=True, slots=True, kw_only=True)
 class ToldColumn:
-    """What a store holds of a scope, by number of the memory.
+    """Told times of a scope in the store, by number of the memory.
 
     Args:
         upto: number up to which it was read.
@@ -43,7 +43,7 @@ class ToldColumn:
     stop: Rows = field(default_factory=_nothing)
 
     def extended(self, connection: Connection, scope_id: int, upto: int) -> ToldColumn:
-        """The same with what the store holds up to a number."""
+        """Return the column with the told times of newer memories, up to a number."""
         if upto <= self.upto:
             return self
         t = schema.told_times.c
@@ -75,7 +75,7 @@ class Told:
 
     @classmethod
     def of(cls, column: ToldColumn, nums: Rows, wanted: NDArray[np.bool_]) -> Told:
-        """What of a column belongs to rows that are wanted; rows are given by their numbers."""
+        """Select the told times of wanted rows from a column; `nums` has the rows' numbers."""
         size = len(nums)
         if not size or not len(column.nums):
             return cls(size=size, rows=_nothing(), start=_nothing(), stop=_nothing())
@@ -85,12 +85,12 @@ class Told:
         return cls(size=size, rows=rows[keep], start=column.start[keep], stop=column.stop[keep])
 
     def shares(self, start: int | None, stop: int | None) -> Values:
-        """Of each row, how much of a time that it tells lies in a window, in [0, 1], float32 `(size,)`.
+        """Compute for each row the share of a told time that lies in a window, in [0, 1], float32 `(size,)`.
 
-        Of several times that with the largest share counts; shares below `SHARE_LEAST` are 0.
+        Among several times the one with the largest share counts; shares below `SHARE_LEAST` are 0.
 
         Args:
-            start, stop: of the window in microseconds, `stop` exclusive; `None` = open.
+            start, stop: bounds of the window in microseconds, `stop` exclusive; `None` = open.
         """
         found = np.zeros(self.size, dtype=np.float32)
         if not len(self.rows):
@@ -103,7 +103,7 @@ class Told:
         return found
 
     def of_row(self, row: int, start: int | None = None, stop: int | None = None) -> tuple[int, int] | None:
-        """The time that a row tells of a window, the largest share of which lies in it; `None` = it tells of none."""
+        """Return the told time of a row with the largest share in a window; `None` = it tells none of the window."""
         first, last = np.searchsorted(self.rows, [row, row + 1]).tolist()
         best: tuple[int, int] | None = None
         most = 0.0
@@ -117,7 +117,7 @@ class Told:
     def of_rows(
         self, rows: Sequence[int], start: int | None = None, stop: int | None = None
     ) -> dict[int, tuple[int, int]]:
-        """`of_row` of those rows that tell of a window: few do, and all are looked up together."""
+        """Return `of_row` of the rows that tell a time of a window: few do, and all are looked up together."""
         if not len(self.rows) or not rows:
             return {}
         at = np.searchsorted(self.rows, rows)
@@ -127,7 +127,7 @@ class Told:
         return {row: time for row, time in found.items() if time is not None}
 
     def tells(self) -> NDArray[np.bool_]:
-        """Of each row, whether it tells a time."""
+        """Flag the rows that tell a time."""
         found = np.zeros(self.size, dtype=np.bool_)
         found[self.rows] = True
         return found

@@ -1,4 +1,4 @@
-"""The vectors of a scope in memory: small codes that are scanned, and the float16 rows that scores are computed from.
+"""The vectors of a scope in memory: small codes that are scanned, and float16 rows from which scores are computed.
 
 A row's code is int8: its components divided by the largest of them. A scan compares codes, and what can be among the
 best by them is compared again by its float16 row. How far the two can be apart is known (the longest of what rounding
@@ -45,23 +45,23 @@ Best = Callable[[Rows, Scores, int], tuple[Rows, Scores]]
 
 
 def code_bytes(dimensions: int, rows: int) -> int:
-    """What codes of so many rows take in memory, float16 rows not counted."""
+    """Compute the memory of the codes of `rows` rows in bytes, without the float16 rows."""
     return rows * (dimensions + 4 + (-(-dimensions // 8) if rows > FULL_SCAN_MAX else 0))
 
 
 def scan_max(exact_max: int, dimensions: int, budget_bytes: int) -> int:
-    """Up to how many rows a scope's vectors are scanned: as many as are wanted, and as fit with their float16 rows."""
+    """Return the number of rows up to which vectors are scanned: at most `exact_max`, and as many as fit the budget."""
     each = 2 * dimensions + code_bytes(dimensions, FULL_SCAN_MAX + 1) // (FULL_SCAN_MAX + 1)
     return min(exact_max, budget_bytes // max(each, 1))
 
 
 class Mapped:
-    """Rows that are mapped from a file, which are read here and there: what is resident of them is bounded.
+    """Rows mapped from a file and read here and there, with a bound on their resident memory.
 
     Args:
         rows: an array of `array_file`.
-        most: bytes that may be resident; about, for what is read together lies together at times, and more where the
-            system maps more than `_AROUND` at once.
+        most: bytes that may be resident, roughly: rows read together lie together at times, and the system may map
+            more than `_AROUND` at once.
     """
 
     __slots__ = ("_left", "_most", "_rows")
@@ -74,7 +74,7 @@ class Mapped:
         self._left = self._most
 
     def read(self, count: int) -> None:
-        """So many rows were read."""
+        """Note that `count` rows were read."""
         self._left -= count  # two threads may count as one: it is let go of a little later
         if self._left < 0:
             self._left = self._most
@@ -111,18 +111,18 @@ class VectorRows:
 
     @property
     def scanned(self) -> bool:
-        """Whether there is something to scan."""
+        """True if there are codes to scan."""
         return self.codes is not None
 
     def of(self, rows: Rows | slice) -> NDArray[np.float32]:
-        """Vectors of rows, `(len(rows), d)`."""
+        """Return the vectors of rows, `(len(rows), d)`."""
         found = widened(self.halves[rows])
         if self.mapped is not None:
             self.mapped.read(len(found))
         return found
 
     def cosines(self, rows: Rows, queries: NDArray[np.float32]) -> Scores:
-        """Best cosine of each row with any of `queries` `(m, d)`."""
+        """Compute the best cosine of each row with any of `queries` `(m, d)`."""
         if len(rows) > _AT_ONCE:
             parts = [self.cosines(rows[i : i + _AT_ONCE], queries) for i in range(0, len(rows), _AT_ONCE)]
             return np.concatenate(parts)
@@ -139,7 +139,7 @@ class VectorRows:
 
 
 class VectorColumn:
-    """Grows row by row. Snapshots share what is there; not safe to extend from two threads.
+    """Column of vectors that grows row by row. Snapshots share its rows; not safe to extend from two threads.
 
     Args:
         dimensions: length of a vector.
@@ -166,13 +166,13 @@ class VectorColumn:
 
     @property
     def bytes(self) -> int:
-        """Memory that is needed; rows in a file are read here and there, and need a bounded part of it."""
+        """Bytes of memory for the column; rows in a file are read here and there, and need a bounded part of it."""
         bits = 0 if self._bits is None else self._bits.nbytes
         rows = min(held(self._halves) or _RESIDENT_MAX, self._halves.nbytes)
         return int(rows + self._codes.nbytes + self._scales.nbytes + bits)
 
     def append(self, rows: NDArray[np.float16]) -> None:
-        """More rows, `(n, d)`, finite."""
+        """Append rows, `(n, d)`, finite."""
         first, end = self._n, self._n + len(rows)
         if end > len(self._halves):
             self._grow(max(end, roomier(len(self._halves))))
@@ -205,7 +205,7 @@ class VectorColumn:
             self._bits = _grown(self._bits, self._n, capacity)
 
     def kept(self, rows: Rows) -> dict[str, NDArray[Any]]:
-        """What a file keeps of rows, which rise; of all of them without a copy: what is there never changes."""
+        """Return the arrays of some rows, which rise, for a file; of all rows without a copy: they never change."""
         chosen = slice(self._n) if len(rows) == self._n else rows
         found: dict[str, NDArray[Any]] = {"vectors.halves": self._halves[chosen]}
         if self.scanned:
@@ -224,13 +224,13 @@ class VectorColumn:
         buffers: Mapping[str, NDArray[Any]] | None = None,
         scratch: Scratch | None = None,
     ) -> VectorColumn:
-        """A column as if the rows that were `kept` had been appended to it; it goes on with these very arrays.
+        """Return a column as if `kept` rows had been appended to it; it goes on with these very arrays.
 
         Args:
-            arrays: what is kept.
+            arrays: the arrays of `kept`.
             scanned: whether it is to have codes.
             buffers: the arrays with room behind them, which is used up before any is copied.
-            scratch: where the rows of a large scope are put when they are.
+            scratch: where the rows of a large scope are put when they are copied.
 
         Raises:
             KeyError, ValueError: what is kept is something else.
@@ -253,7 +253,7 @@ class VectorColumn:
         return column
 
     def snapshot(self) -> VectorRows:
-        """What is there now."""
+        """Return the rows as they are now."""
         n = self._n
         return VectorRows(
             halves=self._halves[:n],
@@ -266,14 +266,14 @@ class VectorColumn:
 
     @classmethod
     def of(cls, rows: NDArray[np.floating], *, scanned: bool = True) -> VectorRows:
-        """Rows as they are kept."""
+        """Convert vectors to `VectorRows`."""
         column = cls(rows.shape[1], len(rows), scanned=scanned)
         column.append(rows.astype(np.float16))
         return column.snapshot()
 
 
 def coded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], Scores, Scores]:
-    """Codes of rows, what each is to be multiplied by, and the length of what rounding took from each."""
+    """Round rows to codes; return them, the factor of each, and the length of each rounding error."""
     scales: Scores = np.maximum.reduce(np.abs(rows), axis=1, initial=0.0)
     scales /= np.float32(_LARGEST)
     scaled = rows / (np.where(scales > 0, scales, 1) if np.count_nonzero(scales) < len(scales) else scales)[:, None]
@@ -284,20 +284,20 @@ def coded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], Scores, Scores]:
 
 
 def signs(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """One bit a component: whether it is above 0."""
+    """Return one bit a component, set where it is above 0."""
     return np.packbits(codes > 0, axis=1)
 
 
 class Similarities:
-    """How near the rows of a scope are to a query's readings: roughly for all, exactly for those that are asked for.
+    """Nearness of a scope's rows to a query's readings: approximate for all, exact for those that are asked for.
 
-    Several arms and the ranking ask for the same rows: what was computed exactly is kept. Threads may share one; two
-    that ask for a row at once both compute the same number.
+    Several arms and the ranking ask for the same rows: exact numbers are kept. Threads may share one; two that ask for
+    a row at once both compute the same number.
 
     Args:
-        vectors: the scope's.
+        vectors: vectors of the scope.
         queries: float32 `(m, d)`; a row's similarity is its best cosine with any of them.
-        best: of rows and their scores, so many: falling, ties by id.
+        best: picks so many of rows and their scores: falling, ties by id.
     """
 
     __slots__ = ("_best", "_codes", "_exact", "_known", "_queries", "_rough", "_vectors", "margin")
@@ -319,7 +319,7 @@ class Similarities:
         return len(self._vectors)
 
     def of(self, rows: Rows) -> Scores:
-        """Similarities of rows, `(len(rows),)`."""
+        """Return the similarities of rows, `(len(rows),)`."""
         missing = rows[~self._known[rows]]
         if len(missing):
             found = self._vectors.cosines(missing, self._queries)
@@ -332,15 +332,15 @@ class Similarities:
         return self._exact[rows]
 
     def roughly(self, rows: Rows) -> Scores:
-        """The same at no more than `margin` above or below."""
+        """Return approximate similarities, no more than `margin` above or below the exact ones."""
         return self._compared(rows) if self._rough is None else self._rough[rows]
 
     def top(self, allowed: Mask | None, limit: int) -> tuple[Rows, Scores]:
-        """The most similar rows, and how similar they are: falling, ties by id.
+        """Return the most similar rows and their similarities: falling, ties by id.
 
         Args:
             allowed: rows that may be returned; `None` = all.
-            limit: how many.
+            limit: number of rows at most.
         """
         if self._rough is None or (allowed is not None and np.count_nonzero(allowed) <= _FEW):
             rows = self._near(allowed, limit)
@@ -351,14 +351,14 @@ class Similarities:
     def top_of(
         self, rows: Rows, limit: int, base: Scores | float | None = None, share: float = 1.0
     ) -> tuple[Rows, Scores]:
-        """The best of rows: falling, ties by id, and their scores.
+        """Return the best of some rows and their scores: falling, ties by id.
 
         Args:
-            rows: of the view, rising.
-            limit: how many.
-            base: what is known of each; `None`: they are ordered by their similarity alone. Else the score is
+            rows: rows of the view, rising.
+            limit: number of rows at most.
+            base: other part of each score; `None`: rows are ordered by their similarity alone. Else the score is
                 `base + share · similarity`, with similarities below 0 as 0.
-            share: of the similarity.
+            share: factor of the similarity.
         """
         if base is None:
             return self._best_of(rows, self.roughly(rows) if len(rows) > _FEW else None, limit, self.of, self.margin)
@@ -378,7 +378,7 @@ class Similarities:
     def _best_of(
         self, rows: Rows | None, rough: Scores | None, limit: int, exactly: Callable[[Rows], Scores], margin: float
     ) -> tuple[Rows, Scores]:
-        """The best of rows (`None` = all) whose scores are known up to a margin (`None` = not at all)."""
+        """Return the best of rows (`None` = all) whose scores are known up to a margin (`None` = not at all)."""
         if rough is None:
             assert rows is not None
             return self._best(rows, exactly(rows), limit)
@@ -402,7 +402,7 @@ class Similarities:
         return self._best(found, scores, limit)
 
     def _compared(self, rows: Rows | slice) -> Scores:
-        """Rough similarities of rows."""
+        """Compute approximate similarities of rows."""
         codes, scales = self._vectors.codes, self._vectors.scales
         assert codes is not None and scales is not None
         if not isinstance(rows, slice):
@@ -417,7 +417,7 @@ class Similarities:
         return best
 
     def _near(self, allowed: Mask | None, limit: int) -> Rows:
-        """Rows whose codes are worth comparing, rising: those that differ from a query in the fewest bits."""
+        """Return the rows whose codes are worth comparing, rising: those with the fewest bits other than a query's."""
         bits = self._vectors.bits
         wanted = max(NEAR, len(self) // NEAR_SHARE, 4 * limit)
         if bits is None or (allowed is not None and np.count_nonzero(allowed) <= wanted):
@@ -433,17 +433,17 @@ class Similarities:
 
 
 def _nearest(apart: NDArray[np.uint16], allowed: Mask | None, wanted: int) -> int:
-    """In how many bits about `wanted` of the allowed rows differ at most: by a sample, an order of them costs more."""
+    """Return the number of bits in which about `wanted` allowed rows differ at most, estimated by a sample."""
     sample = apart[::_SAMPLED] if allowed is None else apart[::_SAMPLED][allowed[::_SAMPLED]]
     counted = np.cumsum(np.bincount(sample))
     return int(np.searchsorted(counted, -(-wanted // _SAMPLED)))
 
 
 def lower_bound(scores: NDArray[np.floating], limit: int) -> float:
-    """A score that at least `limit` of them reach, and few more do; -inf where there are no so many.
+    """Return a score that at least `limit` of the scores reach, and few more do; -inf where there are not that many.
 
-    The best of each of many groups: as many different scores as there are groups, of which the `limit`-th is the bound.
-    Finding that in all of them takes several times as long.
+    The bound is the `limit`-th of the best scores of many groups. Finding the `limit`-th of all scores takes several
+    times as long.
     """
     if not 0 < limit < len(scores):
         return float("-inf")

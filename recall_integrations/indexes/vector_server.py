@@ -40,11 +40,11 @@ SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construc
 
 
 class VectorServer:
-    """Chroma behind HTTP. Threads share it; chromadb is loaded when it is first asked.
+    """Chroma behind HTTP. Threads share it; chromadb is loaded at the first request.
 
     Args:
-        settings: where it is. The token is read from the environment now.
-        failures_max: failures in a row, after which it is left alone for `OPEN_S`.
+        settings: address and limits. The token is read from the environment now.
+        failures_max: failures in a row, after which the server is left alone for `OPEN_S`.
 
     Raises:
         ConfigError: the environment variable of the token is not set.
@@ -63,45 +63,45 @@ class VectorServer:
         park_in_children(self)
 
     def park(self) -> list[object]:
-        """In a forked child: the client, whose connections are its parent's."""
+        """Return the client, whose connections belong to the parent, to be kept unused in a forked child."""
         return [] if self._client is None else [self._client]
 
     @property
     def called(self) -> str:
-        """What messages call it."""
+        """Name of the server in messages."""
         return f"The Chroma server {self.name}"
 
     @property
     def own(self) -> bool:
-        """Others may have collections there."""
+        """Always false: other stores may have collections there."""
         return False
 
     @property
     def at_once(self) -> int:
-        """As many as a request may hold."""
+        """Vectors handed over at a time: as many as a request may hold."""
         return self._batch
 
     @property
     def loading(self) -> None:
-        """A new collection is filled as any other."""
+        """Always `None`: a new collection is filled like any other."""
         return None
 
     @property
     def opened(self) -> bool:
-        """Whether it was asked anything."""
+        """True once the server was asked anything."""
         return self._client is not None
 
     @property
     def resting(self) -> float:
-        """Seconds for which it is left alone, since it failed several times in a row."""
+        """Seconds for which the server is left alone after several failures in a row."""
         return self._asking.resting
 
     def health(self) -> Health:
-        """How it is. No request hangs: one that is late is ended."""
+        """Return the health of the server. No request hangs: a late one is ended."""
         return self._asking.health()
 
     def check(self, seconds: float = math.inf) -> None:
-        """Whether it is a server that can be used, with a token that it takes.
+        """Check that the server can be used and takes the token.
 
         Raises:
             VectorsAway: it cannot be reached now.
@@ -127,8 +127,8 @@ class VectorServer:
         """Make a collection, unless it is there.
 
         Args:
-            home: its name.
-            store: whose it is.
+            home: name of the collection.
+            store: owner of the collection.
         """
         where = self._where()
         model = self._asked(
@@ -143,11 +143,11 @@ class VectorServer:
         self._keep(home, model)
 
     def homes(self) -> list[str]:
-        """Whose they are nobody knows: none."""
+        """Return no collections: nobody knows whose they are."""
         return []
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """What a collection says of itself.
+        """Return the state of a collection, as the server reports it.
 
         Raises:
             CollectionLost: it is not there.
@@ -190,12 +190,12 @@ class VectorServer:
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling.
+        """Return nums and cosines of the approximate nearest neighbours, falling.
 
         Args:
             home: the collection.
-            vector: the query's.
-            limit: how many; no more than the server gives are asked for.
+            vector: vector of the query.
+            limit: number of neighbours; no more than the server gives are asked for.
             seconds: to wait, if that is less than the server's own limit.
         """
         collection, most = self._collection(home, seconds), min(max(1, limit), self._results)
@@ -207,23 +207,23 @@ class VectorServer:
         return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """None: an index grows with its collection."""
+        """Return nothing: an index grows with its collection."""
         return {}
 
     def count(self, home: str) -> int:
-        """How many vectors a collection holds."""
+        """Count the vectors of a collection."""
         collection = self._collection(home)
         return int(self._asked(lambda _: collection.count()))
 
     def nums(self, home: str) -> NDArray[np.int64]:
-        """The numbers that a collection holds, rising."""
+        """Return the numbers in a collection, rising."""
         collection, ids = self._collection(home), list[str]()
         while part := self._asked(lambda _: collection.get(include=[], limit=self._results, offset=len(ids))["ids"]):
             ids.extend(part)
         return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
 
     def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         with self._lock:
             client, self._client = self._client, None
             self._collections.clear()
@@ -256,7 +256,7 @@ class VectorServer:
             return self._client
 
     def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:
-        """What the server answers, or an error of ours that says what is wrong, and never the token.
+        """Return the server's answer, or raise an error of ours that says what is wrong and never holds the token.
 
         Raises:
             VectorsAway: it is left alone, does not answer in time, or answers with an error.
@@ -274,7 +274,7 @@ class VectorServer:
         return self._asking.ask(call_within, seconds)
 
     def _met(self, error: BaseException) -> IndexUnavailable:
-        """Ours for an error of the client."""
+        """Turn an error of the client into one of ours."""
         import httpx
         from chromadb import errors as theirs
 
@@ -305,7 +305,7 @@ class VectorServer:
 
 
 def _limit(error: BaseException) -> str:
-    """What is wrong with the size of a request, and what to do; empty = the error is about something else."""
+    """Say which limit a request broke, and what to do; empty = the error is about something else."""
     from chromadb import errors as theirs
 
     from recall_integrations.indexes.chroma_http import BadStatus
@@ -320,7 +320,7 @@ def _limit(error: BaseException) -> str:
 
 
 def _message(answer: str) -> str:
-    """What a Chroma server says in an answer that is an error; empty = it is none of a Chroma server."""
+    """Extract the message from a Chroma server's error answer; empty = it is no answer of a Chroma server."""
     try:
         said = json.loads(answer)
     except ValueError:

@@ -39,25 +39,25 @@ HNSW = {
 
 
 class CollectionLost(IndexUnavailable):
-    """A collection is not there, or is none that these vectors fit into: it is made anew from the record."""
+    """A collection is missing, or does not fit these vectors: it is made anew from the record."""
 
 
 class CollectionStrange(CollectionLost):
-    """It may be another store's, which is a copy of this one: it is left alone."""
+    """A collection may be another store's, which is a copy of this one: it is left alone."""
 
 
 class Neighbours(Protocol):
-    """What is asked for the nearest of a large scope."""
+    """Source of the nearest neighbours of large scopes."""
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling.
+        """Return nums and cosines of the approximate nearest neighbours, falling.
 
         Args:
             home: the collection.
-            vector: the query's.
-            limit: how many.
+            vector: vector of the query.
+            limit: number of neighbours at most.
             seconds: to wait for a server.
         """
 
@@ -77,12 +77,12 @@ class SemanticIndex:
         self._collections: dict[str, Any] = {}
 
     def park(self) -> list[object]:
-        """In a forked child: Chroma's client, which is not used there."""
+        """Return Chroma's client, to be kept unused in a forked child."""
         return [] if self._client is None else [self._client]
 
     @property
     def opened(self) -> bool:
-        """Whether Chroma has been loaded."""
+        """True once Chroma has been loaded."""
         return self._client is not None
 
     def _open(self) -> Any:
@@ -128,7 +128,7 @@ class SemanticIndex:
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling. Files are not waited for."""
+        """Return nums and cosines of the approximate nearest neighbours, falling; `seconds` is ignored."""
         collection = self._collection(home)
         found = _guarded(
             lambda: collection.query(query_embeddings=vector[None, :], n_results=max(1, limit), include=["distances"])
@@ -137,7 +137,7 @@ class SemanticIndex:
         return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
 
     def count(self) -> int:
-        """Vectors in all collections."""
+        """Count the vectors in all collections."""
         client = self._open()
         return sum(int(_guarded(c.count)) for c in _guarded(client.list_collections))
 
@@ -160,7 +160,7 @@ class SemanticIndex:
                 _guarded(lambda: client.delete_collection(home_name(home)))
 
     def nums(self) -> dict[str, NDArray[np.int64]]:
-        """The numbers that each collection holds, rising, by the name that `home_name` gave it."""
+        """Return the numbers in each collection, rising, by the name that `home_name` gave it."""
         client = self._open()
         found: dict[str, NDArray[np.int64]] = {}
         for collection in _guarded(client.list_collections):
@@ -173,7 +173,7 @@ class SemanticIndex:
         return found
 
     def vectors(self, home: str) -> dict[int, NDArray[np.float32]]:
-        """What a collection holds, whether a search reaches it or not: vectors by number."""
+        """Return all vectors of a collection by number, whether a search reaches them or not."""
         collection = self._collection(home)
         found: dict[int, NDArray[np.float32]] = {}
         while True:
@@ -192,19 +192,19 @@ class SemanticIndex:
 
 
 def home_name(home: str) -> str:
-    """Chroma's name of a collection."""
+    """Return Chroma's name of a collection."""
     return f"{_PREFIX}{home}"
 
 
 def of_home(name: str) -> str:
-    """The inverse of `home_name`."""
+    """Return the collection of Chroma's name, the inverse of `home_name`."""
     return name.removeprefix(_PREFIX)
 
 
 def torn(path: Path) -> str | None:
-    """What is wrong with HNSW files that were being written when the process was killed; `None` if nothing is.
+    """Describe damage to HNSW files that were being written when the process was killed; `None` if there is none.
 
-    hnswlib reads what its header announces without looking at the size of the file, and dies of it. Header as hnswlib's
+    hnswlib reads what its header announces without looking at the size of the file, and crashes. Header as hnswlib's
     `saveIndex` writes it: version, offset, capacity, count, bytes per element, ...; other versions are not judged.
     """
     for mark in sorted(path.glob("*/index_metadata.pickle")):  # without it Chroma does not load the others

@@ -1,4 +1,4 @@
-"""The words of each memory, cut once when it is written: the table `words`, and the rows of `TextColumns` from it.
+"""The words of each memory, cut once at writing: the table `words`, and the rows of `TextColumns` from it.
 
 Cutting a text into normal forms costs some 30 µs, reading them back 3: a large scope would otherwise pay for it at
 every start. A row is written and removed in the transactions of its memory. One that is missing is no error: the text
@@ -46,13 +46,13 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
 
 
 def cut(text: str, language: str | None = LOOK) -> list[str]:
-    """The same as `content_words`, five times as fast for a text of ASCII and typographic apostrophes in English."""
+    """Cut a text like `content_words`, five times as fast for English of ASCII and typographic apostrophes."""
     language = language_of(text) if language == LOOK else language
     return _way(text, language)(text, language)
 
 
 def _way(text: str, language: str | None) -> Callable[[str, str | None], list[str]]:
-    """What gives the content words of a text and of each part of it."""
+    """Choose the function that cuts a text, and each part of it, into content words."""
     plain = text.replace("’", "'")
     if language is not None or not plain.isascii():
         return content_words
@@ -78,7 +78,7 @@ def _of_name(actor: str, language: str | None) -> tuple[str, ...]:
 
 
 def cut_row(text: str, actor: str | None = None) -> Cut:
-    """Values for one insert into `words`, without those that say whose they are."""
+    """Return the values for one insert into `words`, without scope and number."""
     language = language_of(text)
     words_of = _way(text, language)
     found = words_of(text, language)
@@ -94,12 +94,12 @@ def cut_row(text: str, actor: str | None = None) -> Cut:
 
 
 def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict[str, Any]:
-    """Values for one insert into `words`."""
+    """Return the values for one insert into `words`."""
     return {"scope_id": scope_id, "num": num, **cut_row(text, actor)}
 
 
 def stems_of(cut: Cut) -> list[str]:
-    """The stems that the lexical index holds of a memory: the same as `text.stems` finds, in another order."""
+    """Return the stems that the lexical index holds of a memory: those of `text.stems`, in another order."""
     whole = _joined(cut["words"], cut["more"])
     return list(map(_stem_of, whole.split("\n"))) if whole else []
 
@@ -111,12 +111,12 @@ def _stem_of(word: str) -> str:
 
 
 def packed(flags: Sequence[bool]) -> bytes | None:
-    """Flags as bits, first the highest; `None` where none is set."""
+    """Pack flags as bits, first the highest; `None` where none is set."""
     return np.packbits(np.asarray(flags, dtype=np.bool_)).tobytes() if any(flags) else None
 
 
 def unpacked(kept: Sequence[bytes | None], counts: Sequence[int]) -> NDArray[np.bool_]:
-    """Flags of several rows behind each other, so many of each; those that are not there are not set."""
+    """Unpack the flags of several rows behind each other, `counts` of each; missing ones are not set."""
     out = np.zeros(sum(counts), dtype=np.bool_)
     begin = 0
     for bits, count in zip(kept, counts, strict=True):
@@ -128,7 +128,7 @@ def unpacked(kept: Sequence[bytes | None], counts: Sequence[int]) -> NDArray[np.
 
 
 def write(connection: Connection, scope_id: int, cuts: Iterable[tuple[int, Cut]]) -> None:
-    """Store the words of memories, given as num and what they were cut into, in the caller's transaction."""
+    """Store the words of memories, given as num and cut row, in the caller's transaction."""
     insert_rows(connection, schema.words, [{"scope_id": scope_id, "num": num, **cut} for num, cut in cuts])
 
 
@@ -157,7 +157,7 @@ def refill(connection: Connection, advance: Callable[[int], None] = lambda _n: N
 
 
 def joined(source: FromClause) -> FromClause:
-    """A selection over `memories` with the words beside it."""
+    """Join the words to a selection over `memories`."""
     m, w = schema.memories, schema.words
     return source.outerjoin(w, and_(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num))
 
@@ -165,11 +165,11 @@ def joined(source: FromClause) -> FromClause:
 def text_block(
     connection: Connection, scope_id: int, nums: Sequence[int], fields: Sequence[Sequence[Any]], lexicon: Lexicon
 ) -> TextBlock:
-    """Memories for the text columns.
+    """Collect memories for the text columns.
 
     Args:
-        nums: of the memories.
-        fields: for each of `COLUMNS` its values.
+        nums: numbers of the memories.
+        fields: values of each of `COLUMNS`.
     """
     actors, roles, threads, positions, words, more, lengths, asks, asked = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
@@ -195,7 +195,7 @@ def text_block(
 
 
 def lengths(connection: Connection, scope_id: int, nums: Sequence[int], kept: Sequence[int | None]) -> list[int]:
-    """`stems` of memories, given those that the table has; what is `None` is counted now."""
+    """Return the `stems` count of memories: the kept ones, and for each `None` a new count."""
     out = [found or 0 for found in kept]
     missing = [i for i, found in enumerate(kept) if found is None]
     for i, row in zip(missing, cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
@@ -206,7 +206,7 @@ def lengths(connection: Connection, scope_id: int, nums: Sequence[int], kept: Se
 def counted(
     connection: Connection, scope_id: int, nums: Sequence[int], terms: Sequence[str], lexicon: Lexicon
 ) -> NDArray[np.int32]:
-    """How often memories hold stems, `(len(terms), len(nums))`, for memories whose words are not in memory."""
+    """Count stems in memories whose words are not in memory, `(len(terms), len(nums))`."""
     w = schema.words
     said: dict[int, str] = {}
     for start in range(0, len(nums), schema.SQL_VARIABLES):
@@ -229,7 +229,7 @@ def _joined(*parts: str | None) -> str:
 
 
 def _numbered(joined: Sequence[str | None], lexicon: Lexicon) -> tuple[Ids, list[int]]:
-    """Ids of words that are joined by line feeds, and how many each has."""
+    """Return the ids of words that are joined by line feeds, and the number of words of each string."""
     # One string and one split: a list per memory would double the time.
     whole = _joined(*joined)
     ids = lexicon.ids_of(whole.split("\n") if whole else ())
@@ -237,7 +237,7 @@ def _numbered(joined: Sequence[str | None], lexicon: Lexicon) -> tuple[Ids, list
 
 
 def cut_anew(connection: Connection, scope_id: int, nums: Sequence[int]) -> list[dict[str, Any]]:
-    """Rows of memories that the table lacks."""
+    """Cut memories that the table lacks and return their rows."""
     m = schema.memories
     found: dict[int, tuple[str, str | None]] = {}
     for start in range(0, len(nums), schema.SQL_VARIABLES):

@@ -41,9 +41,9 @@ class Put(NamedTuple):
     """A memory to index: its scope, number, and text with the actor in front.
 
     Args:
-        scope_id, num, content: of the memory.
-        language: that its words are read in.
-        stems: what they are, where that is known.
+        scope_id, num, content: scope, number and text of the memory.
+        language: language in which its words are read.
+        stems: stems of the words, where they are known.
     """
 
     scope_id: int
@@ -54,13 +54,13 @@ class Put(NamedTuple):
 
 
 class WordIndex(Protocol):
-    """What can be asked of a lexical index."""
+    """Questions to a lexical index."""
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """In how many living memories of the scope the stem occurs."""
+        """Count the living memories of the scope that hold the stem."""
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """All stems of the scope with the number of living memories that hold them, and which state that is."""
+        """Return all stems of the scope with the number of living memories that hold each, and the state's number."""
 
     def search(
         self,
@@ -71,7 +71,7 @@ class WordIndex(Protocol):
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Likely memories for the stems, and scores to choose by, falling."""
+        """Return likely memories for the stems, and scores to choose by, falling."""
 
 
 class LexicalIndex:
@@ -143,7 +143,7 @@ class LexicalIndex:
         self._published = (self._index.searcher(), self.commits + 1)
 
     def refresh(self) -> None:
-        """See what another process has committed.
+        """Load the commits of another process.
 
         Raises:
             IndexUnavailable: its files cannot be read.
@@ -155,7 +155,7 @@ class LexicalIndex:
             raise _named(e, "The lexical index cannot be read again") from e
 
     def has(self, num: int) -> bool:
-        """Whether a memory is in it.
+        """Say whether the index holds a memory.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -166,7 +166,7 @@ class LexicalIndex:
             raise _named(e, "The lexical index failed to look up a memory") from e
 
     def holding(self, scope_id: int, term: str, nums: Sequence[int]) -> int:
-        """How many of some memories hold a stem.
+        """Count the memories of `nums` that hold a stem.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -187,24 +187,24 @@ class LexicalIndex:
 
     @property
     def commits(self) -> int:
-        """How many batches were applied and can be seen since this object was made."""
+        """Number of visible batches that were applied since this object was made."""
         return self._published[1]
 
     def _num(self, num: int) -> Any:
         return self._tantivy.Query.term_query(self._schema, "num", num)
 
     def park(self) -> list[object]:
-        """In a forked child: the writer, which is not used there."""
+        """Return the writer, to be kept unused in a forked child."""
         writer, self._writer = self._writer, None
         return [] if writer is None else [writer]
 
     @property
     def count(self) -> int:
-        """Living documents."""
+        """Number of living documents."""
         return int(self._searcher.num_docs)
 
     def nums(self) -> NDArray[np.int64]:
-        """The numbers of all living documents, rising; one that is there twice comes twice.
+        """Return the numbers of all living documents, rising; one that is there twice comes twice.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -218,7 +218,7 @@ class LexicalIndex:
         return np.sort(np.asarray(found, dtype=np.int64))
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """In how many living memories of the scope the stem occurs.
+        """Count the living memories of the scope that hold the stem.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -238,7 +238,7 @@ class LexicalIndex:
         return self._tantivy.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """All stems of the scope with the number of living memories that hold them, and the `commits` of that state.
+        """Return all stems of the scope with their counts of living memories, and the `commits` of that state.
 
         Raises:
             IndexUnavailable: tantivy failed.
@@ -261,7 +261,7 @@ class LexicalIndex:
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Likely memories for the stems: their nums and, falling, scores to choose by. Empty without a known stem.
+        """Return nums of likely memories for the stems and scores to choose by, falling; empty without a known stem.
 
         Args:
             scope_id: the tenant.
@@ -309,10 +309,10 @@ class LexicalIndex:
 
 
 def damaged(path: Path) -> str | None:
-    """What is wrong with the files of a tantivy index; `None` if nothing is. Reads them whole, a second per gigabyte.
+    """Describe damage to the files of a tantivy index, or return `None`. Reads them whole, a second per gigabyte.
 
-    tantivy leaves a checksum at the end of every file (its `footer.rs`) and does not look at it when it opens one. What
-    a process that was killed has not committed belongs to no segment and is not judged.
+    tantivy leaves a checksum at the end of every file (its `footer.rs`) and does not look at it when it opens one.
+    Uncommitted files of a killed process belong to no segment and are not judged.
     """
     try:
         segments = json.loads((path / "meta.json").read_text(encoding="utf-8"))["segments"]
@@ -332,7 +332,7 @@ def damaged(path: Path) -> str | None:
 
 
 def _agrees(content: bytes) -> bool:
-    """Whether a file is what its footer says: JSON with a CRC-32, its length, and a number that marks it."""
+    """Check a file against its footer: JSON with a CRC-32, its length, and a number that marks it."""
     length, mark = struct.unpack("<II", content[-8:])
     if mark != _FOOTER_MARK:
         return False
@@ -341,18 +341,18 @@ def _agrees(content: bytes) -> bool:
 
 
 def _named(error: BaseException, what: str) -> BaseException:
-    """tantivy raises ValueError and OSError for damage alike, and its panics derive from BaseException."""
+    """Wrap an error of tantivy, which raises ValueError and OSError for damage, and panics of BaseException."""
     if isinstance(error, Exception) or type(error).__name__ == "PanicException":
         return IndexUnavailable(f"{what}: {error}.")
     return error  # an interrupt must stay one
 
 
 def idf(frequency: int, documents: int) -> float:
-    """`text.idf`, never below a tenth of a nat: a word that all memories hold still tells them from none."""
+    """Return `text.idf`, at least a tenth of a nat: a word that all memories hold still tells them from none."""
     return max(0.1, text.idf(frequency, documents))
 
 
 def ceiling(terms: Sequence[str], frequency: Callable[[str], int], documents: int) -> float:
-    """The score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
+    """Return the score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
     distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
     return (K1 + 1) * sum(idf(frequency(term), documents) for term in distinct)

@@ -45,7 +45,7 @@ BOOSTS = {"graph": 0.1, "temporal": 0.5, "type_filter": 0.2, "router": 0.05, "re
 
 
 def nowhere(_row: int) -> None:
-    """No second hop led to any candidate."""
+    """Return `None`: no second hop led to any candidate."""
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Fused:
     Args:
         rows: rows of the view, best first, ties by id.
         scores: in [0, 1], falling.
-        added: per source, what it added to each candidate's score, aligned with `rows`.
+        added: per source, its part of each candidate's score, aligned with `rows`.
         raw: per source, its own score of each candidate (NaN where it has none), aligned with `rows`.
         ranks: per arm, the candidate's 1-based place in its list (0 where it is not in it), aligned with `rows`.
         via: how the second hop reached the candidate in a row of the view; `None` = it did not.
@@ -69,7 +69,7 @@ class Fused:
     via: Callable[[int], Via | None] = nowhere
 
     def take(self, order: NDArray[np.int64], scores: Scores) -> Fused:
-        """The same candidates in another order, with other scores."""
+        """Return the candidates in another order, with other scores."""
         return Fused(
             rows=self.rows[order],
             scores=scores,
@@ -81,10 +81,10 @@ class Fused:
 
 
 class OnDemand(Mapping[str, NDArray[Number]]):
-    """Columns by name, each made when it is first read: what explains candidates is read of the few that are returned.
+    """Columns by name, each made at its first read: explanations are read of the few returned candidates.
 
     Args:
-        makes: what makes each column.
+        makes: maker of each column.
     """
 
     def __init__(self, makes: Mapping[str, Callable[[], NDArray[Number]]]) -> None:
@@ -108,11 +108,11 @@ class OnDemand(Mapping[str, NDArray[Number]]):
 
 
 class InOrder(Mapping[str, NDArray[Number]]):
-    """Columns of candidates that stand in another order, each put into it when it is first read.
+    """Columns of candidates in another order, each put into it at its first read.
 
     Args:
-        columns: by name.
-        order: places in them.
+        columns: columns by name.
+        order: places in the columns.
     """
 
     def __init__(self, columns: Mapping[str, NDArray[Number]], order: NDArray[np.int64]) -> None:
@@ -121,7 +121,7 @@ class InOrder(Mapping[str, NDArray[Number]]):
 
     @classmethod
     def of(cls, columns: Mapping[str, NDArray[Number]], order: NDArray[np.int64]) -> InOrder[Number]:
-        """Columns in an order, which may be in an order already."""
+        """Put columns into an order; they may be in an order already."""
         if isinstance(columns, InOrder):
             return cls(columns._columns, columns._order[order])
         return cls(columns, np.asarray(order))
@@ -133,7 +133,7 @@ class InOrder(Mapping[str, NDArray[Number]]):
         return found
 
     def parts(self, places: NDArray[np.int64]) -> list[NDArray[Number]]:
-        """Of each column what stands at these places; no column is put into the order as a whole."""
+        """Return the values of each column at these places, without putting a whole column into the order."""
         where, columns = self._order[places], self._columns
         return [columns[name][where] for name in columns]
 
@@ -149,11 +149,11 @@ class InOrder(Mapping[str, NDArray[Number]]):
 
 @record(frozen=True, slots=True, kw_only=True)
 class FusionInput:
-    """What fusion may look at besides the arms' lists.
+    """Input of fusion besides the arms' lists.
 
     Args:
-        view, plan, window, now: of the recall.
-        vectors: of the query's readings.
+        view, plan, window, now: view, plan, window and time of the recall.
+        vectors: vectors of the query's readings.
         similarities: their best cosine with every row, where that is known.
         half_life_days: age at which recency has fallen to one half.
         cosine_spread: how far apart the embedding's cosines are, 1 = as far as those of the bundled model.
@@ -218,7 +218,7 @@ def _weight(plan: RetrievalPlan, arm: str) -> float:
 
 
 def scattered(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
-    """`values` of `some` rows, laid out along the sorted `rows`; `default` elsewhere."""
+    """Lay out `values` of `some` rows along the sorted `rows`; `default` elsewhere."""
     out = np.full(len(rows), default, dtype=np.float32)
     if not len(rows) or not len(some):
         return out
@@ -229,15 +229,15 @@ def scattered(rows: Rows, some: Rows, values: Scores, default: float) -> Scores:
 
 
 def arm_ranks(result: ArmResult, rows: Rows) -> NDArray[np.int32]:
-    """1-based places in the arm's list along the sorted `rows`; 0 = not in it."""
+    """Return 1-based places in the arm's list along the sorted `rows`; 0 = not in it."""
     places = np.arange(1, len(result.rows) + 1, dtype=np.float32)
     return scattered(rows, result.rows, places, 0).astype(np.int32)
 
 
 def _places(result: ArmResult, rows: Rows, ranks: NDArray[np.int32]) -> Scores:
-    """Places that RRF counts, 0 = none: the arm's ranks; or, where the arm supports more rows than it lists, the place
-    of each by what supports it, equals sharing the mean of their places. Many memories mention the same person: their
-    order in the graph arm's list is that of another arm, and must not count twice.
+    """Return the places that RRF counts, 0 = none: the arm's ranks; or, where the arm supports more rows than it lists,
+    the place of each by its support, equals sharing the mean of their places. Many memories mention the same person:
+    their order in the graph arm's list is that of another arm, and must not count twice.
     """
     if not len(result.support_rows):
         return ranks.astype(np.float32)
@@ -257,7 +257,7 @@ def _own(result: ArmResult, rows: Rows) -> tuple[dict[str, Scores], dict[str, Sc
 
 
 def _rrf(places: Mapping[str, Scores], plan: RetrievalPlan, k: int) -> dict[str, Scores]:
-    """Weighted reciprocal ranks, divided by what the first place in every list would get."""
+    """Compute weighted reciprocal ranks, divided by those of the first place in every list."""
     weights = {arm: _weight(plan, arm) for arm in places}
     best = max(sum(weights.values()) / (k + 1), 1e-9)
     return {
@@ -315,7 +315,7 @@ def _weighted(
 
 
 def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str, Scores]:
-    """The terms of the weighted sum as a base and boosts."""
+    """Turn the terms of the weighted sum into a base and boosts."""
     own = [name for name in ("semantic", "lexical") if name in added]
     boosts = {name: weight for name, weight in BOOSTS.items() if name in added and own}
     if not boosts:
@@ -333,7 +333,7 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
 
 
 def profile(view: ScopeView, rows: Rows) -> Scores | None:
-    """Cosine of each candidate with the scope's centroid: how typical it is of what is remembered here."""
+    """Compute each candidate's cosine with the scope's centroid: how typical it is of the memories here."""
     if view.vectors is None or view.drawn:
         return None
     newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]
@@ -342,7 +342,7 @@ def profile(view: ScopeView, rows: Rows) -> Scores | None:
 
 
 def _cosines(result: ArmResult, rows: Rows, given: FusionInput) -> Scores:
-    """Cosine of every candidate where vectors are at hand, else of those that the arm returned."""
+    """Return the cosine of every candidate where vectors are at hand, else of those that the arm returned."""
     if given.similarities is not None:
         return given.similarities.of(rows)
     if given.vectors is None:

@@ -18,7 +18,7 @@ Doubles = NDArray[np.float64]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Hidden:
-    """What a logistic model adds: `Σ out · tanh(into · input + bias)`, inputs clipped.
+    """Hidden layer of a logistic model: `Σ out · tanh(into · input + bias)`, inputs clipped.
 
     Args:
         into: float64 `(units, inputs)`.
@@ -31,7 +31,7 @@ class Hidden:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], inputs: int) -> Hidden:
-        """Read what `to_dict` gave.
+        """Read the output of `to_dict`.
 
         Raises:
             ValueError: the parts do not fit each other or the number of inputs, or are not finite.
@@ -44,7 +44,7 @@ class Hidden:
         return cls(into=into, bias=bias, out=out)
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Return the layer as it is kept on disk."""
         return {
             "into": [[round(w, 4) for w in row] for row in self.into.tolist()],
             "bias": [round(w, 4) for w in self.bias.tolist()],
@@ -54,7 +54,7 @@ class Hidden:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Logistic:
-    """A logistic model: `bias + Σ weight · clip(input, low, high)` is the logit, plus what a hidden layer adds.
+    """Logistic model with the logit `bias + Σ weight · clip(input, low, high)`, plus that of a hidden layer.
 
     Args:
         names: the inputs, in the order of the other three.
@@ -71,7 +71,7 @@ class Logistic:
     hidden: Hidden | None = None
 
     def logits(self, x: Doubles) -> Doubles:
-        """Of each row of `(n, inputs)`."""
+        """Compute the logit of each row of `(n, inputs)`."""
         columns = np.minimum(np.maximum(x, self.low), self.high).T
         z = weighted(self.weights, columns) + self.bias
         if self.hidden is not None:
@@ -80,12 +80,12 @@ class Logistic:
         return np.minimum(np.maximum(z, -LOGIT_MAX), LOGIT_MAX)
 
     def logit(self, x: Doubles) -> float:
-        """Of one row, `(inputs,)`."""
+        """Compute the logit of one row, `(inputs,)`."""
         return float(self.logits(x[None, :])[0])
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], names: tuple[str, ...]) -> Logistic:
-        """Read what `to_dict` gave.
+        """Read the output of `to_dict`.
 
         Args:
             kept: the mapping.
@@ -106,7 +106,7 @@ class Logistic:
         return cls(names=names, weights=weights, low=low, high=high, bias=bias, hidden=hidden)
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Return the model as it is kept on disk."""
         rows = zip(self.names, self.weights.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
         return {
             "bias": round(self.bias, 5),

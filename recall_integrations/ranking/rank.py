@@ -58,7 +58,7 @@ WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 REPLIES_FROM, REPLY_ROWS = 10, 8  # best lexical hits behind which replies become candidates, and how many do
 HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
-# What the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
+# Lifts for what the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
 # Those that can be set are in `RankingConfig`.
 TYPE_LIFT, EDGE_LIFT, TITLE_LIFT = 0.5, 8.0, 3.0
 DENIAL = "denial"
@@ -68,7 +68,7 @@ OWN_LIFT, OTHER_LIFT, DENIAL_LIFT = 5.0, 3.0, 4.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class RankInput:
-    """What the stage looks at besides the arms' lists.
+    """Input of the ranking stage besides the arms' lists.
 
     Args:
         fusion: the view, the plan, the vectors and their cosines, the window, the time.
@@ -79,10 +79,10 @@ class RankInput:
         texts: indexed texts of rows; asked only where the query holds identifiers.
         k: how many hits are wanted.
         hop: the second hop of the graph arm; `None` = there is none.
-        evidence: what each arm stands for, whatever brought a candidate: its weight in the plan scales these.
-        lifts: what the best match of an arm of the user's own adds.
-        asker: who asks, where the query speaks in the first person.
-        denial: what the query denies.
+        evidence: contributions that an arm's weight in the plan scales, whichever arm brought the candidate.
+        lifts: lift of the best match of each arm of the user's own.
+        asker: the asker, where the query speaks in the first person.
+        denial: the query's denial.
     """
 
     fusion: FusionInput
@@ -113,7 +113,7 @@ class Ranked:
 
 
 def resolve_ranker(config: RankingConfig) -> Ranker | None:
-    """The ranker of the configured strategy; `None` where the arms' scores are fused.
+    """Return the ranker of the configured strategy; `None` where the arms' scores are fused.
 
     Raises:
         ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
@@ -131,7 +131,7 @@ def resolve_ranker(config: RankingConfig) -> Ranker | None:
 
 
 def evidence_of(arms: Iterable[ArmSpec], known: FeatureSet = FEATURES) -> dict[str, tuple[str, ...]]:
-    """What the weight of each arm scales, by its name: features of which it is the `arm`, and lifts."""
+    """Return the names that each arm's weight scales, by its name: features of which it is the `arm`, and lifts."""
     return {
         spec.name: tuple(dict.fromkeys((*known.evidence.get(spec.name, ()), *(spec.evidence or (spec.name,)))))
         for spec in arms
@@ -140,7 +140,7 @@ def evidence_of(arms: Iterable[ArmSpec], known: FeatureSet = FEATURES) -> dict[s
 
 @cache
 def calibration_of(name: str, version: str) -> Calibration | None:
-    """The shipped calibration of a ranker with shipped weights."""
+    """Return the shipped calibration of a ranker with shipped weights."""
     return Calibration.load(name, version)
 
 
@@ -183,7 +183,7 @@ def _features(
     text: TextColumns,
     ranker: Ranker,
 ) -> Features:
-    """What the ranker looks at."""
+    """Compute the features for the ranker."""
     view = given.fusion.view
     return compute(
         FeatureInput(
@@ -213,7 +213,7 @@ def _features(
 def _raw(
     by_arm: Mapping[str, ArmResult], rows: Rows, features: Features, ranking: Ranking, given: RankInput
 ) -> dict[str, Callable[[], Scores]]:
-    """What the evidence was, by source, before any weight."""
+    """Return the raw evidence by source, before any weight."""
     plan, view = given.fusion.plan, given.fusion.view
     column, read = features.columns.get, features.__getitem__
     raw: dict[str, Callable[[], Scores]] = {
@@ -237,7 +237,7 @@ def _raw(
 def _calibrated(
     features: Features, direct: Ranking, ranking: Ranking, order: NDArray[np.int64], ranker: Ranker, given: RankInput
 ) -> tuple[Scores, float | None]:
-    """Probabilities, and confidence, which is that of the ranking without a second hop (`direct`).
+    """Return probabilities, and the confidence of the ranking without a second hop (`direct`).
 
     For a ranker without a calibration, falling numbers in [0, 1] that are no probabilities, and no confidence.
     """
@@ -253,7 +253,7 @@ def _calibrated(
 
 
 def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextColumns) -> Rows:
-    """Rows of all arms, and the best neighbours of what the lexical arm found."""
+    """Collect the rows of all arms, and the best neighbours of the lexical hits."""
     lists = [own.rows for own in by_arm.values()]
     if "lexical" in by_arm:
         own = by_arm["lexical"]
@@ -271,14 +271,14 @@ def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextCol
 
 
 def _allowed(rows: Rows, given: RankInput) -> Rows:
-    """Those that may be returned and live."""
+    """Return the rows that may be returned and live."""
     if given.allowed is not None:
         rows = rows[given.allowed[rows]]
     return rows[given.fusion.view.alive[rows]]
 
 
 def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
-    """Best cosine of rows with the query's readings."""
+    """Return the best cosine of rows with the query's readings."""
     if given.similarities is not None:
         return given.similarities.of(rows)
     best: Scores | None = None
@@ -299,7 +299,7 @@ def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
 def _titled(
     ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView, pointed: np.float32
 ) -> Ranking:
-    """With documents whose subject the query names."""
+    """Lift documents whose subject the query names."""
     documents = of_types(view, (MemoryType.CHUNK,), rows)
     if not documents.any():
         return ranking
@@ -312,7 +312,7 @@ def _titled(
 def _bridged(
     ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput, pointed: np.float32
 ) -> tuple[Ranking, Callable[[int], Via | None]]:
-    """With documents that the best candidates lead to, and how they do."""
+    """Lift documents that the best candidates lead to, and return how they do."""
     hop = given.hop
     if hop is None or pointed <= 0:
         return ranking, nowhere
@@ -337,7 +337,7 @@ def _lifted(
     given: RankInput,
     config: RankingConfig,
 ) -> Ranking:
-    """With what the plan asks for: the time, edges, types, types of the router mode, what is new, identifiers."""
+    """Lift what the plan asks for: time, edges, types, types of the router mode, new memories, arms of one's own."""
     plan, view = given.fusion.plan, given.fusion.view
     added = dict(ranking.added)
     graph = by_arm.get("graph")
@@ -372,7 +372,7 @@ def _lifted(
 def _read(
     ranking: Ranking, rows: Rows, text: TextColumns, given: RankInput, config: RankingConfig, pointed: np.float32
 ) -> Ranking:
-    """With what only the texts of the best candidates tell: identifiers, whose they are, what they deny."""
+    """Add evidence from the texts of the best candidates alone: identifiers, whose they are, what they deny."""
     readers: dict[str, Callable[[Sequence[str], Rows], Scores]] = {}
     if given.fusion.plan.exact_match:
         readers["exact"] = lambda texts, _: config.exact_lift * exact_shares(texts, given.parsed.identifiers)
@@ -392,7 +392,7 @@ def _read(
 
 
 def _owned(texts: Sequence[str], rows: Rows, text: TextColumns, asker: Asker) -> Scores:
-    """What a text gains that is about who asks, and loses that is about somebody else."""
+    """Return the gain of texts about the asker, and the loss of texts about somebody else."""
     names = [text.actor_names[code] if code >= 0 else None for code in text.actors[rows].tolist()]
     plain = [t.removeprefix(f"{name}: ") if name else t for t, name in zip(texts, names, strict=True)]
     known: dict[tuple[str, ...], bool] = text.memo.setdefault("asker_speaks", {})

@@ -1,1 +1,1 @@
-"""From documents to others, over the names that both say."""
+"""Links from documents to others, over the names that both say."""

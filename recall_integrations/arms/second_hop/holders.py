@@ -1,4 +1,4 @@
-"""Which documents say a name: an index of the words, and of the pairs of neighbouring words, of a scope's documents.
+"""Documents that say a name: an index of the words, and pairs of neighbouring words, of a scope's documents.
 
 A name is looked up by its word, or by its first two. Made from the columns in memory when a recall first asks, and
 kept: rows are only ever added. New rows are a small index of their own until they are many; then the two are merged.
@@ -28,7 +28,7 @@ _ROW_BITS, _ROW = np.uint64(32), np.uint64((1 << 32) - 1)
 
 
 class _Part(NamedTuple):
-    """Rows from `first` to `end`.
+    """Index of rows from `first` to `end`.
 
     Args:
         entries: a key and, in the lower half, a row that says it; rising, each once.
@@ -42,11 +42,11 @@ class _Part(NamedTuple):
 
 
 class NamePostings:
-    """The documents of a view, which has text. Threads may share one.
+    """Name index of the documents of a view with text. Threads may share one.
 
     Args:
         view: the scope.
-        before: that `begins` the view, to go on from.
+        before: index that `begins` the view, to be extended.
     """
 
     def __init__(self, view: ScopeView, before: NamePostings | None = None) -> None:
@@ -57,22 +57,22 @@ class NamePostings:
         self._late: _Part = _Part(view.size, view.size, self._main.entries[:0], self._main.heads)
 
     def begins(self, view: ScopeView) -> bool:
-        """Whether a view begins with these rows."""
+        """Say whether a view begins with these rows."""
         n = self._main.end
         # Numbers rise and never come again: if the first and the last are where they were, so are all between them.
         return 0 < n <= view.size and self._ends == (int(view.nums[0]), int(view.nums[n - 1]))
 
     def serves(self, view: ScopeView) -> bool:
-        """Whether a view begins with these rows, and has not many more."""
+        """Say whether a view begins with these rows, and has not many more."""
         added = len(text_of(view).words) - self._words
         return self.begins(view) and added <= max(LATE_MIN, LATE_SHARE * self._words)
 
     def find(self, view: ScopeView, keys: Keys, most: int) -> tuple[NDArray[np.int64], Rows]:
-        """The living documents that say keys: index of the key and row, each two once, in no order.
+        """Return the living documents that say keys: index of the key and row, each pair once, in no order.
 
         Args:
-            view: that this serves.
-            keys: of names.
+            view: view that this index serves.
+            keys: keys of names.
             most: a key that more documents say is left out.
         """
         first = keys << _ROW_BITS
@@ -97,11 +97,11 @@ class NamePostings:
         return names[alive], found[alive]
 
     def heads(self, view: ScopeView) -> Keys:
-        """Keys of the first word and of the first two of each row, `(2, view.size)`; 0 = it has not so many."""
+        """Return the keys of the first word and of the first two of each row, `(2, view.size)`; 0 = it has fewer."""
         return self._upto(view).heads
 
     def _upto(self, view: ScopeView) -> _Part:
-        """The rows that came later, as far as the view goes; `heads` are those of all rows."""
+        """Return the part with later rows, as far as the view goes; its `heads` are those of all rows."""
         late = self._late
         if late.end != view.size:
             late = _part(view, self._main.end)
@@ -111,18 +111,18 @@ class NamePostings:
 
 
 def keys_of(stems: NDArray[np.int32]) -> Keys:
-    """The keys of names, given as the numbers of their stems `(names, words)`, filled up with -1."""
+    """Compute the keys of names, given as the numbers of their stems `(names, words)`, filled up with -1."""
     several: Keys = _pair(stems[:, 0], np.maximum(stems[:, 1], 0))
     return np.where(stems[:, 1] < 0, _single(stems[:, 0]), several)
 
 
 def documents(view: ScopeView) -> Mask:
-    """Which rows are documents: `chunk` memories."""
+    """Flag the rows that are documents: `chunk` memories."""
     return of_types(view, (MemoryType.CHUNK,))
 
 
 def text_of(view: ScopeView) -> TextColumns:
-    """The text columns of a view that has them."""
+    """Return the text columns of a view that has them."""
     assert view.text is not None
     return view.text
 
@@ -139,7 +139,7 @@ def _pair(first: NDArray[np.int32], second: NDArray[np.int32]) -> Keys:
 
 
 def _part(view: ScopeView, first: int) -> _Part:
-    """An index of the rows from `first` on."""
+    """Index the rows from `first` on."""
     text, wanted = text_of(view), documents(view)[first:]
     counts = np.diff(text.starts[first:])
     heads = np.zeros((2, len(counts)), dtype=np.uint64)
@@ -160,14 +160,14 @@ def _part(view: ScopeView, first: int) -> _Part:
 
 
 def _merged(before: _Part, after: _Part) -> _Part:
-    """Two parts as one; `heads` of the second are those of both."""
+    """Merge two parts; `heads` of the second are those of both."""
     entries = np.concatenate([before.entries, after.entries])
     entries.sort(kind="stable")  # which sees that these are two sorted runs
     return _Part(before.first, after.end, entries, after.heads)
 
 
 def _cut(entries: Keys, wanted: Mask) -> Keys:
-    """The first `COMMON` · √documents rows of each key."""
+    """Keep the first `COMMON` · √documents rows of each key."""
     most = max(COMMON * math.sqrt(np.count_nonzero(wanted)), 1)
     begins = np.flatnonzero(_changes(entries >> _ROW_BITS))
     sizes = np.diff(begins, append=len(entries))
@@ -178,7 +178,7 @@ def _cut(entries: Keys, wanted: Mask) -> Keys:
 
 
 def _changes(rising: Keys) -> Mask:
-    """Where a value differs from the one before."""
+    """Flag each value that differs from the one before, and the first."""
     new = np.ones(len(rising), dtype=np.bool_)
     new[1:] = rising[1:] != rising[:-1]
     return new

@@ -38,11 +38,11 @@ KEY_WORDS = 2  # by which names are looked up
 
 @record(frozen=True, slots=True, kw_only=True)
 class Via:
-    """How a document was reached.
+    """Way from one document to another.
 
     Args:
-        row: of the document before it.
-        name: what both say, as that one writes it.
+        row: row of the document before it.
+        name: name in both, as that one writes it.
         about: whether the document begins with the name.
     """
 
@@ -53,7 +53,7 @@ class Via:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Where documents lead: each two documents once.
+    """Links from documents to others, each pair once.
 
     Args:
         starts: the document that leads.
@@ -70,7 +70,7 @@ class Links:
     about: Mask
 
     def and_those(self, other: Links) -> Links:
-        """With other entries after these."""
+        """Return the links with other entries after these."""
         return Links(
             starts=np.concatenate([self.starts, other.starts]),
             rows=np.concatenate([self.rows, other.rows]),
@@ -90,14 +90,14 @@ class SecondHop:
     """The links of one recall, from the documents that were looked at.
 
     Args:
-        view: with text.
+        view: view with text.
         documents: which rows are living documents.
-        count: how many these are.
-        holders: gives what serves the view; asked once a document is looked at.
-        said_in: the names that each of some documents says.
+        count: number of living documents.
+        holders: gives the name index that serves the view; called once a document is looked at.
+        said_in: returns the names that each of some documents says.
         terms: stems of the query.
         allowed: rows that may be returned; `None` = all.
-        texts: of rows; read to see whether a document says what may be no name.
+        texts: returns texts of rows, to see whether a document says an unsure name.
         is_entity: whether the store has an entity of a name; such a name is sure.
     """
 
@@ -124,14 +124,14 @@ class SecondHop:
         self.links = _NOWHERE
 
     def look(self, rows: Rows) -> None:
-        """Add the links of documents; what is none, or was looked at, is passed over."""
+        """Add the links of documents; rows that are no documents, or were looked at, are skipped."""
         fresh = [row for row in rows.tolist() if row not in self._said and self._documents[row]]
         if fresh:
             found = self._found(np.asarray(fresh, dtype=np.int64))
             self.links = self.links.and_those(found) if len(self.links.rows) else found
 
     def reach(self, besides: Rows, limit: int) -> Rows:
-        """The best documents, at most `limit`, where the links lead and that are not in `besides`; ties by id."""
+        """Return the best documents that links lead to and that are not in `besides`, at most `limit`; ties by id."""
         rows, values = self.links.rows, self.links.values
         if not len(rows):
             return rows
@@ -147,14 +147,14 @@ class SecondHop:
         return self.view.top(distinct, np.fromiter(best.values(), dtype=np.float32, count=len(best)), limit)[0]
 
     def via(self, start: int, row: int) -> Via:
-        """How one document leads to another."""
+        """Return how one document leads to another."""
         links, said = self.links, self._said[start]
         at = int(np.flatnonzero((links.starts == start) & (links.rows == row))[0])
         name = int(links.names[at])
         return Via(row=start, name=self._shared(said, name, row), about=bool(links.about[at]))
 
     def _shared(self, said: DocumentNames, name: int, row: int) -> str:
-        """The name, or what `row` says of it: it was looked up by its first words."""
+        """Return the name, or its first words, by which it was looked up, if `row` says no more of it."""
         text = text_of(self.view)
         stems = said.stems[name][said.stems[name] >= 0]
         there = text.lexicon.stems[text.words[text.starts[row] : text.starts[row + 1]]]
@@ -203,13 +203,13 @@ class SecondHop:
         rows: Rows,
         worth: NDArray[np.float64],
     ) -> Rows:
-        """Which entries stay: those whose name is sure, is an entity, or is confirmed by the document that it leads to.
+        """Return the entries whose name is sure, is an entity, or is confirmed by the document that it leads to.
 
         Documents are read for the best CONFIRMED_MAX pairs only; the others lose the entries that would need it.
 
         Args:
-            said, owner, index: of each name: what its document says, which of the starts that is, and its place there.
-            entry, rows, worth: name, document that says it, and what that is worth.
+            said, owner, index: of each name: its document's names, that document's place in the starts, its own there.
+            entry, rows, worth: name, document that says it, and the worth of that.
         """
         unsure = np.asarray([own.unsure[i] for own, i in zip(said, index.tolist(), strict=True)], dtype=np.bool_)
         names = {i: said[i].names[int(index[i])] for i in sorted(set(entry[unsure[entry]].tolist()))}
@@ -236,7 +236,7 @@ class SecondHop:
     def _joined(
         self, starts: Rows, rows: Rows, worth: NDArray[np.float64], names: NDArray[np.int64], about: Mask, heads: Keys
     ) -> Links:
-        """One entry for each two documents from those of their names."""
+        """Join the entries of two documents' names into one entry for each pair."""
         pair = starts * self.view.size + rows
         order = np.lexsort((names, -worth, pair))
         pair, worth = pair[order], worth[order]
@@ -252,7 +252,7 @@ class SecondHop:
         )
 
     def _alike(self, a: Rows, b: Rows, heads: Keys) -> Mask:
-        """Whether two documents are of one thread or begin with the same two words."""
+        """Flag pairs of documents of one thread, or that begin with the same two words."""
         threads = text_of(self.view).threads
         of_thread = (threads[a] == threads[b]) & (threads[a] >= 0)
         return np.asarray(of_thread | ((heads[1][a] == heads[1][b]) & (heads[1][a] > 0)))

@@ -1,4 +1,4 @@
-"""The names that a document says: what leads from it to other documents.
+"""The names that a document says, which lead from it to other documents.
 
 A name is a run of words that begin with a capital, joined by "of", "de" and the like. Ordinary English words are none
 only because a sentence begins with them, and none in a title, a label or a table (`prose`): of "Visit Norvik" and
@@ -52,7 +52,7 @@ class DocumentNames(NamedTuple):
     """The names of a text.
 
     Args:
-        names: as they are written.
+        names: names as they are written.
         stems: int32 `(len(names), WORDS_MAX)`: numbers of the stems of each, filled up with -1.
         keys: uint64, by which `holders` looks each up.
         unsure: those that are names only if there is an entity of that name.
@@ -72,7 +72,7 @@ class Name(NamedTuple):
 
 
 def names_in(text: str) -> dict[tuple[str, ...], Name]:
-    """The distinct names of a text by their content words, in order, at most `NAMES_MAX`."""
+    """Return the distinct names of a text by their content words, in order, at most `NAMES_MAX`."""
     text = text[:CHARS_MAX]
     language = language_of(text)
     stops = STOP_WORDS if language is None else STOP_WORDS | stop_words(language)
@@ -105,8 +105,9 @@ def _is_date(words: tuple[str, ...]) -> bool:
 
 
 def _is_unsure(words: tuple[str, ...], written: str, placed: int, text: str) -> bool:
-    """Whether too little says that a run is a name: the whole of a title; words that are all ordinary and begin a
-    sentence, or are written small elsewhere; one word that is ordinary, or begins a sentence without a possessive."""
+    """Say whether too little shows that a run is a name: the whole of a title; words that are all ordinary and begin a
+    sentence, or are written small elsewhere; one word that is ordinary, or begins a sentence without a possessive.
+    """
     own = [word for word in words if len(word) > 1 and not word[0].isdigit()]
     plain = all(map(ordinary, own))
     if len(own) > 1:
@@ -115,7 +116,7 @@ def _is_unsure(words: tuple[str, ...], written: str, placed: int, text: str) -> 
 
 
 def _names_of(line: Line, start: int, end: int, stops: AbstractSet[str]) -> Iterator[tuple[str, int]]:
-    """What of a run of capitals may be a name, and what of its place may have made it large: nothing, OPENS or BARE."""
+    """Yield the parts of a run of capitals that may be names, each with a reason for its capital: 0, OPENS or BARE."""
     text = line.text[start:end]
     if not text[0].isupper():
         return
@@ -140,7 +141,7 @@ def _names_of(line: Line, start: int, end: int, stops: AbstractSet[str]) -> Iter
 
 
 def _after_openers(words: list[str], first: int) -> int:
-    """`first` moved over ordinary words in front of a stranger, which are large only because a sentence begins."""
+    """Move `first` over ordinary words in front of a strange one, which are large only because a sentence begins."""
     strange = [i for i in range(first, len(words)) if not ordinary(words[i])]
     opener = words[first]
     if not strange or opener in NAME_OPENERS or opener in GIVEN_WORDS or (opener == "the" and first + 2 < len(words)):
@@ -149,7 +150,7 @@ def _after_openers(words: list[str], first: int) -> int:
 
 
 def _strange(parts: list[re.Match[str]]) -> list[tuple[int, int]]:
-    """Where the runs of words stand that are not ordinary."""
+    """Return the begin and end of each run of words that are not ordinary."""
     found: list[tuple[int, int]] = []
     joined = False
     for part in parts:
@@ -164,16 +165,16 @@ def _strange(parts: list[re.Match[str]]) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=16_384)
 def ordinary(word: str) -> bool:
-    """Whether a word in lower case says by itself nothing about being a name."""
+    """Say whether a word in lower case gives by itself no hint of a name."""
     word = word.replace("’", "'").removesuffix("'s")
     return is_plain(word) or looks_ordinary(word) or word in _PARTS or _ROMAN.fullmatch(word) is not None
 
 
 def says(text: str, name: str) -> bool:
-    """Whether a text says a name that is unsure where it comes from.
+    """Say whether a text confirms a name that is unsure in its own document.
 
-    It does where it writes it large within a sentence, or begins with it as with a subject. One word that is written
-    large because it is a noun is confirmed by nothing.
+    A text does so where it writes the name large within a sentence, or begins with it as with a subject. One word that
+    is written large because it is a noun is never confirmed.
     """
     at = text.find(name)
     if at >= 0 and " " not in name and language_of(text) in LARGE_NOUNS:
@@ -192,18 +193,18 @@ def says(text: str, name: str) -> bool:
 
 
 def _is_strange(name: str, text: str) -> bool:
-    """Whether a word is no ordinary one. Which are ordinary is known of English only."""
+    """Say whether a word is no ordinary one. Ordinary words are known of English only."""
     return language_of(text) is None and not ordinary(name.lower())
 
 
 def beginning(name: str, count: int) -> str:
-    """A name as far as its first `count` content words."""
+    """Cut a name after its first `count` content words."""
     own = [token for token in tokenize(name) if token.word not in STOP_WORDS]
     return name[: own[count - 1].end] if len(own) > count else name
 
 
 def said_in(text: str, lexicon: Lexicon) -> DocumentNames:
-    """The names of a text that is stored, and whose words the lexicon has therefore."""
+    """Return the names of a stored text, whose words the lexicon has therefore."""
     found = names_in(text)
     stems = np.full((len(found), WORDS_MAX), -1, dtype=np.int32)
     places = [WORDS_MAX * i + k for i, words in enumerate(found) for k in range(len(words))]

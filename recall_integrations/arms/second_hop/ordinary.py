@@ -1,4 +1,4 @@
-"""Words that say nothing about being a name, however they are written, and words that say something.
+"""Words that give no hint of being a name, however they are written, and words that give one.
 
 Extend the lists; each says what it is for.
 """
@@ -115,7 +115,7 @@ _STRETCHED = regex(r"(.)\1\1|^(?:ha|he|ah|ho|ja|la|na|bla|wo)(?:ha|he|ah|ho|ja|l
 
 
 def is_plain(low: str) -> bool:
-    """Whether a word in lower case says nothing about being a name."""
+    """Say whether a word in lower case gives no hint of being a name."""
     return low in STOP_WORDS or low in BLOCKED or _is_known(low)
 
 

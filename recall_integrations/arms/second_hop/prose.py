@@ -1,7 +1,7 @@
-"""Which parts of a text are sentences: only there does a capital say that a word is a name.
+"""Sentences of a text: only there does a capital say that a word is a name.
 
-Line by line. Code and logs are no text at all. Of headings, cells of tables, labels ("Set Milestones:") and whatever
-else Is Written Like This, capitals say nothing.
+Line by line. Code and logs are no text at all. In headings, cells of tables, labels ("Set Milestones:") and other text
+that Is Written Like This, capitals say nothing.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Line:
         self._titles: list[tuple[int, int]] | None = None
 
     def opens(self, start: int) -> bool:
-        """Whether a sentence begins at `start`."""
+        """Say whether a sentence begins at `start`."""
         return _START.search(self.text, max(0, start - 12) if start > 12 else 0, start) is not None
 
     def bare(self, start: int, end: int) -> bool:
-        """Whether capitals say nothing there: in a title, or where the words are all there is: a label."""
+        """Say whether capitals mean nothing there: in a title, or in a label."""
         if self._titles is None:
             self._titles = [(0, len(self.text))] if _HEADING.match(self.text) else list(_titles(self.text))
         at = bisect_right(self._titles, (start, len(self.text))) - 1
@@ -59,7 +59,7 @@ class Line:
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The lines of a text that may say something."""
+    """Yield the lines of a text that hold prose, without code and addresses."""
     if "`" in text or "~~~" in text:
         text = _CODE.sub(" , ", text)
     if "@" in text or "://" in text or "www." in text or "](" in text:
@@ -70,7 +70,7 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def _titles(line: str) -> Iterator[tuple[int, int]]:
-    """The pieces of a line that are written like a title."""
+    """Yield the pieces of a line that are written like a title."""
     ends = [m.span() for m in _PIECE.finditer(line)]
     start = 0
     for end, after in (*ends, (len(line), len(line))):

@@ -1,1 +1,1 @@
-"""What changes the order after ranking."""
+"""Changes of the order after ranking."""

@@ -1,6 +1,7 @@
-"""What changes the order after ranking: types first, diversity, negation, repeats. Nothing is lost by any of it, but
-for repeats, which are listed with the hit that they repeat. Whatever is moved has a contribution that says so
-(`moves.py`)."""
+"""Changes of the order after ranking: types first, diversity, negation, repeats. No candidate is lost by any of it, but
+for repeats, which are listed with the hit that they repeat. Every moved candidate has a contribution that says so
+(`moves.py`).
+"""
 
 from __future__ import annotations
 
@@ -33,18 +34,18 @@ NEGATION_POOL = 50  # candidates whose text is compared with the negated terms
 Texts = Callable[[Rows], list[str]]
 Memories = Callable[[Rows], Sequence[tuple[int, Memory]]]  # rows with their memories, without those that are gone
 _NO_ROWS: Rows = np.empty(0, dtype=np.int64)
-ENDED_SHARE = 0.5  # of the first score: what was so, and is not what is asked for
+ENDED_SHARE = 0.5  # of the first score, for a memory that held once and is not asked for
 
 
 def wanted_first(fused: Fused, wanted: Mask) -> Fused:
-    """The wanted rows first, in their order; the others score no more than the last of them."""
+    """Put the wanted rows first, in their order; the others score no more than the last of them."""
     inside = wanted[fused.rows]
     order = np.concatenate([np.flatnonzero(inside), np.flatnonzero(~inside)])
     return moved(fused, order, np.minimum.accumulate(fused.scores[order]), TYPE_FIRST, inside[order])
 
 
 def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -> Fused:
-    """Maximal marginal relevance over the best `max(2·k, 20)` candidates; as they are where vectors are not at hand."""
+    """Order the best `max(2·k, 20)` candidates by maximal marginal relevance, if vectors are in memory."""
     n = min(len(fused.rows), max(2 * k, 20))
     if view.vectors is None or n < 3:
         return fused
@@ -56,7 +57,7 @@ def diversified(fused: Fused, view: ScopeView, k: int, relevance_share: float) -
 def demote_negated(
     fused: Fused, terms: Sequence[str], texts: Texts, k: int, threshold: float, language: str = "en"
 ) -> tuple[Fused, frozenset[int]]:
-    """Candidates that are about a negated term, of a query in `language`, below the others; and the rows of these."""
+    """Put candidates about a negated term, of a query in `language`, below the others; return the demoted rows too."""
     n = min(len(fused.rows), max(NEGATION_POOL, 2 * k))
     if not terms or not n:
         return fused, frozenset()
@@ -76,7 +77,7 @@ def demote_negated(
 def folded(
     fused: Fused, view: ScopeView, memories: Memories, k: int, threshold: float
 ) -> tuple[Fused, dict[int, list[int]]]:
-    """Without what repeats a better candidate, as far down as k hits need; and leader row → rows folded into it.
+    """Fold candidates into better ones that they repeat, as far down as k hits need; and map leader row → folded rows.
 
     Where there is nothing else, repeats fill the places up to k: the best of them stay where they are.
     """
@@ -107,15 +108,16 @@ def _leaders(view: ScopeView, rows: Rows, memories: Memories, threshold: float) 
 
 
 def _any_close(vectors: NDArray[np.float32], threshold: float) -> bool:
-    """Whether any two rows reach the threshold: nearly always not, and then no text need be read."""
+    """Say whether any two rows reach the threshold: nearly always not, and then no text need be read."""
     cosines = np.einsum("id,jd->ij", vectors, vectors)
     np.fill_diagonal(cosines, -1)
     return bool((cosines >= threshold - 1e-6).any())
 
 
 def _relevance(scores: Scores) -> Scores:
-    """Falling scores on a scale from 1 to 0 that weighs against a cosine: log odds, for probabilities are mostly small
-    and would all be alike beside it."""
+    """Scale falling scores from 1 to 0 to weigh against a cosine: by log odds, for probabilities are mostly small and
+    would all be alike beside it.
+    """
     bounded = np.clip(np.asarray(scores, dtype=np.float64), 1e-6, 1 - 1e-6)
     odds = np.log(bounded / (1 - bounded))
     spread = odds.max() - odds.min()
@@ -123,11 +125,11 @@ def _relevance(scores: Scores) -> Scores:
 
 
 def asked_first(fused: Fused, asked: Asked) -> Fused:
-    """The rows of the time or session that decides first, in the order of the conversation or in their own; the others
+    """Put the rows of the time or session asked for first, in the order of the conversation or in their own; the others
     score no more than they do.
 
-    Whatever is said then answers a query that asks for nothing in particular: such rows score what the reading is sure
-    of.
+    A query that asks for nothing in particular is answered by all that is said then: such rows score the confidence of
+    the reading.
     """
     rows, scores = fused.rows, fused.scores
     inside = asked.mask[rows]
@@ -144,8 +146,9 @@ def asked_first(fused: Fused, asked: Asked) -> Fused:
 
 
 def held_first(fused: Fused, first: Rows, confidence: float, beneath: Rows = _NO_ROWS) -> Fused:
-    """The rows that say what is asked first, in their order, with a score of `confidence` at least; the others behind
-    them, in their order. Those of which something else holds (`beneath`) score at most half of the first of all."""
+    """Put the rows that say what is asked first, in their order, with a score of at least `confidence`; the others
+    follow in their order. Rows that no longer hold (`beneath`) score at most half of the first of all.
+    """
     places = {row: place for place, row in enumerate(fused.rows.tolist())}
     own = [places[row] for row in first.tolist() if row in places]
     if not own:

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: prefer what is relevant and not yet said.
+"""Maximal marginal relevance: prefer items that are relevant and not yet said.
 
 Carbonell and Goldstein (1998), "The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
 Summaries": the next item is the one with the highest `λ·relevance − (1 − λ)·(greatest similarity to a chosen item)`.
@@ -16,12 +16,12 @@ _QUANTUM = 2.0**-20
 
 
 def mmr(scores: NDArray[np.floating], vectors: NDArray[np.floating], k: int, lambda_: float) -> NDArray[np.intp]:
-    """The order in which to take `k` of `n` items.
+    """Return the order in which to take `k` of `n` items.
 
     Args:
         scores: relevance, shape `(n,)`, finite, in [0, 1] so that it weighs against a cosine.
         vectors: shape `(n, d)`, finite, rows of length 1 (or 0: similar to nothing).
-        k: how many to take; more than `n` takes all.
+        k: number of items to take; more than `n` takes all.
         lambda_: share of relevance in [0, 1]; 1 is the order of the scores, 0 is novelty alone.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Near-duplicates: what says the same again is folded into the first that says it (similarity 0.90).
+"""Near-duplicates: a memory that says the same again is folded into the first that says it (similarity 0.90).
 
 Two memories are near-duplicates if the cosine of their vectors *and* the overlap of their words reach the threshold,
 if the same words stand in the same order, and if neither denies what the other says. The vectors alone are not enough:
@@ -31,10 +31,10 @@ DENIALS = frozenset(
 
 
 def fold(memories: Sequence[Memory | None], vectors: NDArray[np.floating], threshold: float) -> list[int]:
-    """For each memory the place of the first one that it repeats; its own place where it repeats none.
+    """Return for each memory the place of the first one that it repeats; its own place where it repeats none.
 
     Args:
-        memories: best first; `None` = it is gone, and repeats none.
+        memories: memories, best first; `None` = it is gone, and repeats none.
         vectors: `(n, d)`, rows of length 1 (or 0: like nothing).
         threshold: least cosine and least word overlap (Dice, over distinct words), in (0, 1].
     """
@@ -60,7 +60,7 @@ def fold(memories: Sequence[Memory | None], vectors: NDArray[np.floating], thres
 
 
 def are_two(one: Memory, other: Memory) -> bool:
-    """Whether two memories are two even in the same words: from two sources, or of two days on which it happened."""
+    """Say whether memories are two even in the same words: of two sources, or of two days on which it happened."""
     if (one.actor, one.channel, one.thread, one.refs) != (other.actor, other.channel, other.thread, other.refs):
         return True
     if one.event_at is None or other.event_at is None or not {one.type, other.type} <= HAPPENS:
@@ -69,7 +69,7 @@ def are_two(one: Memory, other: Memory) -> bool:
 
 
 def _repeats(one: list[str], other: list[str], threshold: float) -> bool:
-    """Whether two texts say the same: their words overlap (Dice), in one order, and the same are denied."""
+    """Say whether two texts say the same: their words overlap (Dice), in one order, and the same are denied."""
     first, second = set(one), set(other)
     shared = first & second
     whole = len(first) + len(second)

@@ -1,4 +1,4 @@
-"""What moved a candidate, as one more contribution: contributions add up to the order, whatever came after ranking.
+"""Moves of candidates as one more contribution: contributions add up to the order, whatever came after ranking.
 
 A step that puts candidates into another order says which of them stay. These keep their sum. Any other that no longer
 stands where its sum would put it gets what lifts or lowers the sum to its new place: that of the nearest candidate
@@ -36,7 +36,7 @@ Sums = NDArray[np.float64]
 
 
 def sums(fused: Fused) -> Sums:
-    """What was added to each candidate in all. It never rises; a rise within the rounding of float32 is left out."""
+    """Sum the contributions of each candidate. Sums never rise; a rise within the rounding of float32 is left out."""
     total = np.zeros(len(fused.rows), dtype=np.float64)
     for part in fused.added.values():
         total += part
@@ -51,13 +51,13 @@ def moved(
     stays: Mask | None = None,
     said: Mapping[str, Scores] | None = None,
 ) -> Fused:
-    """`fused.take(order, scores)`, with what that took from those that were moved, or gave them.
+    """Return `fused.take(order, scores)`, with the contribution that lifted or lowered each moved candidate.
 
     Args:
         fused: the candidates, best first.
-        order: places in it, best first; it may leave some out.
-        scores: in the new order.
-        source: the name of the contribution.
+        order: places in `fused`, best first; it may leave some out.
+        scores: scores in the new order.
+        source: name of the contribution.
         stays: by place in the new order: whose sums stand. These must be in their old order. `None` = as many as can.
         said: own scores of sources, aligned with `fused`, as in `Fused.raw`.
     """
@@ -76,17 +76,17 @@ def moved(
 
 
 def giving(fused: Fused, source: str, given: Sums) -> Fused:
-    """With one more contribution, or more of it."""
+    """Return the candidates with one more contribution, or more of it."""
     if not given.any():
         return fused
     return _with(fused, added={source: fused.added.get(source, np.float32(0)) + given})
 
 
 def placed(before: Sums, stays: Mask) -> Sums:
-    """Sums that never rise along the list. Of candidates that stay they stand, the others change as little as they can.
+    """Return sums that never rise along the list: those of candidates that stay stand, others change the least.
 
     Args:
-        before: of the candidates in their new order.
+        before: sums of the candidates in their new order.
         stays: whose sums stand; these fall already.
     """
     beneath = np.maximum.accumulate(np.where(stays, before, -np.inf)[::-1])[::-1]
@@ -95,7 +95,7 @@ def placed(before: Sums, stays: Mask) -> Sums:
 
 
 def _apart(level: Sums, changed: Mask) -> Sums:
-    """With what was changed a hair above or below those whose sum it was given; in every run of equals one stands."""
+    """Move changed sums a hair above or below the sum that they were given; in every run of equals one stands."""
     n = len(level)
     if not changed.any():
         return level
@@ -114,7 +114,7 @@ def _apart(level: Sums, changed: Mask) -> Sums:
 
 
 def longest_falling(values: Sums) -> Mask:
-    """A longest subsequence that never rises, as a mask (Schensted 1961: patience sorting)."""
+    """Mark a longest subsequence that never rises (Schensted 1961: patience sorting)."""
     tops: list[float] = []  # the greatest last value of a subsequence of each length, negated
     places: list[int] = []
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""What the query excludes goes to the bottom of the list, and nothing is removed.
+"""Negation: candidates that the query excludes go to the bottom of the list, and nothing is removed.
 
 Every candidate is scored against every negated term with BM25 (rank-bm25 over the candidates alone: they are few, and
 the index lives for one query). BM25 has no upper end and depends on the other candidates, so the scale is fixed:
@@ -30,7 +30,7 @@ THRESHOLD = 0.6
 
 
 class Demoted(NamedTuple):
-    """What `demote` returns, all in the *new* ranking, best first, shape `(n,)`.
+    """Result of `demote`, all in the *new* ranking, best first, shape `(n,)`.
 
     Args:
         order: indices into the given ranking.
@@ -44,7 +44,7 @@ class Demoted(NamedTuple):
 
 
 def negation_scores(texts: Sequence[str], terms: Sequence[str], language: str = "en") -> NDArray[np.float64]:
-    """How much each text is about each negated term.
+    """Rate how much each text is about each negated term.
 
     Args:
         texts: the candidates' texts.
@@ -68,13 +68,13 @@ def negation_scores(texts: Sequence[str], terms: Sequence[str], language: str = 
 
 
 def _wanted(found: Sequence[str]) -> tuple[str, ...]:
-    """Distinct stems of a term; of Chinese, pairs of characters where it has some."""
+    """Return the distinct stems of a term; of Chinese, pairs of characters where it has some."""
     pairs = [stem for stem in found if not is_character(stem)]
     return tuple(dict.fromkeys(pairs or found))
 
 
 def _about(texts: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-    """`negation_scores` of stems."""
+    """Compute `negation_scores` of stems."""
     scores = np.zeros((len(texts), len(wanted)))
     if not any(wanted) or not any(texts):
         return scores
@@ -94,11 +94,11 @@ def _about(texts: Sequence[Sequence[str]], wanted: Sequence[Sequence[str]]) -> N
 
 
 def demote(scores: NDArray[np.floating], penalties: NDArray[np.floating], threshold: float = THRESHOLD) -> Demoted:
-    """Move what matches a negation below everything that does not.
+    """Move items that match a negation below all that match none.
 
     An item matches a term if its penalty is *above* the threshold. Items that match more terms lie below items that
     match fewer; otherwise the given order is kept. The score of a demoted item is halved for each term it matches, and
-    capped by what stands above it.
+    capped by the scores above it.
 
     Args:
         scores: in ranking order, best first, shape `(n,)`, not negative.

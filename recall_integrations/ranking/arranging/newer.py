@@ -1,4 +1,4 @@
-"""Which of two hits about the same thing comes first: the newer one, unless the query asks for the past.
+"""Order of two hits about the same thing: the newer one first, unless the query asks for the past.
 
     best 10 ─▶ pairs that are alike ─▶ inputs of each ─▶ model ─▶ the lower one moves above the upper one
 
@@ -41,7 +41,7 @@ SURE = 1.0  # logit from which the older one is said to hold no longer: .73 as a
 
 @record(frozen=True, slots=True, kw_only=True)
 class Overtaken:
-    """What became of an older memory.
+    """Newer memory that has moved above an older one.
 
     Args:
         by: row of the newer memory that comes before it.
@@ -89,13 +89,13 @@ class PairModel:
 
 
 def names_of(words: int) -> tuple[str, ...]:
-    """Names of the inputs of a model that has so many rows of `words`."""
+    """Return the names of the inputs of a model with so many rows of `words`."""
     return (*INPUTS, *(f"words {row}" for row in range(words)))
 
 
 @cache
 def shipped() -> PairModel:
-    """The model of the package."""
+    """Return the model of the package."""
     return PairModel.load()
 
 

@@ -1,4 +1,4 @@
-"""Of several times that the same happened, the first or the last one first, where the query asks for that one."""
+"""Order of occurrences: the first or the last time that the same happened first, where the query asks for that one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ SOFTLY = 0.3  # of the best one's score, which another one must have to answer a
 def occurrence_first(
     fused: Fused, view: ScopeView, asked: Occurrence, terms: tuple[str, ...], k: int, now: int, inside: Mask | None
 ) -> Fused:
-    """Of those among the best 2·k that tell of the same as the best one and answer as well, the earliest before them.
+    """Put the earliest candidate first of those in the best 2·k that tell of the same as the best and answer as well.
 
     They keep their places and the scores of these among all candidates, and the others stay where they are.
 
     Args:
         fused: the candidates, best first.
-        view: of the scope.
-        asked: which one; where it is the last, the latest instead.
-        terms: of the query.
+        view: view of the scope.
+        asked: occurrence asked for; where it is the last, the latest comes first.
+        terms: stems of the query.
         k: hits that are wanted.
         now: microseconds; what is still to come counts only where nothing has been.
         inside: rows of the time that is asked for, the only ones that are looked at; `None` = all.

@@ -1,4 +1,4 @@
-"""What two hits say differently, and what of it the query asks for.
+"""Words in which two hits differ, and the query's words among them.
 
     "what does the cat eat?"    The *cat* eats dry food  /  The *dog* eats canned food    ─▶ other things
     "where is the drill?"       The drill is in the shed /  Moved it to the attic         ─▶ "moved" tells a change
@@ -27,7 +27,7 @@ WORDS_MAX = 24  # content words of a text that are compared: what it is about it
 DIMENSIONS = 256  # of the bundled vectors
 LISTED = 5  # candidates that hold what two of them share, from which these stand in a list
 BEGIN = 2  # words with which a text begins, of which one mostly says what it is about
-# What two texts say differently, and what of it is asked for.
+# Inputs from the words in which two texts differ, and from the query's words among them.
 OF_WORDS = (
     *("upper_alone", "lower_alone", "unanswered", "before", "behind", "upper_own", "lower_own", "own_near"),
     *("same_begin", "upper_begin", "lower_begin", "known"),
@@ -44,10 +44,10 @@ class Differences:
 
 
 class Words:
-    """Words of the candidates, and what two of them do not share.
+    """Words of the candidates, and the words that two of them do not share.
 
     Args:
-        text: of the scope.
+        text: text columns of the scope.
         rows: the best candidates.
         query: the query.
     """
@@ -169,9 +169,9 @@ def known_to_bundled(language: str | None) -> bool:
 
 
 def _names(query: ParsedQuery) -> frozenset[str]:
-    """Stems of the query's names: words with a capital that do not begin it, or with one behind their first letter.
+    """Return the stems of the query's names: words with a capital inside, or at their start behind the first word.
 
-    In German every noun counts as one, so that pairs move seldom there.
+    In German only a capital inside counts, since every noun starts with one.
     """
     said = [(token, query.original[slice(*token.span)]) for token in query.tokens]
     return frozenset(

@@ -95,7 +95,7 @@ class Compared:
     told: Vectors
 
     def column(self, name: str) -> Inputs:
-        """One of the inputs."""
+        """Return one of the inputs."""
         found: Inputs = self.inputs[:, INPUTS.index(name)]
         return found
 
@@ -201,7 +201,7 @@ def _stacked(
     turn: Inputs,
     asks: tuple[float, float, float],
 ) -> Inputs:
-    """The inputs in their order; those that depend on which one is newer have its sign."""
+    """Stack the inputs in their order; those that depend on which one is newer have its sign."""
     past, span, state = asks
     columns = [np.asarray(plain[name], dtype=np.float64) for name in (*PLAIN, *OF_WORDS)]
     for factor in (1.0, past):
@@ -221,7 +221,7 @@ class _Pairs:
     cosine: Inputs
 
     def where(self, kept: NDArray[np.bool_]) -> _Pairs | None:
-        """Those that are kept; `None` = none is."""
+        """Return the pairs that are kept; `None` = none is."""
         if not kept.any():
             return None
         return _Pairs(
@@ -240,7 +240,7 @@ class _Pairs:
 
     @property
     def places(self) -> list[tuple[int, int]]:
-        """The upper and the lower one of each pair."""
+        """Places of the upper and the lower one of each pair."""
         return list(zip(self.upper.tolist(), self.lower.tolist(), strict=True))
 
 
@@ -260,7 +260,7 @@ def _alike(
     vectors: NDArray[np.float32],
     unit: float,
 ) -> _Pairs | None:
-    """The pairs that are alike and differ in time."""
+    """Return the pairs that are alike and differ in time."""
     counts = _counts(stems)
     upper, lower = np.triu_indices(len(rows), 1)
     shared = np.asarray([len(stems[a] & stems[b]) for a, b in zip(upper.tolist(), lower.tolist(), strict=True)])
@@ -282,7 +282,7 @@ def _held(words: Words, pairs: _Pairs, query: ParsedQuery) -> _Held:
 
 
 def _of_likeness(pairs: _Pairs, words: Words, held: _Held, gap: Inputs) -> dict[str, Inputs]:
-    """Inputs that say how alike two texts are, and what of the query each holds."""
+    """Compute the inputs that say how alike two texts are, and what of the query each holds."""
     upper, lower, alike, counts = pairs.upper, pairs.lower, pairs.alike, _counts(words.whole)
     return {
         "longer": np.log(counts[lower] / counts[upper]),
@@ -301,7 +301,7 @@ def _of_likeness(pairs: _Pairs, words: Words, held: _Held, gap: Inputs) -> dict[
 def _of_places(
     pairs: _Pairs, text: TextColumns, rows: NDArray[np.int64], near: Inputs
 ) -> dict[str, NDArray[np.generic]]:
-    """Inputs that say where two candidates stand, and who said them where."""
+    """Compute the inputs that say where two candidates stand, and who said them where."""
     upper, lower, threads, actors = pairs.upper, pairs.lower, text.threads[rows], text.actors[rows]
     return {
         "nearer": near[upper] - near[lower],
@@ -313,7 +313,7 @@ def _of_places(
 
 
 def _of_time(pairs: _Pairs, view: ScopeView, rows: NDArray[np.int64], held: _Held) -> dict[str, NDArray[np.generic]]:
-    """Inputs that depend on which one is newer."""
+    """Compute the inputs that depend on which one is newer."""
     upper, lower, newer, dated = pairs.upper, pairs.lower, pairs.turn > 0, view.dated[rows]
     return {
         "1": np.ones(len(upper)),
@@ -329,7 +329,7 @@ def _counts(stems: Sequence[AbstractSet[int]]) -> Inputs:
 
 
 def _turn(view: ScopeView, rows: NDArray[np.int64], upper: NDArray[np.int64], lower: NDArray[np.int64]) -> Inputs:
-    """1 where the lower one is newer, −1 where it is older, 0 where nobody can tell."""
+    """Return 1 where the lower one is newer, −1 where it is older, 0 where nobody can tell."""
     at, dated, nums = view.at[rows], view.dated[rows], view.nums[rows]
     by_time = np.sign(at[lower] - at[upper]) * (dated[lower] & dated[upper])
     by_writing = np.sign(nums[lower] - nums[upper]) * (dated[lower] == dated[upper])
@@ -338,19 +338,19 @@ def _turn(view: ScopeView, rows: NDArray[np.int64], upper: NDArray[np.int64], lo
 
 
 def _in_unit(cosines: Inputs, unit: float) -> Inputs:
-    """Cosines of an embedding whose texts are all near each other, spread as those of the bundled one are."""
+    """Spread cosines of an embedding whose texts are all near each other like those of the bundled one."""
     return cosines if unit >= 0.8 else 1 - (1 - cosines) / unit
 
 
 def _near(fused: Fused, unit: float) -> Inputs:
-    """Cosines of the candidates with the query, in tenths; 0 where there are none."""
+    """Return the cosines of the candidates with the query, in tenths; 0 where there are none."""
     found = fused.raw.get("cosine")
     near = np.zeros(len(fused.rows)) if found is None else np.nan_to_num(np.asarray(found, dtype=np.float64))
     return 10 * near / unit
 
 
 def _numbers(pairs: _Pairs, words: Words, text: TextColumns) -> NDArray[np.bool_]:
-    """Whether each of two texts holds a number that the other lacks."""
+    """Say whether each of two texts holds a number that the other lacks."""
     read = text.lexicon.stem_text
     own = [frozenset(stem for stem in stems if any(map(str.isdigit, read(stem)))) for stems in words.whole]
     return np.asarray([bool(own[a] - own[b]) and bool(own[b] - own[a]) for a, b in pairs.places])

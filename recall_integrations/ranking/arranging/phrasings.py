@@ -1,4 +1,4 @@
-"""What other words for a query found, among what the query itself found: added, never above its best.
+"""Merging of other phrasings' hits into those of the query itself: added, never above its best.
 
 A memory counts with its best score over the query and its phrasings (max-score merging of query variants). Those of
 phrasings are discounted, and none is put above the first hits of the query itself: other words may be wrong.
@@ -21,11 +21,11 @@ POOL = 20  # candidates of each phrasing, or twice as many as hits are wanted
 def with_phrasings(
     fused: Fused, found: Sequence[Fused], view: ScopeView, *, k: int, trust: float, keep_first: int
 ) -> tuple[Fused, Mapping[int, int]]:
-    """The candidates of all, and row → the place in `found` of the phrasing that lifted it.
+    """Merge the candidates of all, and return row → the place in `found` of the phrasing that lifted it.
 
     Args:
-        fused: what the query itself found, best first.
-        found: the same of each phrasing.
+        fused: candidates of the query itself, best first.
+        found: candidates of each phrasing.
         view: the scope.
         k: hits that are wanted.
         trust: factor of the scores of phrasings, in [0, 1].
@@ -59,8 +59,8 @@ def with_phrasings(
 
 
 def first_of_the_query(fused: Fused, own: Sequence[int]) -> Fused:
-    """The first hits that the query has without its phrasings, in front again, where what came after merging has moved
-    them; the others score no more than they do.
+    """Put the query's own first hits in front again, where a stage after merging has moved them; the others score no
+    more than they do.
 
     Args:
         fused: all candidates, arranged.
@@ -80,7 +80,7 @@ def first_of_the_query(fused: Fused, own: Sequence[int]) -> Fused:
 
 
 def _with_rows(fused: Fused, rows: Sequence[int]) -> Fused:
-    """With candidates that nothing speaks for yet, below all others."""
+    """Add candidates without evidence, below all others."""
     if not rows:
         return fused
     n = len(rows)

@@ -11,7 +11,7 @@ FREE = 1e-9  # ridge of the bias
 
 
 def fit_logistic(x: Doubles, y: NDArray[np.bool_], weight: Doubles, ridge: float = 1.0) -> tuple[Doubles, float]:
-    """Weights and bias that minimise `ridge·|w|²/2 + Σ weight·ln(1 + exp(−±z))`, `z = x·w + bias`.
+    """Fit weights and bias that minimise `ridge·|w|²/2 + Σ weight·ln(1 + exp(−±z))`, `z = x·w + bias`.
 
     Args:
         x: `(rows, inputs)`, of about the same scale.

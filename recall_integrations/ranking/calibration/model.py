@@ -190,7 +190,7 @@ _AGAIN = "Make them again: `recall train` for weights of your own, scripts/fit_c
 
 @record(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What turns the scores of one version of a ranker into probabilities. Threads may share one.
+    """Conversion of the scores of one version of a ranker into probabilities. Threads may share one.
 
     Args:
         ranker, ranker_version: whose scores it is for.
@@ -211,7 +211,7 @@ class Calibration:
 
     @classmethod
     def load(cls, ranker: str, version: str | None = None, path: str | Path = SHIPPED) -> Calibration | None:
-        """The calibration of a ranker; `None` where the file has none for it.
+        """Load the calibration of a ranker; `None` where the file has none for it.
 
         Args:
             ranker: its name.
@@ -229,7 +229,7 @@ class Calibration:
         return found if found is not None and version in (None, found.ranker_version) else None
 
     def confidence(self, features: Features, ranking: Ranking, unknown: float, *, k: int = K) -> float:
-        """Probability that at least one of the `k` best candidates is relevant; 0 without candidates.
+        """Compute the probability that at least one of the `k` best candidates is relevant; 0 without candidates.
 
         Args:
             features: of the candidates.
@@ -249,7 +249,7 @@ class Calibration:
         order: Sequence[int] | NDArray[np.int64] | None,
         unknown: float,
     ) -> Values:
-        """Probability of relevance of each candidate, float32 `(candidates,)`, falling along `order`.
+        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`.
 
         Args:
             features: of the candidates.
@@ -273,7 +273,7 @@ class Calibration:
         return out
 
     def _gain(self, k: int) -> float:
-        """`a·z + b·z²`."""
+        """Compute `a·z + b·z²`."""
         a, b = self.per_k
         z = math.log(k / K)
         if b < 0:
@@ -281,7 +281,7 @@ class Calibration:
         return (a + b * z) * z
 
     def to_dict(self) -> dict[str, Any]:
-        """As it is kept."""
+        """Return the calibration as it is kept on disk."""
         return {
             "ranker_version": self.ranker_version,
             "version": self.version,
@@ -292,13 +292,13 @@ class Calibration:
 
 
 def within(confidence: float, scores: Iterable[float]) -> float:
-    """The confidence, at most what the scores of the hits add up to, and at least the best of them."""
+    """Limit the confidence to at most the sum of the hits' scores, and at least the best of them."""
     known = tuple(scores)
     return min(max(confidence, *known, 0.0), math.fsum(known))
 
 
 def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: int) -> float:
-    """Share of the stems' Σ idf that no memory of the scope holds; 1 without stems or memories.
+    """Return the share of the stems' Σ idf that no memory of the scope holds; 1 without stems or memories.
 
     Args:
         stems: of the query.
@@ -315,7 +315,7 @@ def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: 
 
 
 def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles:
-    """The inputs of `RESULT`, in its order. There is at least one candidate."""
+    """Return the inputs of `RESULT`, in its order. There is at least one candidate."""
     top = (-scores).argsort(kind="stable")[: max(TOP, K)]
     first = scores[top].tolist()
     table = _table(features)
@@ -338,7 +338,7 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
 
 
 def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], unknown: float) -> Doubles:
-    """The inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`.
+    """Return the inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`.
 
     Args:
         features: of the candidates; there is one at least.
@@ -369,7 +369,7 @@ def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], un
 
 
 def _table(features: Features) -> Values:
-    """The columns of `_READ`, with the cosine in units of the embedding's spread."""
+    """Return the columns of `_READ`, with the cosine in units of the embedding's spread."""
     table: Values = features.table(_READ)
     if features.cosine_spread == 1:
         return table
@@ -379,14 +379,14 @@ def _table(features: Features) -> Values:
 
 
 def _stems_idf(features: Features) -> float:
-    """The input `idf`."""
+    """Compute the input `idf`."""
     share = float(np.maximum.reduce(features["bm25_of_ceiling"]))
     whole = float(np.maximum.reduce(features["bm25"])) / (share * (K1 + 1)) if share > 0 else 1.0
     return math.log(min(max(whole, _IDF_MIN), _IDF_MAX))
 
 
 def _shared(features: Features) -> list[float]:
-    """What is the same for all candidates, in the order of `_SHARED`."""
+    """Return the inputs that are the same for all candidates, in the order of `_SHARED`."""
     gates = features.gates
     return [
         1 / features.cosine_spread if features.compared else 0.0,
@@ -414,7 +414,7 @@ def from_json(text: str, where: str = "the calibrations") -> dict[str, Calibrati
 
 
 def to_json(calibrations: Mapping[str, Calibration]) -> str:
-    """As `from_json` reads it."""
+    """Write calibrations as `from_json` reads them."""
     rankers = {name: calibrations[name].to_dict() for name in sorted(calibrations)}
     return json.dumps({"format": FORMAT, "rankers": rankers}, indent=1, ensure_ascii=False) + "\n"
 
@@ -442,7 +442,7 @@ def _per_k(kept: Sequence[Any]) -> tuple[float, float]:
 
 
 def _completed(order: Sequence[int] | NDArray[np.int64], ranked: NDArray[np.int64]) -> NDArray[np.int64]:
-    """`order`, then those of `ranked` that it leaves out."""
+    """Return `order`, then the candidates of `ranked` that it leaves out."""
     listed = np.asarray(order, dtype=np.int64)
     if len(listed) == len(ranked):
         return listed

@@ -1,4 +1,4 @@
-"""How the candidates around a candidate score: evidence comes in runs of turns, and in threads."""
+"""Scores of the candidates around a candidate: evidence comes in runs of turns, and in threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AROUND: Mapping[str, str] = {
 
 
 def around(features: Features, u: Values) -> dict[str, Values]:
-    """The columns of `AROUND`, for the scores `u` of the candidates."""
+    """Compute the columns of `AROUND`, for the scores `u` of the candidates."""
     size, session = features.size, features.session
     if not size:
         return {}

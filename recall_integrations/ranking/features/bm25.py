@@ -1,4 +1,4 @@
-"""BM25 with an absolute length pivot, in pieces: what the features are made of.
+"""Parts of BM25 with an absolute length pivot, for the features.
 
 `K(len, p) = k1·(1 − b + b·max(len, p)/p)` takes the place of the average length by a pivot `p` of the kind of text
 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75).
@@ -21,7 +21,7 @@ PIVOT_1, PIVOT_2 = 75, 120  # of a window of ±1, of ±2 texts; `text.bm25.PIVOT
 
 
 def length_term(lengths: Values, pivot: float) -> Values:
-    """`K` of texts of these lengths."""
+    """Compute `K` of texts of these lengths."""
     k: Values = np.maximum(lengths, pivot)
     k *= np.float32(K1 * B / pivot)
     k += np.float32(K1 * (1 - B))
@@ -29,7 +29,7 @@ def length_term(lengths: Values, pivot: float) -> Values:
 
 
 def undamped(worth: Values, lengths: Values, pivot: float) -> Values:
-    """`worth · 2.2 / (1 + K)` of texts of these lengths, in place."""
+    """Compute `worth · 2.2 / (1 + K)` of texts of these lengths, in place."""
     damping: Values = np.maximum(lengths, pivot)
     damping *= np.float32(K1 * B / pivot / (K1 + 1))
     damping += np.float32((1 + K1 * (1 - B)) / (K1 + 1))
@@ -38,13 +38,13 @@ def undamped(worth: Values, lengths: Values, pivot: float) -> Values:
 
 
 def saturated(tf: Values, k: Values | np.float32) -> Values:
-    """BM25 of one term without its idf."""
+    """Compute BM25 of one term without its idf."""
     worth: Values = tf * np.float32(K1 + 1)
     worth /= tf + k
     return worth
 
 
 def weighted(weights: NDArray[Real], table: NDArray[Real]) -> NDArray[Real]:
-    """Weighted sum of the rows of a table. Of a large one not by `@`: a product may wake BLAS threads."""
+    """Sum the weighted rows of a table. Of a large one not by `@`: a product may wake BLAS threads."""
     summed: NDArray[Real] = weights @ table if table.size < PRODUCT_MAX else np.einsum("i,ij->j", weights, table)
     return summed

@@ -1,4 +1,4 @@
-"""The second hop in the order: documents that the best candidates lead to (`retrievers.second_hop`).
+"""The second hop in the order: documents that the best candidates lead to (`arms.second_hop`).
 
     approach(d) = WEIGHTS[place of a] · value(a to d) · (1 + MISSING · share)
 
@@ -29,7 +29,7 @@ NEAR = 0.5
 
 @record(frozen=True, slots=True, kw_only=True)
 class Bridge:
-    """What the second hop adds.
+    """Contribution of the second hop.
 
     Args:
         added: float32 `(candidates,)`, at least 0, in a ranker's units.
@@ -51,13 +51,13 @@ def bridged(
     named: Values | None = None,
     worth: float = 1.0,
 ) -> Bridge:
-    """The second hop from the best candidates.
+    """Compute the second hop from the best candidates.
 
     Args:
         hop: gives the links.
         text: words of the scope.
         rows: the candidates, rising.
-        scores: of the candidates so far.
+        scores: scores of the candidates so far.
         terms: stems of the query.
         frequency: memories of the scope that hold a stem.
         count: memories of the scope.
@@ -93,13 +93,13 @@ def bridged(
 
 
 def _best(hop: SecondHop, rows: Rows, scores: Values) -> Rows:
-    """The best candidate."""
+    """Return the best candidate."""
     best: Rows = rows[scores == np.maximum.reduce(scores, initial=-np.inf)]
     return best if len(best) < 2 else hop.view.top(best, np.zeros(len(best), dtype=np.float32), 1)[0]
 
 
 def _approach(wanted: NDArray[np.floating], goals: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Scores kept below `goals`: as wanted up to NEAR below, then ever closer."""
+    """Keep scores below `goals`: as wanted up to NEAR below, then ever closer."""
     beyond = np.maximum(wanted - (goals - NEAR), 0) / NEAR
     return np.where(beyond > 0, goals - NEAR / (1 + beyond), wanted)
 
@@ -107,7 +107,7 @@ def _approach(wanted: NDArray[np.floating], goals: NDArray[np.floating]) -> NDAr
 def _held(
     text: TextColumns, rows: Rows, terms: Sequence[str], frequency: Callable[[str], int], count: int
 ) -> tuple[NDArray[np.bool_], Values]:
-    """Which of the terms each row holds, `(terms, rows)`, and the share of each term in the idf of all."""
+    """Flag the terms that each row holds, `(terms, rows)`, and return each term's share in the idf of all."""
     known = {number: term for term in terms if (number := text.lexicon.stem_of(term)) >= 0}
     worth = np.asarray([idf(frequency(term), count) for term in known.values()], dtype=np.float32)
     stems = text.lexicon.stems

@@ -1,7 +1,7 @@
-"""Evidence for each candidate, as named columns: what the rankers add up.
+"""Evidence for each candidate, as named columns, which the rankers add up.
 
-Computed once per query, each when it is asked for, in numpy over the candidates and, where threads are known, their
-neighbours. What each column is
+Computed once per query, each at its first use, in numpy over the candidates and, where threads are known, their
+neighbours. The meaning of each column
 stands beside its weight, in the files that `registry` lists; the symbols are those of `match`. Evidence that is absent
 (no thread, actor, time or vector) makes a constant column, which orders nothing, or none.
 """
@@ -27,10 +27,10 @@ _UNMADE: Values = np.empty(0, dtype=np.float32)  # of a feature that nobody has 
 
 
 class Computed(Mapping[str, Values]):
-    """Features of a match by name, each computed when it is first asked for; a ranker asks for those that it weighs.
+    """Features of a match by name, each computed at its first use; a ranker asks for those that it weighs.
 
     Args:
-        match: what they are computed from; it is kept as long as this is.
+        match: source of the features; it is kept as long as this is.
         known: the features.
     """
 
@@ -39,7 +39,7 @@ class Computed(Mapping[str, Values]):
         self._made: dict[str, Values | None] = {}
 
     def get(self, name: str, default: Values | None = None) -> Values | None:  # type: ignore[override]
-        """The column; `default` where there is none."""
+        """Return the column; `default` where there is none."""
         made = self._made.get(name, _UNMADE)
         if made is _UNMADE:
             made = self._made[name] = self._of(name)
@@ -79,7 +79,7 @@ class Features:
         session: candidates of one thread have one number; -1 = no thread.
         gates: factors of `kind.GATES`, for this scope and this query.
         cosine_worth, cosine_spread: see `FeatureInput`.
-        known: what the columns are.
+        known: set of features that the columns belong to.
     """
 
     rows: Rows
@@ -93,11 +93,11 @@ class Features:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
+        """Number of candidates."""
         return len(self.rows)
 
     def __getitem__(self, name: str) -> Values:
-        """The column; zeros where the name was not computed."""
+        """Return the column; zeros where the name was not computed."""
         found = self.columns.get(name)
         return self._nothing if found is None else found
 
@@ -106,12 +106,12 @@ class Features:
         return np.zeros(self.size, dtype=np.float32)
 
     def matrix(self, names: Sequence[str]) -> Values:
-        """The columns side by side, `(candidates, names)`."""
+        """Return the columns side by side, `(candidates, names)`."""
         turned: Values = self.table(tuple(names)).T
         return turned
 
     def table(self, names: tuple[str, ...]) -> Values:
-        """The columns one after the other, `(names, candidates)`. Made once for all who ask for the same ones."""
+        """Return the columns one after the other, `(names, candidates)`, made once for all who ask for these."""
         made = self._tables.get(names)
         if made is None:
             made = self._tables[names] = stacked([self[name] for name in names], self.size)
@@ -119,7 +119,7 @@ class Features:
 
     @once
     def compared(self) -> bool:
-        """Whether candidates have cosines."""
+        """True if candidates have cosines."""
         return bool(np.logical_or.reduce(self["cosine"]))
 
     @once
@@ -133,12 +133,12 @@ class Features:
         return {}
 
     def whole(self) -> Features:
-        """With all columns computed, and without what they were computed from: to be kept."""
+        """Compute all columns and drop the match they were computed from, to be kept."""
         return replace(self, columns=dict(self.columns))
 
 
 def stacked(columns: Sequence[Values], size: int) -> Values:
-    """Columns one after the other, `(len(columns), size)`."""
+    """Stack columns one after the other, `(len(columns), size)`."""
     if not columns:
         return np.empty((0, size), dtype=np.float32)
     joined = np.concatenate(columns).reshape(len(columns), size)  # in one step, and not row by row
@@ -146,7 +146,7 @@ def stacked(columns: Sequence[Values], size: int) -> Values:
 
 
 def compute(given: FeatureInput, known: FeatureSet = FEATURES) -> Features:
-    """All features of all candidates, computed as they are asked for."""
+    """Return all features of all candidates, computed as they are asked for."""
     match = Match(given)
     return Features(
         rows=match.rows,

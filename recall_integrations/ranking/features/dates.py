@@ -18,7 +18,7 @@ DAY = 86_400_000_000
 
 
 def date_match(match: Match) -> Values:
-    """In the window that is asked for, or told after it."""
+    """Rate how far each candidate lies in the window that is asked for, or is told after it."""
     given = match.given
     window = given.query.window
     if window is None or given.at is None:
@@ -39,7 +39,7 @@ def date_match(match: Match) -> Values:
 
 
 def told_asked(match: Match) -> Values:
-    """Where the query asks when something was, what tells a time may be the answer."""
+    """Flag texts that tell a time, which may be the answer where the query asks when something was."""
     given = match.given
     if given.told is None or not given.query.dating or given.query.window is not None:
         return match.nothing
@@ -47,12 +47,12 @@ def told_asked(match: Match) -> Values:
 
 
 def date_words_asked(match: Match) -> Values:
-    """Where nobody asks for a time, words of dates are no answer."""
+    """Return the words of dates where the query asks for a time, else 0: they are no answer then."""
     return match.date_words if match.given.query.when else match.nothing
 
 
 def is_dated(given: FeatureInput) -> NDArray[np.bool_] | bool:
-    """Where the candidates' times say when they were."""
+    """Flag the candidates whose times say when they were."""
     return True if given.dated is None else given.dated.take(given.rows)
 
 

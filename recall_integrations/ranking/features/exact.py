@@ -12,7 +12,7 @@ from recall_integrations.types.readings import Identifier
 
 
 def exact_shares(texts: Sequence[str], identifiers: Sequence[Identifier]) -> NDArray[np.float32]:
-    """Share of the identifiers that each text holds, in any case, as a whole: `ABC-12` is not in `ABC-123`.
+    """Return the share of the identifiers that each text holds, in any case, whole: `ABC-12` is not in `ABC-123`.
 
     Returns:
         float32 `(len(texts),)` in [0, 1].

@@ -1,4 +1,4 @@
-"""Features of who speaks to whom: what was asked before a text, which role said it, what is said beside it."""
+"""Features of who speaks to whom: the question before a text, the role that said it, the texts beside it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recall_integrations.types.roles import ROLE_CODES, Role
 
 
 def asked_before(match: Match) -> Values:
-    """What the sentences before it that ask, by another actor, have in common with the query."""
+    """Match the query with the sentences before it that ask, by another actor."""
     asked = match.near_asked
     if asked is None:
         return match.nothing
@@ -23,27 +23,27 @@ def asked_before(match: Match) -> Values:
 
 
 def same_actor(match: Match) -> NDArray[np.bool_]:
-    """Which neighbours are by the actor of the candidate, `(5, candidates)`."""
+    """Flag the neighbours by the actor of the candidate, `(5, candidates)`."""
     same: NDArray[np.bool_] = (match.actors_at[0] >= 0) & (match.actors_at == match.actors_at[0])
     return same
 
 
 def asked_by_another(match: Match) -> Values:
-    """1 where the text before is a question of another actor."""
+    """Return 1 where the text before is a question of another actor."""
     actors = match.actors_at
     asked: Values = match.asks[match.at[1]] * ((actors[0] >= 0) & (actors[1] >= 0) & ~same_actor(match)[1])
     return asked
 
 
 def speaker_prior_match(match: Match) -> Values:
-    """Who answers in several texts says what it is about in the first."""
+    """Match the query with the actor's texts before: an answer in several texts names its subject in the first."""
     at, same = match.at, same_actor(match)
     best: Values = np.maximum(match.near_match[at[1]] * same[1], match.near_match[at[3]] * same[3])
     return best
 
 
 def exchange_match(match: Match) -> Values:
-    """An answer together with its question."""
+    """Match the query with an answer together with its question."""
     at, near = match.at, match.near
     asked, same = asked_by_another(match), same_actor(match)
     return weighted(
@@ -52,12 +52,12 @@ def exchange_match(match: Match) -> Values:
 
 
 def asking_share(match: Match) -> Values:
-    """What asks does not answer."""
+    """Return the share of a text that asks, for a text that asks does not answer."""
     return match.asking_share
 
 
 def by_user(match: Match) -> Values:
-    """What is known about a user is said by them."""
+    """Return 1 for texts of the user, who says what is known about them."""
     if not match.columns.kind.roles:
         return match.nothing
     said_by: Values = (match.roles == ROLE_CODES[Role.USER]).astype(np.float32)
@@ -65,7 +65,7 @@ def by_user(match: Match) -> Values:
 
 
 def by_asked_role(match: Match) -> Values:
-    """ "What did you recommend" asks for what the assistant said."""
+    """Rate texts of the role asked for: "What did you recommend" asks for what the assistant said."""
     query = match.given.query
     if query.role is None or not query.strength:
         return match.nothing

@@ -1,8 +1,8 @@
-"""What a ranking feature is. The features that there are stand in the files beside this one, a group of evidence each.
+"""Definition of a ranking feature. The features stand in the files beside this one, a group of evidence each.
 
 A `Feature` is everything there is to say about a column of evidence, in one entry: how it is computed, how it counts in
-each ranker, and what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; whatever else
-needs a list of features (weights, floors, groups, tables in the documents, training) reads it from there.
+each ranker, and what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; all other code
+that needs a list of features (weights, floors, groups, tables in the documents, training) reads it from there.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ LAST = 99
 
 @record(frozen=True, slots=True)
 class Label:
-    """What a feature says of a hit, in `hit.reason`.
+    """Words of a feature about a hit, in `hit.reason`.
 
     Args:
         words: "close in time to what matches".
         place: among what is said where nothing stronger is; lower ones first.
-        ruled: it is said by a rule of its own in `delivery.explanation`, and not only where nothing stronger is.
+        ruled: a rule of its own in `delivery.explanation` says it, and not only where nothing stronger is said.
     """
 
     words: str
@@ -92,7 +92,7 @@ class Feature:
 
 
 class FeatureSet:
-    """Features in order: that of the columns of rankers, of sums, and of tables. Names are distinct.
+    """Features in order, for the columns of rankers, for sums, and for tables. Names are distinct.
 
     Args:
         features: the features. `FeatureSet((*FEATURES, mine))` has one more than the package.
@@ -121,27 +121,27 @@ class FeatureSet:
         return self._by_name[name]
 
     def get(self, name: str) -> Feature | None:
-        """The feature of a name; `None` = there is none."""
+        """Return the feature of a name; `None` = there is none."""
         return self._by_name.get(name)
 
     @cached_property
     def main(self) -> tuple[str, ...]:
-        """Those that every ranker may look at."""
+        """Names of the features that every ranker may look at."""
         return tuple(f.name for f in self if not f.detail)
 
     @cached_property
     def detail(self) -> tuple[str, ...]:
-        """What only trees look at besides: the query itself, and terms and neighbours one by one."""
+        """Names of the features for trees only: the query itself, and terms and neighbours one by one."""
         return tuple(f.name for f in self if f.detail)
 
     @cached_property
     def weights(self) -> dict[str, Mapping[str, float]]:
-        """Feature → gate → weight, of those that weigh something in the fixed sum."""
+        """Feature → gate → weight, for the features with a weight in the fixed sum."""
         return {f.name: f.weight for f in self if f.weight}
 
     @cached_property
     def floors(self) -> dict[str, float]:
-        """Feature → floor, of those that enter as z-scores."""
+        """Feature → floor, for the features that enter as z-scores."""
         return {f.name: f.floor for f in self if f.floor is not None}
 
     @cached_property
@@ -158,16 +158,16 @@ class FeatureSet:
 
     @cached_property
     def spread(self) -> tuple[str, ...]:
-        """What the linear ranker looks at as z-scores."""
+        """Names of the features that the linear ranker takes as z-scores."""
         return tuple(f.name for f in self if f.linear and f.floor is not None)
 
     @cached_property
     def plain(self) -> tuple[str, ...]:
-        """What the linear ranker looks at as it is."""
+        """Names of the features that the linear ranker takes as they are."""
         return tuple(f.name for f in self if f.linear and f.floor is None)
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Feature → what it says of a hit where nothing stronger is said, in that order."""
+        """Feature → words about a hit where nothing stronger is said, in that order."""
         told = [(f.label.place, f.name, f.label.words) for f in self if f.label is not None and not f.label.ruled]
         return {name: words for _, name, words in sorted(told, key=lambda one: one[0])}

@@ -1,4 +1,4 @@
-"""What features are computed from: a query, its candidates, and the statistics of their scope."""
+"""Input of the features: a query, its candidates, and the statistics of their scope."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class FeatureInput:
         cosine: cosine of rows with the query, by the store's embedding; may give `None`.
         graph: the entity graph's score of each candidate; NaN or 0 = none.
         importance: of every row of the scope, in [0, 1].
-        now: for recency.
-        half_life_days: of recency.
+        now: time of the recall, for recency.
+        half_life_days: half-life of recency, in days.
         detail: also compute what only trees look at.
         cosine_spread: how far apart cosines of the store's embedding are, 1 = as far as those of the bundled model.
         cosine_worth: what a cosine of the store's embedding is worth in the language of the query, 1 = as much as one

@@ -1,4 +1,4 @@
-"""A query against its candidates: what features are computed from, each thing once for all of them.
+"""Match of a query with its candidates: the base of the features, each part computed once for all of them.
 
 Common symbols of the formulas:
 
@@ -47,7 +47,7 @@ class Match(Pool):
         self._compare()
 
     def _compare(self) -> None:
-        """`tf`, `passage_match`, `near` of each query stem in each text of the pool."""
+        """Compute `tf`, `passage_match`, `near` of each query stem in each text of the pool."""
         given, lexicon = self.given, self.columns.lexicon
         stems = given.query.stems
         self.held = [given.frequency(stem) for stem in stems]
@@ -93,11 +93,11 @@ class Match(Pool):
 
     @once
     def token(self) -> Rows:
-        """Which of the distinct words each word of the pool is."""
+        """Index into the distinct words of each word of the pool."""
         return self._places.take(self.tokens)
 
     def _exact(self, close: Values, words: Rows) -> Rows:
-        """Which stem of the query each word has, -1 = none; in `close` such a word is 1."""
+        """Return the query stem of each word, -1 = none; in `close` such a word becomes 1."""
         which = np.full(len(words), -1, dtype=np.int64)
         numbers = np.asarray(self.numbers, dtype=np.int32)[:, None]
         alike = (self.columns.lexicon.stems.take(words) == numbers).reshape(-1).nonzero()[0]  # faster than on two axes
@@ -107,7 +107,7 @@ class Match(Pool):
         return which
 
     def rarity(self) -> float:
-        """Mean idf of the query's words that the scope holds, as a share of the highest; 1 where it holds none."""
+        """Compute the mean idf of the query's words that the scope holds, as a share of the highest; 1 for no word."""
         count = self.given.count
         worth = [
             one
@@ -121,7 +121,7 @@ class Match(Pool):
 
     @once
     def near_asked(self) -> Values | None:
-        """`near` of what stands in sentences that ask; `None` where nothing does."""
+        """`near` of the sentences that ask; `None` where there are none."""
         near, texts, places = self._near
         asked = self.columns.asked.take(self.kept.take(places)).nonzero()[0]
         if not len(asked):
@@ -131,12 +131,12 @@ class Match(Pool):
         return found
 
     def _best_near(self, table: Values, near: Values, texts: Rows) -> None:
-        """The nearest of words, stem by stem and text by text, into `table`.
+        """Write the nearest of words, stem by stem and text by text, into `table`.
 
         Args:
             table: `(stems, pool + 1)`.
             near: how near each word comes, `(stems, words)`; there is one at least.
-            texts: of the words, rising.
+            texts: text of each word, rising.
         """
         begins = heads(texts)
         best = np.maximum.reduceat(near, begins, axis=1)
@@ -144,7 +144,7 @@ class Match(Pool):
         table[:, texts.take(begins)] = best
 
     def _passages(self, close: Values, token: Rows) -> None:
-        """`passage_match` of every text that is asked for it, and the best passage of each.
+        """Compute the `passage_match` of every text that is asked for it, and the best passage of each.
 
         Words are taken together in blocks of `BLOCK`; a passage is a block and the one after it.
 
@@ -171,8 +171,7 @@ class Match(Pool):
         self.passage[texts] = np.maximum.reduceat(weighted(self.share, blocks), first)
 
     def _blocks(self) -> tuple[Rows, Rows, Rows | slice]:
-        """Of the words whose passages are looked at: where blocks begin, which of the blocks are the first of their
-        texts, and which texts these are."""
+        """Return the begins of the blocks of words, the first block of each text, and which texts these are."""
         if self.given.detail or self.shares is not None:
             text_of, place = self.text_of, self.place
             if not self.given.detail:
@@ -195,11 +194,11 @@ class Match(Pool):
 
     @once
     def near_match(self) -> Values:
-        """Of the texts of the pool."""
+        """`near_match` of the texts of the pool."""
         return weighted(self.share, self.near)
 
     def bm25_of(self, tf: Values, k: Values | np.float32) -> Values:
-        """BM25 of texts that hold the stems so often; `k` is their length term."""
+        """Compute BM25 of texts that hold the stems `tf` times; `k` is their length term."""
         return weighted(self.idf, saturated(tf, k))
 
     @once
@@ -210,7 +209,7 @@ class Match(Pool):
 
     @once
     def k_own(self) -> Values:
-        """K(len, 30) of the candidates."""
+        """`K(len, 30)` of the candidates."""
         return length_term(self.lengths[: len(self.rows)], PIVOT)
 
     @once
@@ -220,12 +219,12 @@ class Match(Pool):
 
     @once
     def bm25(self) -> Values:
-        """Of the candidates."""
+        """`bm25` of the candidates."""
         return weighted(self.idf, self._saturated)
 
     @once
     def bm25_counted(self) -> Values:
-        """Of the candidates, each stem as often as the query says it."""
+        """`bm25` of the candidates, each stem as often as the query says it."""
         counts = self.given.query.counts
         if max(counts, default=1) <= 1:
             return self.bm25
@@ -233,13 +232,13 @@ class Match(Pool):
 
     @once
     def soft_match(self) -> Values:
-        """Of the candidates."""
+        """`soft_match` of the candidates."""
         size = len(self.rows)
         return undamped(weighted(self.share, self.soft[:, :size]), self.lengths[:size], PIVOT)
 
     @once
     def date_words(self) -> Values:
-        """How many the candidates hold, at most `DATE_WORDS_MAX`."""
+        """Number of date words in each candidate, at most `DATE_WORDS_MAX`."""
         dated = self.columns.lexicon.dated.take(self.tokens[self.mine])
         found = np.bincount(self.mine_of[dated], minlength=len(self.rows))
         counted: Values = np.minimum(found, DATE_WORDS_MAX).astype(np.float32)
@@ -268,7 +267,7 @@ class Match(Pool):
 
     @once
     def cosines(self) -> Values:
-        """Of the candidates and their neighbours at ±1, and of those at ±2 for trees; 0 = none."""
+        """Cosines of the candidates and their neighbours at ±1, and of those at ±2 for trees; 0 = none."""
         made = np.zeros(len(self.pool) + 1, dtype=np.float32)
         if self.given.cosine is None or not len(self.pool):
             return made

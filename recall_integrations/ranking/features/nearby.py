@@ -1,4 +1,4 @@
-"""Evidence of what stands near a candidate without a conversation between them: in time, and in its words."""
+"""Evidence from other texts near a candidate without a conversation between them: in time, and in its words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COSINE_SHARE = 0.4  # of z(cosine) beside z(bm25_counted) in the choice of those
 
 
 def near_in_time(match: Match) -> Values | None:
-    """Records of one matter come in runs, whatever thread (app, mailbox) they stand in."""
+    """Find the best match near in time: records of one matter come in runs, in any thread (app, mailbox)."""
     at, size, dated = match.given.at, len(match.rows), match.given.dated
     if at is None or size < 2 or (dated is not None and not dated[match.rows].all()):
         return None
@@ -43,7 +43,7 @@ def near_in_time(match: Match) -> Values | None:
 
 
 def feedback(match: Match) -> Values | None:
-    """Pseudo relevance feedback (Rocchio 1971) with each giver's vector of BM25 weights as a unit.
+    """Compute pseudo relevance feedback (Rocchio 1971) with each giver's vector of BM25 weights as a unit.
 
     Words are weighed by their idf in the scope. A candidate gives no feedback to itself.
     """
@@ -85,7 +85,7 @@ def feedback(match: Match) -> Values | None:
 
 
 def _occurrences(match: Match) -> tuple[Rows, Rows, Values]:
-    """Candidate, stem, and how often the one holds the other; rising by the first two."""
+    """Return candidate, stem, and the stem's count in it; rising by the first two."""
     stems = match.columns.lexicon.stems[match.tokens[match.mine]].astype(np.int64)
     keys = np.sort((match.mine_of << STEM_BITS) | stems)
     first = heads(keys)
@@ -97,7 +97,7 @@ def _occurrences(match: Match) -> tuple[Rows, Rows, Values]:
 
 
 def _rarities(match: Match, stems: Rows) -> Values:
-    """The idf of stems in the scope."""
+    """Return the idf of stems in the scope."""
     given, lexicon = match.given, match.columns.lexicon
     if given.frequencies is None:
         held = [given.frequency(lexicon.stem_text(number)) for number in stems.tolist()]
@@ -107,7 +107,7 @@ def _rarities(match: Match, stems: Rows) -> Values:
 
 
 def z_scores(values: Values) -> Values:
-    """`(value − mean) / standard deviation` over the candidates."""
+    """Compute `(value − mean) / standard deviation` over the candidates."""
     size = np.float32(len(values))
     centred = values - np.add.reduce(values) / size
     z: Values = centred / np.float32(max(math.sqrt(float(np.add.reduce(centred * centred) / size)), 1e-6))

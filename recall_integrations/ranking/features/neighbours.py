@@ -10,25 +10,25 @@ from recall_integrations.ranking.features.match import Match
 
 
 def near_match_w1(match: Match) -> Values:
-    """What is asked may stand in the next text."""
+    """Match the query with a text and its neighbours at ±1: what is asked may stand in the next text."""
     return undamped(weighted(match.share, match.near_w1), match.length_w1, PIVOT_1)
 
 
 def near_match_w2(match: Match) -> Values:
-    """Or in the one after that."""
+    """Match the query with a text and its neighbours at ±2."""
     two = np.maximum.reduce(match.near_at, axis=1)
     return undamped(weighted(match.share, two), np.add.reduce(match.lengths_at), PIVOT_2)
 
 
 def soft_match_w1(match: Match) -> Values:
-    """With words that are not near as well."""
+    """Match as `near_match_w1` does, with words that are not near as well."""
     at = match.at
     soft = np.maximum(np.maximum(match.soft[:, at[0]], match.soft[:, at[1]]), match.soft[:, at[2]])
     return undamped(weighted(match.share, soft), match.length_w1, PIVOT_1)
 
 
 def bm25_w1(match: Match) -> Values:
-    """The text and its neighbours as one text."""
+    """Compute BM25 of the text and its neighbours as one text."""
     at = match.at
     k = length_term(match.length_w1, PIVOT_1)
     return match.bm25_of(match.tf[:, at[0]] + match.tf[:, at[1]] + match.tf[:, at[2]], k)

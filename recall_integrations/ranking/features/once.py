@@ -1,4 +1,4 @@
-"""An attribute that is computed when it is first read."""
+"""An attribute that is computed at its first read."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):  # noqa: N801  used as a decorator, like `property`
-    """As `functools.cached_property`, which before Python 3.12 takes a lock at each first read.
+    """An attribute like `functools.cached_property`, which before Python 3.12 takes a lock at each first read.
 
     Args:
-        of: computes it.
+        of: computes the attribute.
     """
 
     def __init__(self, of: Callable[[Any], T]) -> None:

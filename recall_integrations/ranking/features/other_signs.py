@@ -9,11 +9,11 @@ import numpy as np
 if TYPE_CHECKING:
     from recall_integrations.ranking.features.match import Match
 
-WORTH = 0.5  # of such a word, as a share of what it is worth without a sign
+WORTH = 0.5  # of such a word, as a share of its worth without a sign
 
 
 def take_back(match: Match) -> None:
-    """Take back a part of what a word is worth in the texts that never say it without such a sign."""
+    """Lower the worth of a word in the texts that never say it without another sign."""
     lexicon = match.columns.lexicon
     for row, number in enumerate(match.numbers):
         others = [word for word in lexicon.signed(number) if lexicon.stems[word] not in match.numbers]

@@ -1,8 +1,8 @@
-"""Whose a text is, where a query speaks in the first person: who asks, or somebody else.
+"""Owner of a text, where a query speaks in the first person: the asker, or somebody else.
 
     "what is my cat called?"    User's cat is Otto.  ─▶ who asks      Tom's cat is called Mimi.  ─▶ somebody else
 
-What agents write down about their user begins with "User", with the user's name, or with "I"; in other languages with
+Notes of agents about their user begin with "User", with the user's name, or with "I"; in other languages with
 what `person.user` of their table files lists. A text is somebody else's only where it says of them what is asked about
 the asker: it begins with a name, or with "I" of another actor, and soon a word of the query follows. Of "my sister" it
 must be that word: whatever else Ana does, Ana may be the sister. A text about both is nobody's.
@@ -46,11 +46,11 @@ _NAME = regex(r"\W*([^\W\d_][\w-]*)")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, as far as texts tell.
+    """Description of the asker, as far as texts tell.
 
     Args:
-        names: of the user, in lower case.
-        languages: codes of those in which texts may name the user, besides English.
+        names: names of the user, in lower case.
+        languages: codes of the languages in which texts may name the user, besides English.
         asked: stems that a text of somebody else says of them; empty = nobody's text is told to be somebody else's.
         own: whether it is asked for what is theirs: "my".
     """
@@ -62,7 +62,7 @@ class Asker:
 
 
 def asker_of(parsed: ParsedQuery, names: Iterable[str] = ()) -> Asker | None:
-    """Who asks; `None` where the query does not speak in the first person, and where it speaks of "us": others, too.
+    """Describe the asker; `None` where the query does not speak in the first person, or speaks of "us": others, too.
 
     Args:
         parsed: the query.
@@ -78,7 +78,7 @@ def asker_of(parsed: ParsedQuery, names: Iterable[str] = ()) -> Asker | None:
 
 
 def _called(name: str) -> list[str]:
-    """How texts may call who is called so: "sam_miller" and "Sam Miller" are "sam miller" and "sam"."""
+    """Return the names that texts may use for a user: "sam_miller" and "Sam Miller" are "sam miller" and "sam"."""
     words = [] if "@" in name else _LETTERS.findall(name.casefold())
     if not words or any(len(word) < 2 for word in words) or any(map(str.isdigit, name)):
         return []
@@ -86,7 +86,7 @@ def _called(name: str) -> list[str]:
 
 
 def _asked(parsed: ParsedQuery) -> tuple[frozenset[str], bool]:
-    """The stems that an English query asks about its asker, and whether it asks for what is theirs."""
+    """Return the stems that an English query asks about its asker, and whether it asks for what is theirs."""
     said = [token.word for token in tokenize(parsed.original)]
     own = _MY in said
     if not _I.isdisjoint(said):
@@ -96,16 +96,16 @@ def _asked(parsed: ParsedQuery) -> tuple[frozenset[str], bool]:
 
 
 def is_asker(actor: str, asker: Asker) -> bool:
-    """Whether an actor is who asks, by role or by name."""
+    """Say whether an actor is the asker, by role or by name."""
     return role_of(actor) is Role.USER or " ".join(_LETTERS.findall(actor.casefold())) in asker.names
 
 
 def owners(texts: Sequence[str], actors: Sequence[str | None], asker: Asker, *, speaks: bool) -> Values:
-    """Whose each text is: 1 = who asks, -1 = somebody else, 0 = it does not tell.
+    """Say whose each text is: 1 = the asker's, -1 = somebody else's, 0 = it does not tell.
 
     Args:
-        texts: as they were stored.
-        actors: who said each.
+        texts: texts as they were stored.
+        actors: actor of each.
         asker: who asks.
         speaks: whether the asker is one of the actors of the scope; if not, any of them may be.
     """
@@ -120,7 +120,7 @@ def owners(texts: Sequence[str], actors: Sequence[str | None], asker: Asker, *, 
 
 
 def _owner(text: str, asker: Asker, speaker: float) -> float:
-    """Of one text; `speaker`: whose what is said in the first person is."""
+    """Say whose one text is; `speaker`: the owner of texts in the first person, as 1, -1 or 0."""
     for place, sentence in enumerate(filter(None, _SENTENCE.split(text))):
         user = _of_user(sentence, asker)
         if user:
@@ -134,7 +134,7 @@ def _owner(text: str, asker: Asker, speaker: float) -> float:
 
 
 def _of_user(sentence: str, asker: Asker) -> float:
-    """1 where the sentence begins with the user, less where it begins with what is theirs, 0 where it does neither."""
+    """Return 1 where the sentence begins with the user, less where it begins with what is theirs, else 0."""
     for wanted in _patterns(asker.names):
         if (match := wanted.match(sentence)) is not None:
             return 1.0 if asker.own or not match.group("of") else LATER
@@ -152,7 +152,7 @@ def _says_user(sentence: str, asker: Asker) -> bool:
 
 @lru_cache(maxsize=256)
 def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """How an English text begins that is about the user, or about what is theirs. "User: …" is a turn of a chat."""
+    """Compile the beginnings of English texts about the user, or what is theirs. "User: …" is a turn of a chat."""
     users = "|".join(map(re.escape, SPELLINGS[Role.USER]))
     called = "|".join(r"\W+".join(map(re.escape, name.split())) for name in sorted(names, key=len, reverse=True))
     lead = r"(?:[^\w]|\d|\w+:)*"
@@ -169,7 +169,7 @@ def _said_patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 def _after_name(sentence: str, asker: Asker) -> int:
-    """Where the name ends with which an English sentence begins; 0 where it begins with none, or with one asked for."""
+    """Return the end of the name with which an English sentence begins; 0 without one, or for one asked for."""
     match = _NAME.match(sentence)
     if match is None or not match.group(1)[0].isupper():
         return 0
@@ -180,6 +180,6 @@ def _after_name(sentence: str, asker: Asker) -> int:
 
 
 def _follows(rest: str, asked: Collection[str]) -> bool:
-    """Whether one of the asked stems is among the first words that say something."""
+    """Say whether one of the asked stems is among the first words without stop words."""
     told = [word for token in tokenize(rest) if (word := token.word) not in STOP_WORDS][:SOON]
     return any(stem(word) in asked for word in told)

@@ -1,9 +1,9 @@
-"""What a question denies, and texts that deny the same.
+"""Denial in a question, and texts that deny the same.
 
     "who is not allergic?"    Ben has no allergies.  ─▶ denies it too    Ana is allergic to nuts.  ─▶ says that it is so
 
-A question that leaves something out ("recipes without nuts") denies nothing: `query.negation` reads it. What is denied
-are the words that follow the negation in its clause. Words count as the same where one stem begins with the other.
+A question that leaves something out ("recipes without nuts") denies nothing: `query.negation` reads it. Denied are the
+words that follow the negation in its clause. Words count as the same where one stem begins with the other.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _LACKING = frozenset(
 
 @record(frozen=True, slots=True, kw_only=True)
 class Denial:
-    """What a question denies.
+    """Denial in a question.
 
     Args:
-        stems: of what is denied, in the language of the question.
-        terms: of all that is looked for.
-        language: its code.
+        stems: stems of the denied words, in the language of the question.
+        terms: stems of all that is looked for.
+        language: code of the language.
     """
 
     stems: tuple[str, ...]
@@ -49,7 +49,7 @@ class Denial:
 
 
 def denial_of(parsed: ParsedQuery) -> Denial | None:
-    """What a query denies; `None` where it denies nothing, leaves something out, or asks for a yes ("isn't it …?")."""
+    """Return a query's denial; `None` where it has none, leaves something out, or asks for a yes ("isn't it …?")."""
     if parsed.negations:
         return None
     if parsed.language != "en":
@@ -65,7 +65,7 @@ def denial_of(parsed: ParsedQuery) -> Denial | None:
 
 
 def agreement(texts: Sequence[str], denial: Denial) -> Values:
-    """How far texts deny what the question denies: 1 = they do, -1 = they say that it is so, 0 = they say neither."""
+    """Rate how far texts deny what the question denies: 1 = they do, -1 = they say that it is so, 0 = neither."""
     found = np.zeros(len(texts), dtype=np.float32)
     of = _english if denial.language == "en" else _by_table
     for place, text in enumerate(texts):
@@ -97,7 +97,7 @@ def _held(wanted: Sequence[str], roots: Sequence[str], which: Callable[[Iterable
 
 
 def _denied(text: str) -> Iterator[list[str]]:
-    """Stems of what each negation of an English text denies."""
+    """Yield the stems that each negation of an English text denies."""
     for clause in _CLAUSE.split(text):
         words = [token.word for token in tokenize(clause)]
         for place, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""The texts that are looked at for a query: its candidates and their neighbours, with their words as one array."""
+"""Texts that features look at for a query: its candidates and their neighbours, with their words as one array."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Pool:
         self._gather()
 
     def _number(self, every: Rows, none: int) -> None:
-        """Each row once, in the order in which they come first; `at` where each of them is."""
+        """Number each row once, in the order of first occurrence; `at` holds the number of each of them."""
         size, flat = every.shape[1], every.reshape(-1)
         places = np.arange(len(flat), dtype=np.int32)
         # Where each row comes first: of several places that are written, the last one stays. Blank memory otherwise.
@@ -60,7 +60,7 @@ class Pool:
         self.close = int(came.searchsorted(3 * size))
 
     def _gather(self) -> None:
-        """Words of the pool, one text after the other."""
+        """Gather the words of the pool, one text after the other."""
         columns, pool = self.columns, self.pool
         first = columns.starts.take(pool)
         counts = columns.starts.take(pool + 1)
@@ -92,94 +92,94 @@ class Pool:
 
     @once
     def asks(self) -> Values:
-        """Whether each text asks something."""
+        """1 for each text that asks something, else 0."""
         found = np.zeros(len(self.pool) + 1, dtype=np.float32)
         found[:-1] = self.columns.questions[self.pool]
         return found
 
     def place_of(self, positions: Rows) -> Rows:
-        """Where in their texts the words at these places of `tokens` stand, in words."""
+        """Return the places in their texts of the words at these places of `tokens`, in words."""
         texts = self.text_of[positions]
         place: Rows = positions - self.begins[texts]
         return place if self.shares is None else (place * self.shares[texts]).astype(np.int64)
 
     @once
     def place(self) -> Rows:
-        """Where in its text each word stands, in words."""
+        """Place of each word in its text, in words."""
         return self.place_of(np.arange(len(self.tokens)))
 
     @once
     def asked(self) -> NDArray[np.bool_]:
-        """Of each word, whether its sentence asks."""
+        """Flag of each word whose sentence asks."""
         return self.columns.asked[self.kept]
 
     def links(self) -> NDArray[np.int64]:
-        """Which candidate stands before, after, two before, two after each candidate, `(4, candidates)`; -1 = none."""
+        """Return the candidates before, after, two before, two after each candidate, `(4, candidates)`; -1 = none."""
         beside = self.at[1:]
         links: NDArray[np.int64] = np.where(beside < len(self.rows), beside, -1)  # candidates come first in the pool
         return links
 
     @once
     def threaded(self) -> NDArray[np.bool_]:
-        """Which candidates have a thread."""
+        """Flag of each candidate that has a thread."""
         found: NDArray[np.bool_] = self.threads >= 0
         return found
 
     @once
     def threads(self) -> NDArray[np.int32]:
-        """Of the candidates, -1 = none."""
+        """Thread of each candidate, -1 = none."""
         return self.columns.threads.take(self.rows)
 
     @once
     def session(self) -> Rows:
-        """The place of another candidate of its thread, the same for all of them; those without a thread have one."""
+        """Place of one candidate of its thread, the same for all of them; all without a thread share one."""
         places = np.arange(len(self.rows))
         one_of = np.empty(len(self.columns.thread_names) + 1, dtype=np.int64)  # the last is that of -1, no thread
         one_of[self.threads] = places
         return one_of[self.threads]
 
     def best_of_thread(self, values: Values) -> Values:
-        """The best of the candidates of its thread, for each candidate; 0 without a thread."""
+        """Return the best value among the candidates of its thread, for each candidate; 0 without a thread."""
         best = np.zeros(len(self.rows), dtype=np.float32)
         np.maximum.at(best, self.session, values)
         return self.of_thread(best)
 
     def of_thread(self, values: Values) -> Values:
-        """Values of threads by `session`, for each candidate; 0 without a thread."""
+        """Spread values of threads by `session` to each candidate; 0 without a thread."""
         spread: Values = values[self.session]
         spread *= self.threaded
         return spread
 
     @once
     def nothing(self) -> Values:
-        """Of the candidates: evidence that there is none of."""
+        """Zeros for the candidates: absent evidence."""
         return np.zeros(len(self.rows), dtype=np.float32)
 
     @once
     def roles(self) -> NDArray[np.int8]:
-        """Of the candidates, as in `ROLE_CODES`."""
+        """Role of each candidate, as in `ROLE_CODES`."""
         return self.columns.roles.take(self.rows)
 
     @once
     def lengths_at(self) -> Values:
-        """Of the candidates and their neighbours, `(5, candidates)`."""
+        """Lengths of the candidates and their neighbours, `(5, candidates)`."""
         return self.lengths[self.at]
 
     @once
     def length_w1(self) -> Values:
-        """Of the candidates with their neighbours at ±1, taken as one text."""
+        """Length of each candidate with its neighbours at ±1, taken as one text."""
         summed: Values = np.add.reduce(self.lengths_at[:3])
         return summed
 
     @once
     def actors_at(self) -> NDArray[np.int32]:
-        """Of the candidates and their neighbours, `(5, candidates)`; -1 = none."""
+        """Actors of the candidates and their neighbours, `(5, candidates)`; -1 = none."""
         actors = np.full(len(self.pool) + 1, -1, dtype=np.int32)
         actors[:-1] = self.columns.actors[self.pool]
         return actors[self.at]
 
     @once
     def there(self) -> NDArray[np.bool_]:
-        """Whether there is such a neighbour, `(5, candidates)`."""
+        """Flag of each neighbour that exists, `(5, candidates)`."""
         found: NDArray[np.bool_] = self.at < len(self.pool)
         return found

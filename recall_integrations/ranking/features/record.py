@@ -1,4 +1,4 @@
-"""Features of what is known of a memory besides its text: links, age, importance."""
+"""Features of a memory besides its text: links, age, importance."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recall_integrations.ranking.features.match import Match
 
 
 def graph(match: Match) -> Values | None:
-    """Of the entity graph; `None` where it was not asked."""
+    """Return the score of the entity graph; `None` where it was not asked."""
     found = match.given.graph
     return found if found is None or np.isfinite(found).all() else np.nan_to_num(found)
 
 
 def recency(match: Match) -> Values | None:
-    """Halves with every half-life."""
+    """Compute recency, which halves with every half-life."""
     given = match.given
     if given.at is None or given.now is None:
         return None
@@ -29,12 +29,12 @@ def recency(match: Match) -> Values | None:
 
 
 def importance(match: Match) -> Values | None:
-    """As it was given."""
+    """Return the importance of the candidates as it was given."""
     return None if match.given.importance is None else match.given.importance.take(match.given.rows)
 
 
 def age(match: Match) -> Values:
-    """Where all are of one time, 0."""
+    """Return each candidate's place between the earliest and the latest time, 0 to 1; 0 where all are of one time."""
     size = len(match.rows)
     if match.given.at is None or not size:
         return np.zeros(size, dtype=np.float32)

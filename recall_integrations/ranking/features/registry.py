@@ -1,4 +1,4 @@
-"""The features that there are, file by file. A new one is an entry in the file of its group, and nothing else.
+"""List of all features, file by file. A new one is an entry in the file of its group, and nothing else.
 
 The order is that of columns, of sums (floating point: another order gives other last digits), and of the table in
 docs/ranking.md.

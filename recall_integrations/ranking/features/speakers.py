@@ -17,25 +17,25 @@ FEW = 4  # actors that are compared one by one, which is faster than looking the
 
 
 def named(match: Match) -> set[int]:
-    """Actors that the query names."""
+    """Return the actors that the query names."""
     return {code for group in match.cast for code in group}
 
 
 def askers(match: Match) -> set[int]:
-    """Actors that are who asks, where the query speaks in the first person."""
+    """Return the actors that are the asker, where the query speaks in the first person."""
     numbers = map(match.columns.lexicon.stem_of, match.given.query.asker)
     return {code for number in numbers for code in match.columns.actor_words.get(number, ())}
 
 
 def speaker_named(match: Match) -> Values:
-    """Who is asked about said it."""
+    """Return 1 for texts of an actor whom the query names."""
     if not match.cast:
         return match.nothing
     return speakers(match.columns, frozenset(named(match))).take(match.columns.actors.take(match.rows))
 
 
 def names_speaker(match: Match) -> Values:
-    """Who is asked about is spoken of."""
+    """Return 1 for texts that name an actor whom the query names."""
     people = [i for i, number in enumerate(match.numbers) if number in match.columns.actor_words]
     if not people:
         return match.nothing
@@ -44,7 +44,7 @@ def names_speaker(match: Match) -> Values:
 
 
 def cast_present(match: Match) -> Values:
-    """In a scene of many, who is asked about takes part. Who was forgotten altogether is nobody."""
+    """Return the share of the named actors who speak in its thread; actors without a living memory count as nobody."""
     present = [there for group in match.cast if (there := scenes(match.columns, tuple(group))) is not None]
     if not present:
         return match.nothing
@@ -56,7 +56,7 @@ def cast_present(match: Match) -> Values:
 
 
 def speakers(columns: TextColumns, actors: frozenset[int]) -> Values:
-    """1 of some actors, by code, and 0 at the end, where -1, no actor, leads. Kept with the snapshot."""
+    """Mark some actors with 1, by code, and 0 at the end, where -1, no actor, leads. Cached with the snapshot."""
     kept: dict[frozenset[int], Values] = columns.memo.setdefault("speakers", {})
     found = kept.get(actors)
     if found is None:
@@ -68,8 +68,9 @@ def speakers(columns: TextColumns, actors: frozenset[int]) -> Values:
 
 
 def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] | None:
-    """In which threads some actors speak, by code, and false at the end, where -1, no thread, leads; `None` if in no
-    living memory. Kept with the snapshot: people ask of the same people again and again."""
+    """Flag the threads in which some actors speak, by code, and false at the end, where -1, no thread, leads; `None` if
+    in no living memory. Cached with the snapshot: people ask of the same people again and again.
+    """
     kept: dict[tuple[int, ...], NDArray[np.bool_] | None] = columns.memo.setdefault("scenes", {})
     if actors in kept:
         return kept[actors]
@@ -88,7 +89,7 @@ def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] |
 
 
 def _spoken(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_]:
-    """The same of a scope of which only some rows are there: every actor that it names speaks somewhere."""
+    """Flag threads for a scope with only some rows in memory: every actor that it names speaks somewhere."""
     assert columns.spoken_in is not None
     names = [columns.actor_names[code] for code in actors]
     inside = columns.spoken_in(names, columns.thread_names)
@@ -96,7 +97,7 @@ def _spoken(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_]:
 
 
 def one_of(actors: NDArray[np.int32], codes: Collection[int]) -> NDArray[np.bool_]:
-    """Which of the actors are among `codes`."""
+    """Flag the actors that are among `codes`."""
     found = np.zeros(len(actors), dtype=np.bool_)
     if len(codes) > FEW:
         known = np.zeros(max(*codes, int(actors.max(initial=-1))) + 2, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""What a reply is about: evidence from the turns before the question that it answers."""
+"""Subject of a reply: evidence from the turns before the question that it answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FAR = np.asarray((DECAY**2, DECAY**3), dtype=np.float32)
 
 
 def subject_match(match: Match) -> Values:
-    """The question asks "how many?", and the turn before it says of what."""
+    """Match the query with the turn before the question: the question asks "how many?", that turn says of what."""
     actors = match.actors_at
     asked_by = match.asks.take(match.at[1]) * (actors[0] != actors[1])
     some = asked_by.nonzero()[0]
@@ -47,9 +47,9 @@ def subject_match(match: Match) -> Values:
 
 
 def _from_afar(match: Match, about: Values, some: Rows) -> None:
-    """Into `about`: the query's stems that the turns three and four before some candidates hold.
+    """Add to `about` the query's stems that the turns three and four before some candidates hold.
 
-    Stems only: what is near in meaning would have to be compared word by word, for turns that are no neighbours.
+    Stems only: nearness in meaning would have to be compared word by word, for turns that are no neighbours.
     """
     columns, step = match.columns, match.at[3, some]
     there = (step < len(match.pool)).nonzero()[0]

@@ -14,13 +14,13 @@ NTH = ("", "second ", "third ", "fourth ")
 
 
 def of_rarest(match: Match, nth: int, values: Callable[[int], Values]) -> Values | None:
-    """Values of the nth rarest stem of the query; `None` where it has fewer."""
+    """Return values of the nth rarest stem of the query; `None` where it has fewer."""
     rarest = np.argsort(-match.idf, kind="stable")[: len(NTH)].tolist()
     return values(rarest[nth]) if nth < len(rarest) else None
 
 
 def same_for_all(match: Match, value: float) -> Values:
-    """A column about the query."""
+    """Return a column about the query, the same for all candidates."""
     return np.full(len(match.rows), value, dtype=np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Features of a thread: what its candidates hold together."""
+"""Features of a thread, from its candidates together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LENGTH = 3.0  # K of a thread's candidates taken together, whatever they hold
 
 
 def held_together(match: Match) -> Values:
-    """How often the candidates of each thread hold each stem, `(stems, candidates)`: see `Pool.session`."""
+    """Count each stem in the candidates of each thread, `(stems, candidates)`: see `Pool.session`."""
     tf = np.zeros((len(match.idf), len(match.rows)), dtype=np.float32)
     for i, row in enumerate(match.tf_own):
         tf[i] = np.bincount(match.session, weights=row, minlength=len(match.rows))
@@ -22,17 +22,17 @@ def held_together(match: Match) -> Values:
 
 
 def thread_bm25(match: Match) -> Values:
-    """The candidates of a thread as one text."""
+    """Compute BM25 of the candidates of a thread as one text."""
     return match.of_thread(match.bm25_of(held_together(match), np.float32(K1 * LENGTH)))
 
 
 def thread_size(match: Match) -> Values:
-    """Of the candidates only."""
+    """Count the candidates of each thread."""
     return match.of_thread(np.bincount(match.session, minlength=len(match.rows)).astype(np.float32))
 
 
 def thread_idf_coverage(match: Match) -> Values:
-    """How much of the query a thread holds."""
+    """Return the share of the query's Σ idf that a thread holds."""
     return match.of_thread(weighted(match.share, (held_together(match) > 0).astype(np.float32)))
 
 

@@ -1,4 +1,4 @@
-"""Documents about what the query names: "when was Amber Lantern released" asks for the document that begins so.
+"""Documents about the query's subject: "when was Amber Lantern released" asks for the document that begins so.
 
 In encyclopaedias, handbooks and wikis a document begins with its subject. For `chunk` memories only: a turn of a chat
 does not. The constants were chosen among a few on HotpotQA and MuSiQue.
@@ -19,7 +19,7 @@ SUBJECT_WORDS = 2
 
 
 def titled(text: TextColumns, rows: Rows, documents: Mask, sequence: Sequence[str]) -> Values:
-    """1 for documents whose first two content words stand side by side in the query, or whose only one stands in it.
+    """Return 1 for documents whose first two content words stand side by side in the query, or whose only one is in it.
 
     Args:
         text: words of the scope.

@@ -12,14 +12,14 @@ from recall_integrations.ranking.features.match import Match
 
 
 def cosine_w1(match: Match) -> Values:
-    """What stands around a text says what it is about."""
+    """Average the cosines of a text and its neighbours at ±1, which say what it is about."""
     at = match.at
     mean: Values = np.add.reduce(match.cosines[at[:3]]) / (1 + np.add.reduce(at[1:3] < len(match.pool)))
     return mean
 
 
 def cosine_w2(match: Match) -> Values:
-    """The same, farther."""
+    """Average the cosines of a text and its neighbours at ±2."""
     mean: Values = match.cosines[match.at].sum(0) / np.maximum(match.there.sum(0), 1)
     return mean
 

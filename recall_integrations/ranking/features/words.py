@@ -20,18 +20,18 @@ WEIGHTY = 0.5  # of the highest idf: stems from there on are what a query is abo
 
 
 def bm25_of_best(match: Match) -> Values:
-    """0 where no candidate holds a stem."""
+    """Divide BM25 by that of the best candidate; 0 where no candidate holds a stem."""
     share: Values = match.bm25 / max(float(match.bm25.max(initial=0)), 1e-9)
     return share
 
 
 def idf_coverage(match: Match) -> Values:
-    """How much of the query a text holds."""
+    """Return the share of the query's Σ idf that a text holds."""
     return weighted(match.share, (match.tf_own > 0).astype(np.float32))
 
 
 def lead_match(match: Match) -> Values:
-    """A text that is about something begins with it."""
+    """Match the query with the first words of a text: a text that is about something begins with it."""
     early = (match.place_of(match.places) < LEAD).nonzero()[0]
     held = np.zeros((len(match.idf), len(match.pool) + 1), dtype=np.float32)
     held[match.said.take(early), match.said_in.take(early)] = 1
@@ -40,7 +40,7 @@ def lead_match(match: Match) -> Values:
 
 @lru_cache(maxsize=4_096)
 def telling(word: str) -> float:
-    """How much a word says by itself: the longer its static vector, the rarer it is in the language; at least .05."""
+    """Rate how telling a word is: the longer its static vector, the rarer it is in the language; at least .05."""
     model = bundled()
     ids = np.asarray(model.tokenize_ids([word])[0], dtype=np.int64)
     length = float(np.linalg.norm(np.add.reduce(model.weighted(ids), axis=0))) if len(ids) else 0.0
@@ -57,7 +57,7 @@ def _telling(match: Match) -> Values:
 
 
 def weakest(match: Match) -> Values:
-    """A text that answers has something for each word that matters; one that no memory holds matters most."""
+    """Return the least match of the words that matter; an answer has them all, and a word in no memory matters most."""
     if not len(match.idf):
         return match.nothing
     weighty = (match.idf >= WEIGHTY * match.idf.max()).nonzero()[0]
@@ -66,7 +66,7 @@ def weakest(match: Match) -> Values:
 
 
 def focal_match(match: Match) -> Values:
-    """In a handful of memories every word is rare; what a word says in the language tells which are asked about."""
+    """Match words weighed by `telling`: in a handful of memories every word is rare."""
     if not len(match.idf):
         return match.nothing
     worth = _telling(match)
@@ -74,7 +74,7 @@ def focal_match(match: Match) -> Values:
 
 
 def focal_word(match: Match) -> Values:
-    """The word that says most is what is asked about."""
+    """Match the most telling word alone, which is mostly what is asked about."""
     if not len(match.idf):
         return match.nothing
     found: Values = match.soft[int(_telling(match).argmax()), : len(match.rows)]
@@ -82,12 +82,12 @@ def focal_word(match: Match) -> Values:
 
 
 def focus(match: Match) -> Values:
-    """Small talk says nothing."""
+    """Return the worth of the query's most telling word: small talk has none."""
     return np.full(len(match.rows), np.maximum.reduce(_telling(match), initial=0), dtype=np.float32)
 
 
 def bigram_match(match: Match) -> Values:
-    """Stems that stand side by side in the query are one thing more often than not."""
+    """Match stems that stand side by side in the query, which are one thing more often than not."""
     order = {s: i for i, s in enumerate(match.given.query.stems)}
     said = [order.get(s, -1) for s in match.given.query.sequence]
     pairs = sorted({(a, b) for a, b in pairwise(said) if a >= 0 and b >= 0 and a != b})
@@ -112,9 +112,9 @@ def bigram_match(match: Match) -> Values:
 
 
 def char_bm25(match: Match) -> Values:
-    """BM25 over runs of four letters, of the candidates.
+    """Compute BM25 over runs of four letters, of the candidates.
 
-    How many of the pool hold a run takes the place of how many memories do: no run is counted in the scope.
+    Texts of the pool that hold a run are counted in place of memories: no run is counted in the scope.
     """
     runs, me = match.columns.lexicon.runs, match.at[0]
     flat, counts = runs.of(match.distinct)

@@ -1,1 +1,1 @@
-"""What makes one score of the evidence."""
+"""Rankers, which make one score of the evidence."""

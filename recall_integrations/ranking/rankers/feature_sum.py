@@ -1,4 +1,4 @@
-"""Rankers: features become one score per candidate, and what each of them added to it.
+"""Rankers turn features into one score per candidate, and say what each feature added to it.
 
 `FixedWeights` is the default for any corpus: a sum of features with fixed weights (`Feature.weight`). Features of the
 whole candidate list enter as z-scores, so that scales of embeddings and of BM25 do not matter; those that few
@@ -39,7 +39,7 @@ FULL_SPREAD = 6.0  # highest z-score from which plain values have their full wei
 
 @record(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Scores of the candidates, higher is better, and per feature what it added.
+    """Scores of the candidates, higher is better, and each feature's part of them.
 
     What the features added sums to the score, but for a constant that is the same for all candidates.
     Scores order the candidates of one query. They are no probabilities and are not comparable between rankers.
@@ -51,7 +51,7 @@ class Ranking:
 
 @runtime_checkable
 class Ranker(Protocol):
-    """What gives candidates their order.
+    """Object that gives candidates their order.
 
     One with an attribute `calibration` (a `Calibration`) has its scores turned into probabilities by it. One with an
     attribute `known` (a `FeatureSet`) gets those features, any other one the package's.
@@ -59,17 +59,17 @@ class Ranker(Protocol):
 
     @property
     def name(self) -> str:
-        """`fixed_weights`, `linear` or `trees`."""
+        """Name of the ranker: `fixed_weights`, `linear` or `trees`."""
         ...
 
     @property
     def version(self) -> str:
-        """Of the weights; part of the cache key."""
+        """Version of the weights; part of the cache key."""
         ...
 
     @property
     def detail(self) -> bool:
-        """Whether the features that only trees look at are needed (`FeatureSet.detail`)."""
+        """True if the ranker needs the features that only trees look at (`FeatureSet.detail`)."""
         ...
 
     def score(self, features: Features) -> Ranking:
@@ -78,7 +78,7 @@ class Ranker(Protocol):
 
 
 def known_of(ranker: Ranker | None) -> FeatureSet:
-    """The features that a ranker gets."""
+    """Return the features that a ranker gets."""
     known: FeatureSet = getattr(ranker, "known", FEATURES)
     return known
 
@@ -115,10 +115,10 @@ class FixedWeights:
         self._weights_of = lru_cache(maxsize=256)(self._weights)
 
     def score(self, features: Features) -> Ranking:
-        """`Σ weight · z + s · Σ weight · value`, with `s = min(1, sqrt(candidates - 1) / 6)`.
+        """Compute `Σ weight · z + s · Σ weight · value`, with `s = min(1, sqrt(candidates - 1) / 6)`.
 
         A z-score of n values is at most `sqrt(n - 1)`: in a handful of candidates the best match of all cannot be worth
-        more than that, and what is said beside it must not outweigh it. A date that is asked for keeps its weight.
+        more than that, and neighbouring texts must not outweigh it. A date that is asked for keeps its weight.
         """
         # Of a scope and a kind of query they are the same every time.
         gates, column = tuple(features.gates.items()), features.columns.get
@@ -141,8 +141,9 @@ class FixedWeights:
         cosine_spread: float,
         among: tuple[str, ...] | None = None,
     ) -> _Terms:
-        """The features that weigh something in this scope and query, all or `among` these: those that enter as z-scores
-        first."""
+        """Collect the features with a weight in this scope and query, all or `among` these: those that enter as
+        z-scores first.
+        """
         opened, found = dict(gates), []
         for name, gated in self._gated.items():
             feature = self.known[name]
@@ -166,7 +167,7 @@ def floor_of(feature: Feature, cosine_spread: float) -> float:
 
 
 def _weight(gated: Mapping[str, float], worth_max: float | None, gates: Mapping[str, float], worth: float) -> float:
-    """Of a feature, for this scope and query. What a cosine is worth depends on the embedding and the language.
+    """Compute a feature's weight for this scope and query. A cosine's worth depends on the embedding and the language.
 
     A strong embedding is worth more alone, not together with the neighbours' (`cosine_w1`), and takes nothing away.
     """
@@ -181,9 +182,9 @@ class _Terms(NamedTuple):
     """Features in the sum: those that enter as z-scores come first, and have a floor.
 
     Args:
-        names: of all.
-        weights: of all, `(names, 1)`.
-        floors: of the first.
+        names: names of all features.
+        weights: weights of all, `(names, 1)`.
+        floors: floors of the z-scores.
         scaled: which count for less in a handful of candidates, `(names, 1)`.
     """
 
@@ -194,7 +195,7 @@ class _Terms(NamedTuple):
 
 
 def spread_scores(features: Features, names: Sequence[str]) -> Values:
-    """`(value − mean) / max(standard deviation, floor)` over the candidates, `(candidates, names)`."""
+    """Compute `(value − mean) / max(standard deviation, floor)` over the candidates, `(candidates, names)`."""
     rows = features.table(tuple(names)).copy()
     standardise(rows, [floor_of(features.known[name], features.cosine_spread) for name in names])
     z: Values = rows.T
@@ -202,7 +203,7 @@ def spread_scores(features: Features, names: Sequence[str]) -> Values:
 
 
 def standardise(rows: Values, floors: Sequence[float] | Values) -> None:
-    """`(value − mean) / max(standard deviation, floor)` in place, along each of `rows`, `(names, candidates)`."""
+    """Apply `(value − mean) / max(standard deviation, floor)` in place to each of `rows`, `(names, candidates)`."""
     size = rows.shape[1]
     if not rows.size:
         return
@@ -212,7 +213,7 @@ def standardise(rows: Values, floors: Sequence[float] | Values) -> None:
 
 
 def total(added: Mapping[str, Values], size: int) -> Values:
-    """Sum of what the features added."""
+    """Sum the parts of all features."""
     scores = np.zeros(size, dtype=np.float32)
     for values in added.values():
         scores += values

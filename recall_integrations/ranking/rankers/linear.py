@@ -36,7 +36,7 @@ class LinearRanker:
     """Weights by feature.
 
     Args:
-        version: of the weights.
+        version: version of the weights.
         bias: added to every score.
         spread: weights of z-scores.
         plain: weights of values.
@@ -59,11 +59,11 @@ class LinearRanker:
 
     @property
     def detail(self) -> bool:
-        """What only trees look at is not used."""
+        """Always false: the features that only trees look at are not used."""
         return False
 
     def score(self, features: Features) -> Ranking:
-        """The logit of each candidate, and what each feature added to it."""
+        """Compute the logit of each candidate, and each feature's part of it."""
         names = tuple(self.spread)
         weights = np.asarray([self.spread[k] for k in names], dtype=np.float32)
         added: dict[str, Values] = dict(zip(names, (spread_scores(features, names) * weights).T, strict=True))
@@ -73,11 +73,11 @@ class LinearRanker:
     def described(
         self, *, version: str, about: Mapping[str, Any], calibration: Calibration | None = None
     ) -> LinearRanker:
-        """The same weights under another version and description, with that version's calibration."""
+        """Return the same weights under another version and description, with that version's calibration."""
         return replace(self, version=version, about=dict(about), calibration=calibration)
 
     def to_json(self) -> str:
-        """As `from_json` reads it."""
+        """Write the weights as `from_json` reads them."""
         fields = {
             "format": FORMAT,
             "version": self.version,

@@ -1,4 +1,4 @@
-"""The fixed sum with steps: what use has taught is added to the shipped weights, feature by feature."""
+"""The fixed sum with steps, learned from use and added to the shipped weights, feature by feature."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ STEP_MAX = 3.0  # of one feature: as much as the strongest shipped weight
 
 
 class SteppedWeights(FixedWeights):
-    """`score = Σ (shipped weight + step) · x`, `x` as in the fixed sum.
+    """Fixed sum with steps: `score = Σ (shipped weight + step) · x`, `x` as in the fixed sum.
 
     A step holds whatever the scope is made of; the gates of the shipped weights stay. The shipped calibration goes on
     to be used: steps are small beside the sum, and how far its probabilities are off is measured (docs/learning.md).
 
     Args:
-        steps: by feature; those of features that are no longer there are left out.
-        version: that they come from.
-        calibration: of the fixed sum; `None` = scores are no probabilities.
+        steps: steps by feature; those of features that no longer exist are left out.
+        version: version of the steps.
+        calibration: calibration of the fixed sum; `None` = scores are no probabilities.
         known: the features that there are.
 
     Raises:
@@ -57,8 +57,9 @@ class SteppedWeights(FixedWeights):
 
 
 def entered(features: Features, names: tuple[str, ...]) -> Values:
-    """Features as the fixed sum takes them in, before any weight: float32 `(names, candidates)`; zeros where there is
-    none."""
+    """Return features as the fixed sum takes them in, before any weight: float32 `(names, candidates)`; 0 for a missing
+    one.
+    """
     known, size = features.known, features.size
     made = stacked([features[name] for name in names], size)
     if not size:

@@ -42,25 +42,25 @@ from recall_integrations.records import record
 FORMAT = "recall-trees-2"
 FIRST_PASS, SECOND_PASS = 60, 30
 LINEAR_FIRST, LINEAR_SECOND = 0.2, 0.1
-BELOW = 0.5  # how far what the first pass did not look at lies below the lowest that it did
+BELOW = 0.5  # distance of candidates that the first pass did not look at below the lowest that it did
 Z = "z:"  # in front of a column that is a z-score
 
 
 def columns_of(known: FeatureSet) -> tuple[str, ...]:
-    """What trees look at, in order, unless told otherwise."""
+    """Return the default columns of trees, in order."""
     usual = (name for name in known.main if not known[name].optional)
     return (*usual, *known.detail, *(Z + name for name in known.floors), *AROUND)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class TreesModel:
-    """What was learned.
+    """Learned trees and weights.
 
     Args:
-        columns: of the first pass, in order; the second sees those of `AROUND` behind them.
+        columns: columns of the first pass, in order; the second sees those of `AROUND` behind them.
         linear: weight of each column.
         first: LightGBM's text of the first pass.
-        second: of each model of the second pass.
+        second: text of each model of the second pass.
     """
 
     columns: tuple[str, ...]
@@ -116,11 +116,11 @@ class TreesRanker:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Of the first pass."""
+        """Columns of the first pass."""
         return self.model.columns
 
     def score(self, features: Features) -> Ranking:
-        """The second pass's sum for each candidate that it looks at; what follows goes on from the lowest of them."""
+        """Return the second pass's sum for each candidate that it looks at; the others follow below the lowest."""
         if not features.size:
             return Ranking(scores=np.zeros(0, dtype=np.float32), added={})
         u = fixed_scores(features)
@@ -140,7 +140,7 @@ class TreesRanker:
         return Ranking(scores=scores, added=self._explained(scores, best, parts, linear))
 
     def _explained(self, scores: Values, best: NDArray[np.int64], parts: Values, linear: Values) -> dict[str, Values]:
-        """What each feature added to the candidates in `best`; to the others all is `first`."""
+        """Return each feature's part of the scores of candidates in `best`; for the others all of it is `first`."""
         added: dict[str, Values] = {"first": scores - parts[0, -1]}  # the last column is a constant
         added["first"][best] = parts[:, len(self.columns) : -1].sum(axis=1)
         for i, column in enumerate(self.columns):
@@ -151,13 +151,13 @@ class TreesRanker:
     def described(
         self, *, version: str, about: Mapping[str, Any], calibration: Calibration | None = None
     ) -> TreesRanker:
-        """The same trees under another version and description, with that version's calibration."""
+        """Return the same trees under another version and description, with that version's calibration."""
         return TreesRanker(
             self.model, version=version, about=about, explain=self.explain, calibration=calibration, known=self.known
         )
 
     def to_json(self) -> str:
-        """As `from_json` reads it."""
+        """Write the model as `from_json` reads it."""
         fields = {
             "format": FORMAT,
             "version": self.version,
@@ -172,24 +172,24 @@ class TreesRanker:
 
 
 def looked_at(u: Values) -> NDArray[np.int64]:
-    """Places of the candidates that the first pass looks at, rising, from the scores of the fixed weights of all."""
+    """Return the places of the candidates for the first pass, rising, by the fixed weights' scores of all."""
     return np.sort(np.argsort(-u, kind="stable")[:FIRST_PASS])
 
 
 def in_order(own: Values, best: NDArray[np.int64], u: Values) -> Values:
-    """First-pass scores of all candidates: `own` for those in `best`; the others follow in the order of `u`."""
+    """Return first-pass scores of all candidates: `own` for those in `best`; the others follow in the order of `u`."""
     scores: Values = (own.min() - np.float32(BELOW) + u - u[best].min()).astype(np.float32)
     scores[best] = own
     return scores
 
 
 def looked_at_again(first: Values, u: Values) -> NDArray[np.int64]:
-    """Places of the candidates that the second pass looks at, rising; of equal ones those with the better `u`."""
+    """Return the places of the candidates for the second pass, rising; of equal ones those with the better `u`."""
     return np.sort(np.lexsort((-u, -first))[:SECOND_PASS])
 
 
 def around_first(features: Features, first: Values) -> Values:
-    """`AROUND` of the first pass, `(candidates, AROUND)`; all that it did not look at is alike."""
+    """Compute `AROUND` of the first pass, `(candidates, AROUND)`, with one score for all that it did not look at."""
     best = np.argsort(-first, kind="stable")[:FIRST_PASS]
     level = np.full_like(first, first[best].min() - BELOW)
     level[best] = first[best]
@@ -198,7 +198,7 @@ def around_first(features: Features, first: Values) -> Values:
 
 
 def fixed_scores(features: Features) -> Values:
-    """What the fixed weights makes of the candidates."""
+    """Score the candidates by the fixed weights."""
     return _fixed_weights(features.known).score(features).scores
 
 
@@ -208,7 +208,7 @@ def _fixed_weights(known: FeatureSet) -> FixedWeights:
 
 
 def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values:
-    """What the first pass looks at, `(candidates, columns)`; `u` as `fixed_scores` gives it."""
+    """Return the input of the first pass, `(candidates, columns)`; `u` as `fixed_scores` gives it."""
     spread = [c.removeprefix(Z) for c in columns if c.startswith(Z)]
     z = dict(zip(spread, spread_scores(features, spread).T, strict=True))
     beside = around(features, u) if not AROUND.keys().isdisjoint(columns) else {}
@@ -217,13 +217,13 @@ def tree_matrix(features: Features, columns: Sequence[str], u: Values) -> Values
 
 
 def predicted(model: Any, matrix: Values, *, explain: bool = False) -> Values:
-    """`(rows, 1)`: the sums; to explain, what each column adds to them, and a constant."""
+    """Return the sums, `(rows, 1)`; to explain, each column's part of them, and a constant."""
     made = model.predict(matrix, num_threads=1, pred_contrib=explain)
     return np.asarray(made, dtype=np.float32).reshape(len(matrix), -1)
 
 
 def booster(text: str, columns: int) -> Any:
-    """LightGBM's model of a text.
+    """Load LightGBM's model from its text.
 
     Raises:
         MissingExtra: LightGBM is not installed.
@@ -282,7 +282,7 @@ def load(path: str | Path, *, explain: bool = False, known: FeatureSet = FEATURE
 
 
 def require_lightgbm() -> Any:
-    """The module.
+    """Import and return LightGBM.
 
     Raises:
         MissingExtra: it is not installed.

@@ -1,4 +1,4 @@
-"""What the files with learned weights have in common: JSON with a `format`, read whole or refused with a reason."""
+"""Files with learned weights: JSON with a `format`, read whole or refused with a reason."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from recall_integrations.ranking.calibration.model import Calibration
 
 
 def read(path: str | Path, what: str) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Args:
-        path: of the file.
-        what: it should hold, for the message.
+        path: path of the file.
+        what: expected content, for the message.
 
     Raises:
         InvalidArgument: it cannot be read.
@@ -29,7 +29,7 @@ def read(path: str | Path, what: str) -> str:
 
 
 def parsed(text: str, format: str, where: str) -> dict[str, Any]:
-    """The fields of weights of the format `format`.
+    """Parse weights of the format `format` into their fields.
 
     Raises:
         InvalidArgument: something else.
@@ -44,19 +44,19 @@ def parsed(text: str, format: str, where: str) -> dict[str, Any]:
 
 
 def about(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What the weights say of themselves."""
+    """Return the weights' description of themselves."""
     given = fields.get("about")
     return given if isinstance(given, dict) else {}
 
 
 def kept_calibration(own: Calibration | None) -> dict[str, Any] | None:
-    """A calibration as the field `calibration` keeps it, in the format of the shipped one."""
+    """Return a calibration as the field `calibration` keeps it, in the format of the shipped one."""
     kept: dict[str, Any] | None = None if own is None else json.loads(calibration.to_json({own.ranker: own}))
     return kept
 
 
 def own_calibration(fields: Mapping[str, Any], ranker: str, version: str, where: str) -> Calibration | None:
-    """The calibration in the weights of a ranker; `None` where there is none.
+    """Return the calibration in the weights of a ranker; `None` where there is none.
 
     Raises:
         InvalidArgument: it cannot be used, or belongs to other weights.
