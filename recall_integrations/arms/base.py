@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import RecallTimeout
-from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.scope_view import STORED_MAX, Mask, Rows, ScopeView
 from recall_integrations.indexes.vector_column import Similarities
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import ParsedQuery, RetrievalPlan
 
-SUBSET_MAX = 1_024  # rows of a large scope whose vectors are gathered to order them
+SUBSET_MAX = STORED_MAX  # rows of a large scope whose vectors are gathered to order them
 
 
 @record(frozen=True, slots=True, kw_only=True)

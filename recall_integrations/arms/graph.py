@@ -41,6 +41,7 @@ from recall_integrations.store.scope_entities import EdgeColumns, ScopeEntities
 HOP_FACTOR = 0.5
 HINT_FACTOR = 2.0
 ENTITIES_KEPT = 4_096  # entities per scope whose mentions are kept in memory
+RECENTS_KEPT = 4_096  # scopes whose entities of late are kept in memory
 EDGES_MAX = 5_000  # newest edges of an entity that are followed
 ENDS_COUNTED = 65_536  # entities that are counted one by one; more are sorted
 SIMILARITY_SHARE = 0.3  # of the score; the rest is how the memory is connected
@@ -396,7 +397,7 @@ class GraphRetriever:
             counts[ent] += 1
         best = sorted(counts, key=lambda e: (-counts[e], e))[:RECENT_ANCHORS]
         found = dict.fromkeys(best, RECENT_WEIGHT)
-        if len(self._recents) >= ENTITIES_KEPT:
+        if len(self._recents) >= RECENTS_KEPT:
             self._recents.clear()
         self._recents[view.scope_id] = (view.version, found)
         return dict(found)

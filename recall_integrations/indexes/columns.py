@@ -552,7 +552,6 @@ class ColumnsBuilder:
         code = self.actor_codes.get(name)
         if code is None:
             code = len(self.actor_names)
-            stems = self.lexicon.stems
             # A name is no text of a language; one in another script has its endings all the same.
             words = content_words(name, None) if name.isascii() else content_words(name)
             ids = self.lexicon.ids_of(words)

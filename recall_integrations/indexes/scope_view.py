@@ -66,7 +66,7 @@ _AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the proc
 FEW_SORTED = 128  # rows of which all are sorted by score and id where some scores are equal
 SORTED_MAX = 4_096  # equal scores that are sorted by id to have the first of them
 _NONE, _HALVES, _SCANNED = range(3)  # what is kept of a scope's vectors
-_STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
+STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -164,7 +164,7 @@ class ScopeView:
 
     def similarity(self, rows: Rows, query: NDArray[np.float32] | None) -> NDArray[np.float32] | None:
         """Compute the cosine of each row with the query, `(len(rows),)`; `None` where vectors are not at hand."""
-        if query is None or (self.vectors is None and len(rows) > _STORED_MAX):
+        if query is None or (self.vectors is None and len(rows) > STORED_MAX):
             return None
         vectors = self.vectors_of(rows)
         if vectors is None or query.shape != vectors.shape[1:]:

@@ -321,11 +321,10 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
     if not boosts:
         return dict(added)
     base = sum((added[name] for name in own), np.zeros_like(added[own[0]]))
-    top = max(float(base.max(initial=0)), 1e-9)
     whole = float(np.prod([1 + weight for weight in boosts.values()]))
     # Base and boosts share [0, 1]: without any boost the best candidate has 1 / whole.
-    parts = {name: added[name] / (max(top, 1.0) * whole) for name in own}
-    score = base / (max(top, 1.0) * whole)
+    parts = {name: added[name] / whole for name in own}
+    score = base / whole
     for name, weight in boosts.items():
         parts[name] = score * np.float32(weight) * np.clip(np.nan_to_num(raw[name]), 0, 1)
         score = score + parts[name]

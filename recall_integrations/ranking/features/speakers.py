@@ -74,15 +74,15 @@ def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] |
     kept: dict[tuple[int, ...], NDArray[np.bool_] | None] = columns.memo.setdefault("scenes", {})
     if actors in kept:
         return kept[actors]
+    found: NDArray[np.bool_] | None
     if columns.spoken_in is not None:
-        inside = _spoken(columns, actors)
-        kept[actors] = inside
-        return inside
-    speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
-    there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
-    there[columns.threads[speaks]] = True
-    there[-1] = False
-    found = there if len(speaks) else None
+        found = _spoken(columns, actors)
+    else:
+        speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
+        there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
+        there[columns.threads[speaks]] = True
+        there[-1] = False
+        found = there if len(speaks) else None
     if len(kept) < SCENES_MAX:
         kept[actors] = found
     return found

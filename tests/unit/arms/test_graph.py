@@ -361,7 +361,8 @@ def test_exploration_starts_from_what_two_hundred_newest_memories_mention(store:
 def test_what_is_kept_of_entities_and_scopes_is_bounded(
     store: MemoryStore, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recall_integrations.arms.graph.ENTITIES_KEPT", 2)
+    for limit in ("ENTITIES_KEPT", "RECENTS_KEPT"):
+        monkeypatch.setattr(f"recall_integrations.arms.graph.{limit}", 2)
     graph, names = arm(store, hops=1), ("Priya", "Sam", "Kim", "Lee")
     for user in "abc":
         scope = Scope(user_id=user)
