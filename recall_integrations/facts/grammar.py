@@ -43,8 +43,8 @@ class Leads(NamedTuple):
 
     Args:
         slot: the slot's name.
-        op: `is`, `was`, `not`; `begins` = it holds from then on; `since`, `past` = it holds, or held, in a time that the text
-            gives. In a question: `now`, `was`, `all`.
+        op: `is`, `was`, `not`; `begins` = it holds from then on; `since`, `past` = it holds, or held, in a time
+            that the text gives. In a question: `now`, `was`, `all`.
         tail: words of the phrase behind the value.
         bare: whether a preposition was left out, which only "where" allows.
     """

@@ -1,6 +1,4 @@
-"""Tells whether a phrase looks like a value of its kind (`config.own_slots.KINDS`): by its shape, or by a short
-list.
-"""
+"""Tells whether a phrase looks like a value of its kind (`config.own_slots.KINDS`): by its shape, or by a list."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] 
     """
     clear(connection)
     m = schema.memories
-    raw = [type_coerce(column, Text).label(column.name) for column in (m.c.relations, m.c.metadata)]  # JSON as text: it may be damaged
+    raw = [type_coerce(column, Text).label(column.name) for column in (m.c.relations, m.c.metadata)]  # may be damaged
     columns = (m.c.num, m.c.text, m.c.actor, m.c.role, m.c.event_at, m.c.created_at, *raw)
     for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
         last = 0

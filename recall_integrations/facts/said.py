@@ -24,8 +24,8 @@ class Said:
             "my locker code is 4711" (`open:locker code`).
         value: the value as the text has it, without articles and punctuation around it; with `NOT` it may be empty: no
             value holds any more ("I'm single again" gives a value, "I moved out" gives none).
-        subject: the person or thing it is said of: `ME` for "I" and "my"; `YOU`; a name as the text has it ("Priya"); "my
-            sister", "Priya's sister" for somebody who is told by a relation.
+        subject: the person or thing it is said of: `ME` for "I" and "my"; `YOU`; a name as the text has it ("Priya");
+            "my sister", "Priya's sister" for somebody who is told by a relation.
         op: `IS`, `WAS` or `NOT`.
         instead_of: the value that it replaces, where the text says so ("not X but Y", "Y instead of X",
             "changed from X to Y"); empty = it does not say.

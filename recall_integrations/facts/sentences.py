@@ -255,9 +255,7 @@ class _Reader(Words):
     def _dates(
         self, value: Value, last: int, begin: int, first: int, *, begins: bool, past: bool
     ) -> tuple[datetime | None, datetime | None]:
-        """Return since when and until when it held, where English words behind the value or before the clause say
-        it.
-        """
+        """Return since when and until when it held, if English words behind the value or before the clause say so."""
         if self.of.code != "en":
             return None, None
         end = self.tokens[last - 1].end

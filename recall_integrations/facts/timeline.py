@@ -6,13 +6,13 @@ Statements are read in the order in which they were told; a statement that is to
 time (`Told.order`). The rules:
 
 - in a slot with one value, another value ends the one that held; the same value again is said again, and may tell an
-earlier `since` (after what held before it) and an `until`;
+  earlier `since` (after what held before it) and an `until`;
 - `NOT` and `WAS` end the value that they name; `NOT` without a value ends whatever holds. A value that had ended before
-is said again. "From … to …" tells of a time of its own, unless the value held at some of that time. A value that
-nobody had told of held before: in a slot with one value, before all that is known, and where it has a `since`, only
-where nothing else is known. Neither ends what is told later;
+  is said again. "From … to …" tells of a time of its own, unless the value held at some of that time. A value that
+  nobody had told of held before: in a slot with one value, before all that is known, and where it has a `since`, only
+  where nothing else is known. Neither ends what is told later;
 - a correction makes the value that it names wrong from its beginning, and takes its place from there on; in a slot with
-one value, where no such value is known, the value that holds;
+  one value, where no such value is known, the value that holds;
 - in a slot with many values, a value ends only by `NOT` or `WAS`, or by being named in `instead_of`;
 - a statement with a `since` is believed over what was said before of that time;
 - a value that is to end later holds until then, and may be said again or ended before.
@@ -72,9 +72,7 @@ class Told:
 
     @property
     def order(self) -> tuple[int, int, int, int]:
-        """Sort key of the reading order. A statement that something holds is true when it was said, whenever that
-        began.
-        """
+        """Key of the reading order. A statement that something holds counts when it was said, whenever that began."""
         return (max(self.begins, self.at) if self.op == IS else self.at, self.at, self.num, self.place)
 
 
@@ -377,9 +375,7 @@ _STEPS = {IS: _is, NOT: _not, WAS: _was}
 
 
 def _fit(pasts: Sequence[_Growing], known: Sequence[_Growing]) -> None:
-    """Shorten stretches that are only told as past, in a slot with one value: they stand where nothing else is
-    known.
-    """
+    """Shorten stretches only told as past, in a slot with one value: they stand where nothing else is known."""
     rising = sorted(known, key=lambda s: s.start)
     bounds = [s.start for s in rising[:1]]
     reach, i = PAST, 0

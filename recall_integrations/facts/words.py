@@ -90,9 +90,7 @@ class Words:
         return found
 
     def owner(self, i: int, end: int) -> tuple[str, list[str], float] | None:
-        """Return the owner of the noun between two places, the noun's words, and the confidence; `None` = nobody owns
-        it.
-        """
+        """Return the owner of the noun between two places, the noun's words, and the confidence; `None` = no owner."""
         of = self.of
         low = [token.word for token in self.tokens[i:end]]
         for place, word in enumerate(low[:-1]):
