@@ -3,7 +3,7 @@
     {"year": {"$gte": 2020, "$lt": 2024}, "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}
 
 Only this module says what each operator means. The index (`indexes/metadata.py`) asks the same of many memories at
-once: each `Test` once of every value that there is. A condition that is true of a missing key is the opposite of a test.
+once: each `Test` once of every value that there is. Any condition that is true of a missing key negates a test.
 """
 
 from __future__ import annotations

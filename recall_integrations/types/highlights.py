@@ -97,9 +97,7 @@ def excerpt(text: str, highlights: Sequence[Highlight], chars: int) -> tuple[int
 
 
 def _around(text: str, passage: Highlight | None, marks: Sequence[Highlight], chars: int) -> tuple[int, int]:
-    """Return the window of so many characters with the heaviest marks, if possible from a passage's or sentence's
-    start.
-    """
+    """Return the window of so many characters with the heaviest marks, if possible from the start of a sentence."""
     if passage is not None:
         marks = [h for h in marks if passage.start <= h.start < passage.end]
         if passage.end - passage.start <= chars:

@@ -1,6 +1,6 @@
 """The record of a recall that somebody judged: numbers, names of features, and no text.
 
-A `Judgement` is what was said: of which memories, and how sure that is. A `Replay` is what the same query finds by the
+A `Gain` is what was said: of which memory, and how sure that is. A `Replay` is what the same query finds by the
 rules, by every other plan, without each arm, and by the versions that served at the time: orders of memories, and the
 features of the best candidates. It is made a moment after the judgement, in the background, on the store as it is.
 """

@@ -2,7 +2,7 @@
 
 `__init__` of a frozen record sets each field through `object.__setattr__`, and `dataclasses.replace` reads all of them
 by name first. Here the slots are written directly; for a record with many fields and without slots, its dictionary is
-copied as a whole, which for 30 of them takes a third of the time. Only for records that check nothing when they are made.
+copied as a whole, which for 30 of them takes a third of the time. Only for records that check nothing when made.
 """
 
 from __future__ import annotations

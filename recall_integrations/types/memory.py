@@ -234,7 +234,7 @@ class Memory:
         channel: where it was said ("slack").
         event_at: when what it tells happened; timezone-aware. Default: unknown.
         created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
-        expires_at: time from which the store has it no more, by the store's clock; timezone-aware, and still to come when
+        expires_at: time from which it is gone, by the store's clock; timezone-aware, and still to come when
             it is written. Default: it stays.
         importance: in [0, 1]; 0.5 is neutral.
         entities: names of people, projects and things it is about.
@@ -326,7 +326,7 @@ class Memory:
         """Return the memory that a chat message makes: its text, who said it and in which role.
 
         Args:
-            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or a message of OpenAI or Anthropic: a mapping
+            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or one of OpenAI or Anthropic: a mapping
                 (or an object) with `role` and `content`, text or a list of blocks.
             thread, position: the conversation, and the place in it.
             fields: other fields of the memory, each over what the message says.
@@ -431,9 +431,7 @@ def _is_json(value: object) -> bool:
 
 
 def _nested(value: object) -> bool:
-    """Say whether lists and mappings lie in each other deeper than `DEPTH_MAX`. A loop: recursion ends at the stack's
-    end.
-    """
+    """Say whether lists and mappings lie in each other deeper than `DEPTH_MAX`. Loops, as a stack could overflow."""
     level: list[Any] = [value]
     for _ in range(DEPTH_MAX):
         parts = (part.values() if isinstance(part, Mapping) else part for part in level)

@@ -6,8 +6,8 @@ The fields of the memory:
 - The role is its `role`, or LangChain's `type`; one that only holds results of tools (Anthropic) has the role `tool`.
 - The actor is its `name`, or else the role's: "user", whichever word the framework has for it.
 - Text blocks are joined by line feeds. A tool call is said in words: `called search(query="tea", limit=3)`.
-- For parts without text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A message
-  of nothing else is an error: nobody could find it. `remember_many` leaves such messages of a chat out.
+- For parts without text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A
+  message of nothing else is an error: nobody could find it. `remember_many` leaves such messages of a chat out.
 - The time is read from where frameworks put it: `timestamp`, `created_at`, `date` and the like
   (`moments.WHEN`), of the message itself, of its metadata and of its additional arguments.
 - Frameworks' bookkeeping (usage, finish reason, additional arguments) is not kept.

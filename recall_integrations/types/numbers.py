@@ -13,9 +13,7 @@ import numpy as np
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Say whether a value is an `int` or a `float`, and no `bool`. NaN and infinities are: a range check leaves them
-    out.
-    """
+    """Say whether a value is an `int` or a `float`, and no `bool`. NaN and infinities pass: check the range too."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -124,8 +124,8 @@ class RecallObserver:
         return None
 
     def recalled(self, event: RecallEvent, look: Look | None) -> None:
-        """Note that a recall has ended. Called a moment later, in the order in which recalls ended, in a thread of ours with
-        the context variables of the caller; errors are logged. `QueryOptimizer.flush` waits for it.
+        """Note that a recall has ended. Called a moment later, in the order in which recalls ended, in a thread of ours
+        with the context variables of the caller; errors are logged. `QueryOptimizer.flush` waits for it.
 
         Args:
             event: the recall's event.

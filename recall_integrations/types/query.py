@@ -113,7 +113,7 @@ class ParsedQuery:
         corrected_query: the query with its corrections, which is embedded as well; `None` without corrections.
         tokens: its words with their roles.
         now: the moment relative dates were read against, in the time zone they were read in.
-        asked_role: in a conversation with an assistant, role whose words are asked for: `user` ("what did I say about …"),
+        asked_role: in a conversation with an assistant, whose words are asked for: `user` ("what did I say about …"),
             `assistant` ("what did you recommend"); `None` = neither. Read from the words alone.
         asked_role_strength: how plainly, in [0, 1]: 1 where a verb of saying has the role as its subject, less where
             the query only speaks of what is the asker's; 0 without a role.
@@ -124,7 +124,7 @@ class ParsedQuery:
             English where nothing does.
         memories_in: the language that most memories of the scope are in, if hardly any is in that of the query: then
             only names and an embedding of both languages can find something. `None` = they share one.
-        unread: parts that were not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
+        unread: parts not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
             `types` and `sessions`. Empty for English.
     """
 

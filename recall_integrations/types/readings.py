@@ -56,7 +56,7 @@ class SessionRef:
     """A session of the conversation (a thread) that a query asks for by its place.
 
     Args:
-        places: places in the order of the sessions: 1 = the first, -1 = the last; several for "our last three chats". Empty
+        places: in the order of the sessions: 1 = the first, -1 = the last; several for "our last three chats". Empty
             for the conversation as a whole, of which only a part is asked for.
         part: `whole`, `beginning` or `end` of the session, or, without `places`, of the conversation.
         numbered: whether it was said as a number ("session 16"), which may be the one in the thread's name.

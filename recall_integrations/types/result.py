@@ -21,7 +21,7 @@ class Contribution:
     """A source's contribution to a hit.
 
     Args:
-        source: an arm (`semantic`, `lexical`, …), a ranking term (`recency`, `importance`, …), or a stage that moved the hit
+        source: an arm (`semantic`, `lexical`, …), a ranking term (`recency`, `importance`, …), or what moved the hit
             after ranking (`rerank`, `diversity`, `type_first`, `time_first`, `negation`).
         rank: 1-based place in that arm's list; `None` for terms that do not rank.
         score: the source's own score (cosine, BM25, …), on its own scale.
@@ -108,7 +108,7 @@ class Hit(_ReadLater):
             (docs/ranking.md); with other strategies a number in [0, 1] that only orders. Hits come in falling order
             of it. A reranker or the diversity stage changes the order and shares out the scores.
         reason: reason for the hit, in words.
-        contributions: contributions of each source, largest first. Their sums fall along the hits, but for the rounding of
+        contributions: one for each source, largest first. Their sums fall along the hits, but for the rounding of
             float32.
         duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
@@ -154,7 +154,7 @@ class Hit(_ReadLater):
 
         Args:
             before, after: text put around each, such as `<mark>` and `</mark>`.
-            escape: function that each part of the text goes through first, such as `html.escape`: a memory may hold markup.
+            escape: function through which each part goes first, such as `html.escape`: a memory may hold markup.
             kinds: kinds of highlights that are marked; default all but the passage.
         """
         return places.marked(self.memory.text, self.highlights, before, after, escape, kinds)
@@ -225,9 +225,7 @@ def hit_explained_later(
     marks: Marks | None = None,
     held: Held = NEVER_TOLD,
 ) -> Hit:
-    """Make a hit whose reasons and highlights are made when somebody reads them. Without `marks` it has no
-    highlights.
-    """
+    """Make a hit whose reasons and highlights are made when they are read. Without `marks` it has no highlights."""
     hit = object.__new__(Hit)
     _PUT["memory"](hit, memory)
     _PUT["score"](hit, score)
@@ -326,8 +324,8 @@ class RewriteOutcome:
         provider: the class of the LLM, and its model where it says that; empty where there is none.
         duration_ms: milliseconds from the question to the answer, or until it was given up; 0 if nothing was asked.
         used: whether phrasings were searched for.
-        saved_ms: where nothing was asked, milliseconds that asking would have taken, by the median of recent calls; `None` =
-            not known.
+        saved_ms: milliseconds that asking would have taken, by the median of recent calls; `None` = it was asked, or
+            the median is not known.
         refused: number of phrasings that were not about the query.
         moved: number of the first k places that hold another memory than without it.
     """
@@ -415,8 +413,8 @@ class Decision:
 
     Args:
         subject: subject of the slot; empty = the user.
-        slot: the slot that is asked for, such as `phone_number`; `open:…` = one that the schema does not have; empty = a
-            model decided, and nobody can say which.
+        slot: the slot that is asked for, such as `phone_number`; `open:…` = one that the schema does not have; empty =
+            a model decided, and nobody can say which.
         mode: `now`, `then`, `previous`, `history` or `when`.
         at: the time of the question: `as_of`, else `now`.
         first: ids of the memories that were put first.
@@ -454,7 +452,7 @@ class RecallResult:
         parts: for a recall of several scopes, the result of each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
         id: id by which feedback names this answer (`QueryOptimizer.feedback`); every answer has another one.
-        version: version of plans and weights that made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
+        version: plans and weights that made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
             (docs/learning.md); of several scopes, that of the first.
     """
 
@@ -475,8 +473,8 @@ class RecallResult:
 
     @property
     def searched(self) -> bool:
-        """Whether there are hits, or the memories were searched and none answers. `False` = the answer says nothing of what is
-        remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
+        """Whether there are hits, or the memories were searched and none answers. `False` = the answer says nothing of
+        what is remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
         return bool(self.hits) or all(problem.reason != NOT_SEARCHED for problem in self.degraded)
 
     @property
