@@ -39,7 +39,7 @@ _CHUNK = regex(
 
 
 class Leads(NamedTuple):
-    """What a phrase tells of the value behind it.
+    """The meaning of a phrase for the value behind it.
 
     Args:
         slot: the slot's name.

@@ -67,7 +67,7 @@ class Told:
 
     @property
     def ranged(self) -> bool:
-        """Whether the text says from when to when."""
+        """True where the text says from when to when."""
         return self.since is not None and self.until is not None
 
     @property
@@ -128,7 +128,7 @@ class _Growing:
 
     @property
     def wrong(self) -> bool:
-        """Whether it never held."""
+        """True where it never held."""
         return self.ended == CORRECTED
 
     def again(self, told: Told) -> None:

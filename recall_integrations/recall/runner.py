@@ -30,7 +30,7 @@ from recall_integrations.types.watching import Step
 
 @record(slots=True)
 class Turn:
-    """What a stage is given besides the state.
+    """A stage's turn: its deadline, and the collectors that it fills.
 
     Args:
         deadline: end of the stage's share of the time.

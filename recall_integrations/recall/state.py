@@ -1,4 +1,4 @@
-"""What one recall knows so far. Every stage reads the state and returns an extended one; nothing in it is changed."""
+"""The knowledge of one recall so far. Every stage reads the state and returns an extended one; no state is changed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _held_by_none(_term: str) -> int:
 
 @record(frozen=True, kw_only=True)  # without slots, which make `changed` take three times as long
 class RecallState:
-    """What one recall knows so far, in the order in which the stages find it out.
+    """The knowledge of one recall so far, in the order in which the stages find it out.
 
     Args:
         request: the checked arguments.

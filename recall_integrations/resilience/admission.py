@@ -36,7 +36,7 @@ ROOM = 1.3  # a better level must fit that many times
 
 @record(frozen=True, slots=True)
 class Admitted:
-    """How much is done for a recall: its level.
+    """The admission of a recall: its level, and its times.
 
     Args:
         level: 0 = all of it … 4 = next to nothing.

@@ -186,7 +186,7 @@ class Breaker:
 
     @property
     def refuses(self) -> bool:
-        """Whether a call would be refused now."""
+        """True where a call would be refused now."""
         known = self._shelf.read(self.name)
         if known.failures < self._failures_max:
             return False

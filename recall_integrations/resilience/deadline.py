@@ -78,12 +78,12 @@ class Deadline:
 
     @property
     def expired(self) -> bool:
-        """Whether the time is up."""
+        """True where the time is up."""
         return self._clock() >= self._end
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel()` was called here or on a parent."""
+        """True where `cancel()` was called here or on a parent."""
         above: Deadline | None = self
         while above is not None:  # a loop, not recursion: a long chain must not exhaust the stack
             if above._cancelled:
@@ -93,7 +93,7 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Whether to stop: the deadline has expired or is cancelled."""
+        """True where the deadline has expired or is cancelled, so that work must stop."""
         return self._clock() >= self._end or self.cancelled
 
     def cancel(self) -> None:

@@ -56,7 +56,7 @@ class Answer(Generic[T]):
 
     @property
     def begun(self) -> bool:
-        """Whether the component was asked at all."""
+        """True where the component was asked at all."""
         return not self.reason.startswith("skip.")
 
     @property

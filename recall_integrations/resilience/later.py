@@ -64,7 +64,7 @@ class _Work:
 
     @property
     def own(self) -> bool:
-        """Whether it belongs to this process."""
+        """True where it belongs to this process."""
         return self._depth == forking.depth()
 
     def start(self) -> None:

@@ -49,7 +49,8 @@ class Fact:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing ends it, now or later. No clock is asked: for how things are at a time, use `held_at(when)`.
+        """True where nothing ends it, now or later. No clock is asked: to know whether it holds at a time, use
+        `held_at(when)`.
 
         A value that holds today and ends next year is `False` here, and one that begins next year is `True`.
         """

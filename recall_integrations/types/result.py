@@ -361,7 +361,7 @@ class CacheOutcome:
 
     @property
     def hit(self) -> bool:
-        """Whether the answer was kept from an earlier recall."""
+        """True where the answer was kept from an earlier recall."""
         return self.strategy == "hit"
 
 
@@ -473,8 +473,8 @@ class RecallResult:
 
     @property
     def searched(self) -> bool:
-        """Whether there are hits, or the memories were searched and none answers. `False` = the answer says nothing of
-        what is remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
+        """True where there are hits, or the memories were searched and none answers. `False` = the answer says nothing
+        of what is remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
         return bool(self.hits) or all(problem.reason != NOT_SEARCHED for problem in self.degraded)
 
     @property
