@@ -32,7 +32,7 @@ def asks_when(query: str) -> bool:
 def dates_said(
     text: str, moment: datetime, language: str | None, names: Collection[str] = ()
 ) -> Iterator[TemporalWindow]:
-    """Return the dates of a text in order, each with its `span` in the text; of a long text, the first ones.
+    """Yield the dates of a text in order, each with its `span` in the text; of a long text, the first ones.
 
     Args:
         text: a memory's text.

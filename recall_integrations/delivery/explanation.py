@@ -21,7 +21,7 @@ from recall_integrations.text.signs import with_signs
 from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
-ANSWERS = 0.5  # score from which a question before a memory is the query's
+ANSWERS = 0.5  # share of the query's words that the question before a memory asks too, at least
 COUNTED = 0.5  # in the rankers' units; from here on a feature of many memories is a reason
 WORDS_SHOWN = 5
 TITLE_WORDS, TITLE_CHARS = 6, 60  # of a title, shown; in a script without spaces every text is one word
@@ -128,7 +128,7 @@ class HitWhy:
         self._said, self._demoted, self._way, self._when = said, demoted, way, when
 
     def contributions(self) -> tuple[Contribution, ...]:
-        """Return what each source added."""
+        """Return the contributions of all sources."""
         return self._shared.sheet.contributions(self._i)
 
     def reason(self, memory: Memory) -> str:
@@ -206,7 +206,7 @@ def _reason(
 
 
 def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterator[str]:
-    """Return what the conversation around a memory says for it."""
+    """Yield the reasons from the conversation around a memory."""
     told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
         yield words_of("asked_before")
@@ -218,7 +218,7 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
 
 
 def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool, *, names: bool) -> Iterator[str]:
-    """Return what is no evidence on its own, and what the reranker said."""
+    """Yield what is no evidence on its own (role, owner, recency, importance), the phrasing, and the rerank."""
     if memory.role is not None and "by_asked_role" in by_source and by_source["by_asked_role"].added > 0:
         yield f"the {memory.role} said it"
     elif _counted("by_user", by_source):
@@ -317,7 +317,7 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _as_words(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name that no letter or figure continues: "Sam" is not said by "same"."""
+    """Return a pattern for a name; no letter or figure continues one in ASCII: "Sam" is not said by "same"."""
     return re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" if name.isascii() else re.escape(name))
 
 

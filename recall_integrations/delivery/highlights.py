@@ -156,7 +156,7 @@ class Marking:
     # -- the text --------------------------------------------------------------------------------------------------
 
     def _named(self, text: str) -> Iterator[Highlight]:
-        """Return places of the query's entities and identifiers, as they are written."""
+        """Yield places of the query's entities and identifiers, as they are written."""
         if self._surfaces is None:
             return
         pattern, surfaces = self._surfaces
@@ -167,7 +167,7 @@ class Marking:
             yield _highlight(match.start(), match.end(), what)
 
     def _dated(self, memory: Memory, language: str | None) -> Iterator[Highlight]:
-        """Return dates in the time that is asked for; where the query asks when, all dates."""
+        """Yield dates in the time that is asked for; where the query asks when, all dates."""
         window = self._parsed.temporal_window
         if window is None and not self._when:
             return
@@ -182,7 +182,7 @@ class Marking:
                 yield Highlight(start=said.span[0], end=said.span[1], kind=TIME, of=of, weight=weight)
 
     def _said(self, text: str, words: Sequence[Placed]) -> Iterator[Highlight]:
-        """Return words of the query in any inflection; overlapping ones are merged: pairs of signs, "O" and "O+"."""
+        """Yield words of the query in any inflection; overlapping ones are merged: pairs of signs, "O" and "O+"."""
         asked, query = self._asked, self._parsed.original.casefold()
         last: Highlight | None = None
         for word in words:
@@ -225,7 +225,7 @@ class Marking:
         return np.asarray(np.minimum(like, 1), dtype=np.float32)
 
     def _close(self, words: Sequence[Placed], likeness: NDArray[np.float32] | None) -> Iterator[Highlight]:
-        """Return words close in meaning to a word of the query that the text does not say."""
+        """Yield words close in meaning to a word of the query that the text does not say."""
         if likeness is None:
             return
         keys = dict.fromkeys(word.key for word in words)

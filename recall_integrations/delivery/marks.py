@@ -40,7 +40,7 @@ def marks(parsed: ParsedQuery) -> list[Mark]:
 
 
 def _wholes(parsed: ParsedQuery) -> Iterator[tuple[int, int, str]]:
-    """Return what may hold more than its words: blanks between them, the sign before a number."""
+    """Yield the runs that may hold more than words: blanks between them, the sign before a number."""
     yield from ((*r.span, ENTITY) for r in parsed.entity_refs if r.stage != IMPLICIT)
     yield from ((*i.span, IDENTIFIER) for i in parsed.identifiers)
     if parsed.temporal_window is not None:

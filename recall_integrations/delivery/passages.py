@@ -35,8 +35,8 @@ def best_passage(text: str, starts: NDArray[np.int64], worth: Values) -> Passage
     Args:
         text: a memory's text.
         starts: places where its content words begin, rising.
-        worth: how far each says each word of the query, `(query words, content words)`; a column adds up to at
-            most 1 over all words of the query.
+        worth: how far each content word says each word of the query, `(query words, content words)`; a column adds up
+            to at most 1 over all words of the query.
     """
     if len(text) <= LONG_CHARS or not len(starts) or not len(worth):
         return None
@@ -76,7 +76,7 @@ def units(text: str) -> list[int]:
 
 
 def _cut(text: str, start: int, end: int, most: int) -> Iterator[int]:
-    """Return the ends of parts of a long sentence, at words as far as there are any."""
+    """Yield the ends of parts of a long sentence, at words as far as there are any."""
     at = last = start
     for stop in (*(start + place for place in word_ends(text[start:end])), end):
         while stop - at > most:

@@ -62,7 +62,7 @@ class Sheet:
         return columns
 
     def contributions(self, i: int) -> tuple[Contribution, ...]:
-        """Return what was added to the hit at `i`, largest first."""
+        """Return the contributions to the hit at `i`, largest first."""
         judged = self._reranked.get(self._rows[i])
         parts = [] if judged is None else [judged]
         for column in self._of_each():
@@ -78,7 +78,7 @@ class Sheet:
         return BySource(self, i)
 
     def contribution(self, i: int, source: str) -> Contribution | None:
-        """Return what one source added to the hit at `i`; `None` = the source has not seen it."""
+        """Return the contribution of one source to the hit at `i`; `None` = the source has not seen it."""
         judged = self._reranked.get(self._rows[i])
         if judged is not None and source == judged.source:
             return judged
@@ -123,7 +123,7 @@ class BySource(Mapping[str, Contribution]):
         return found
 
     def get(self, source: str, default: Any = None) -> Any:
-        """Return what a source added; `default` where it has not seen the hit."""
+        """Return the contribution of a source; `default` where it has not seen the hit."""
         made = self._made
         if source not in made:
             made[source] = self._sheet.contribution(self._i, source)

@@ -136,7 +136,7 @@ def _made(factory: Any) -> Any:
 def _reader(kind: Any) -> Callable[[Any], Any]:
     """Return the reader of values of an annotation, made once: a result has thousands of them."""
     origin = get_origin(kind)
-    if origin in (Union, types.UnionType):  # `X | None` and the like: a value is of the first that is not `None`
+    if origin in (Union, types.UnionType):  # `X | None` and the like: a value has the first type that is not `None`
         of = _reader(next(one for one in get_args(kind) if one is not type(None)))
         return lambda data: None if data is None else of(data)
     if origin is Literal or kind is Any:

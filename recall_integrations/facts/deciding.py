@@ -68,7 +68,7 @@ def decide(
     now: datetime,
     window: tuple[datetime | None, datetime | None] | None = None,
 ) -> Decided | None:
-    """Return the decision; `None` where nothing is known of what is asked.
+    """Return the decision; `None` where nothing is known of the slot, or the search alone finds it.
 
     Args:
         asked: the question.

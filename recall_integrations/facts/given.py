@@ -48,7 +48,7 @@ _PREDICATES: Mapping[str, tuple[str, bool]] = {
 
 
 def said_by_fields(relations: Sequence[Relation], metadata: Mapping[str, Any], slots: Slots) -> list[tuple[Said, str]]:
-    """Return what the fields say, each with its kind of field (`relation`, `given`); leave out what cannot be read."""
+    """Return the statements of the fields, each with its kind (`relation`, `given`); leave out what cannot be read."""
     found = []
     for relation in relations:
         slot, inverse = _PREDICATES.get(relation.predicate.casefold().replace(" ", "_"), ("", False))

@@ -39,7 +39,7 @@ _NOWHERE = ("date", "number", "person", "work", "language")
 def state_asked(
     query: str, slots: Slots = DEFAULT, *, windowed: bool = False, named: tuple[int, int] = (0, 0)
 ) -> StateAsked | None:
-    """Return what a query asks of a slot; `None` = it asks for none, or nobody can be sure.
+    """Return the question that a query asks of a slot; `None` = it asks none, or nobody can be sure.
 
     Args:
         query: the query as it was written.
@@ -76,7 +76,7 @@ class _Asking(Words):
         self.before = ""
 
     def read(self) -> StateAsked | None:
-        """Return what the query asks; all of its words have to fit."""
+        """Return the query's question; all of its words have to fit."""
         if len(self.tokens) < 2 or any(sign in token.ends for token in self.tokens[:-1] for sign in ".;"):
             return None
         i, end = self._begun(0, len(self.tokens)), self._ended(len(self.tokens))

@@ -29,7 +29,7 @@ _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WA
 
 
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
-    """Return what a text says of slots, in the order of the text.
+    """Return the statements of a text about slots, in the order of the text.
 
     Args:
         text: a memory's text.
@@ -79,7 +79,7 @@ class _Reader(Words):
         self.found: list[Said] = []
 
     def read(self) -> list[Said]:
-        """Return what the sentence says."""
+        """Return the statements of the sentence."""
         i, tokens, last = 0, self.tokens, len(self.tokens)
         while i < last:
             if tokens[i].word in self.of.hedges:

@@ -33,7 +33,7 @@ def step_data(step: Step) -> dict[str, Any]:
 
 
 def state_data(state: State) -> dict[str, Any]:
-    """Return what serves a scope, what is tried there, and the last steps, oldest first, as data."""
+    """Return the state of a scope as data: the versions that serve and are tried, and the last steps, oldest first."""
     return {
         "serving": state.serving,
         "tried": state.candidate or None,

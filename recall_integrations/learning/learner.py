@@ -72,7 +72,7 @@ class Status:
 
     Args:
         scope: the tenant; `None` = the version that all share.
-        state: what serves, what is tried, and the last steps.
+        state: the versions that serve and are tried, and the last steps.
         judged: number of recalls that were judged.
         helpful: number of these with a memory that helped.
         replayed: number of these that can be learned from.

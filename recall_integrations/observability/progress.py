@@ -131,7 +131,7 @@ def clock_words(seconds: float) -> str:
 
 
 class _Bars:
-    """Tells a terminal: a bar for each work."""
+    """Shows a bar for each work on a terminal."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars

@@ -54,7 +54,7 @@ def loosely(request: RecallRequest, fingerprint: str, zone: ZoneInfo, settings: 
 
 
 def loose(text: str, settings: CacheConfig) -> str:
-    """Return a query without what may not matter: kinds of white space, and case and ends where `settings` says so."""
+    """Return a query in normal form: single spaces, and as `settings` says without case and punctuation at the ends."""
     spaced = _SPACE.sub(" ", text).strip()
     if settings.normalize_punctuation:
         spaced = spaced.strip(ENDING + " ") or spaced
@@ -62,7 +62,7 @@ def loose(text: str, settings: CacheConfig) -> str:
 
 
 def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
-    """Return a digest of what the stages read of a query, without the places in its text.
+    """Return a digest of a parsed query as the stages read it, without places in its text.
 
     Args:
         parsed: the query, as the parser gives it. Its words count in normal form; identifiers,

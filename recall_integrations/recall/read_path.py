@@ -252,7 +252,7 @@ class ReadPath:
         ]
 
     def _rewriting(self, llm: Callable[[str], str] | None) -> Rewriting:
-        """Make what asks the LLM for other words; its cache and its contract are kept beside the store."""
+        """Make the component that asks the LLM for phrasings; its cache and its contract are kept beside the store."""
         settings, path = self.config.rewriting, self.store.path
         limits = Limits(fallback=settings.fallback_max, empty=settings.empty_max, median_ms=settings.median_max_ms)
         return Rewriting(
@@ -387,7 +387,7 @@ class ReadPath:
             deadline: the request's deadline.
             door: door through which the answer goes.
             looked: tells observers of the recall; `None` = there are none.
-            served: what was learned from use and answers the request.
+            served: the version learned from use that answers the request.
             kept: whether the answer may come from the cache, and is kept there.
         """
         if self._caching is None or not kept:
@@ -465,7 +465,7 @@ class ReadPath:
 
 
 def _may_hang(given: object) -> bool:
-    """Say whether what a user brought is called in a thread that may be left behind."""
+    """Say whether a part that the user brought is called in a thread that may be left behind."""
     return bool(getattr(given, "may_hang", True))
 
 
@@ -474,7 +474,7 @@ def _name(llm: Callable[[str], str] | None) -> str:
 
 
 def _unseen(why: str) -> tuple[Degradation, ...]:
-    """Return the problem that the answer is of what is in memory here: later writes of others are not in it."""
+    """Return the problem that the database is away: writes of others since then are not in the answer."""
     return (Degradation(stage="store", reason=AWAY, detail=why),) if why else ()
 
 

@@ -149,7 +149,7 @@ class ReadPaths:
         return result
 
     def _served(self, request: RecallRequest) -> Served:
-        """Return what was learned from use and answers a request for one scope."""
+        """Return the version learned from use that answers a request for one scope; by default the rules."""
         if self._learned is None:
             return BY_RULES
         return served_by(self.sources.shelf, request.scope, request.text, *self._learned)

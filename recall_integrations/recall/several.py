@@ -94,7 +94,7 @@ def _merged(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
 
 
 def _degraded(parts: Iterable[RecallResult], named: Sequence[str]) -> Iterator[Degradation]:
-    """Return the problems, each with the scope in which it arose."""
+    """Yield the problems, each with the scope in which it arose."""
     for name, part in zip(named, parts, strict=True):
         for problem in part.degraded:
             yield replace(problem, detail=f"{name}: {problem.detail}" if problem.detail else name)
@@ -109,6 +109,6 @@ def _added(parts: Iterable[RecallResult]) -> dict[str, float]:
 
 
 def _outcome(parts: Sequence[RecallResult]) -> CacheOutcome:
-    """Return a hit of the cache where all parts were hits, as old as the oldest; else the outcome of the first miss."""
+    """Return a hit of the cache where all parts were hits, as old as the oldest; else the first other outcome."""
     missed = next((part.cache for part in parts if not part.cache.hit), None)
     return missed or max((part.cache for part in parts), key=lambda outcome: outcome.age_ms)

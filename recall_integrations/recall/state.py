@@ -52,7 +52,7 @@ class RecallState:
         door: what may leave the recall; whatever goes to the caller or to a service goes through it.
         level: how much is left out, 0 = nothing (`resilience.admission`).
         looked: tells observers of whole recalls about this one; `None` = there are none.
-        served: what was learned from use and answers this recall; by default the rules do.
+        served: the version learned from use that answers this recall; default: the rules.
         cache: whether the answer comes from the result cache; then no stage is run.
         loading: whether the scope's columns are still being read, so that there is no view.
         parsed: the query as understood (`parse`); `query` returns the same or raises.

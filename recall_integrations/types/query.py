@@ -90,7 +90,7 @@ class ParsedQuery:
 
     Args:
         original: the query, as given.
-        rewrites: alternative phrasings by the LLM, if one is configured and the specificity is below 0.8.
+        rewrites: phrasings by the LLM that were searched for; empty where it was not asked, or gave none.
         entity_refs: resolved entities, in order of appearance.
         temporal_window: time that it speaks of.
         predicate_hints: edge types its words point at (`reports_to`).

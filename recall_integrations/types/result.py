@@ -248,7 +248,7 @@ def hit_marked_later(hit: Hit, marks: Marks) -> Hit:
 
 
 def marks_of(hit: Hit) -> Marks | None:
-    """Return what will make the highlights of a hit; `None` = they are made, or there are none."""
+    """Return the maker of a hit's highlights; `None` = they are made, or there are none."""
     marks: Marks | None = _get_marks(hit) if _has(_get_marks, hit) else None
     return marks
 

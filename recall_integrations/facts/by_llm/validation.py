@@ -42,7 +42,7 @@ _PRONOUNS = frozenset(
 
 
 def checked(claim: Any, message: Message, slots: Slots) -> Said | str:
-    """Return what a claim says, or the reason why it is not believed.
+    """Return the statement of a claim, or the reason why it is not believed.
 
     Args:
         claim: a claim of the answer, about this message.

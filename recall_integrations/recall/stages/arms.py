@@ -104,7 +104,7 @@ class Arms(Stage):
         return changed(state, results=tuple(results)).degraded_by(*problems)
 
     def _filled(self, state: RecallState, results: list[ArmResult], turn: Turn) -> list[ArmResult]:
-        """Return more candidates where filters let through what no arm has found, and fewer than k were found."""
+        """Return more candidates within the filters, if the arms found fewer than k."""
         if state.allowed is None or not state.plan.arms:
             return []
         request = replace(self._request(state.plan.arms[0], state, turn), allowed=state.searched)

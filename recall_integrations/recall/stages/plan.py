@@ -66,7 +66,7 @@ class Plan(Stage):
 
         Args:
             parsed: the parsed query.
-            served: what was learned from use, if it answers this recall.
+            served: the version learned from use that answers this recall; default: the rules.
         """
         version = served.version
         given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
@@ -136,7 +136,7 @@ class Plan(Stage):
         return error is None
 
     def _notes(self, view: ScopeView, allowed: Mask | None, request: RecallRequest) -> Iterator[Note]:
-        """Return notes that explain why little is found, or nothing."""
+        """Yield notes that explain why little is found, or nothing."""
         where = request.scope
         if not view.count:
             yield Note(reason="scope.empty", detail=f"Nothing is left in the scope {where}: all of it was forgotten.")
@@ -156,7 +156,7 @@ class Plan(Stage):
 
 
 def _learned(plan: RetrievalPlan, version: Version, label: str, given: str | None) -> RetrievalPlan:
-    """Return a plan with what a version makes of it, named in its reason."""
+    """Return a plan as a version changes it, named in its reason."""
     plan = version.applied(plan)
     if given is None:
         return plan

@@ -133,7 +133,7 @@ class Rank(Stage):
 
 
 def _trusted(state: RecallState, fused: Fused, confidence: float | None) -> RecallState:
-    """Return the state with what the asked time or session says of the answer."""
+    """Return the state with scores and confidence as the time or session asked for changes them."""
     asked = state.asked
     if asked is not None and asked.order is not None:
         confidence = max(confidence or 0.0, asked.confidence)
