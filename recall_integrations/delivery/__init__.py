@@ -1,1 +1,1 @@
-"""What leaves the package: privacy, token budget, reasons."""
+"""Makes hits for the caller: privacy, token budget, reasons."""

@@ -1,4 +1,4 @@
-"""What replies among the hits are about, in words: read from the turns before them when somebody reads the reason."""
+"""The subjects of replies among the hits, in words: read from the turns before them when somebody reads the reason."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Reply = tuple[str, Sequence[str]]
 
 
 class Subjects(Mapping[int, str]):
-    """Row → "tomato plants, two turns before", of those replies that turn out to be about something.
+    """Row → "tomato plants, two turns before", for replies whose subject is found.
 
-    The texts are those of the recall, so that the store may be closed, or changed, when the reason is read. What is
-    read once stays; two threads read the same.
+    The texts are those of the recall, so that the store may be closed, or changed, when the reason is read. A subject
+    is read once and kept; two threads read the same.
 
     Args:
-        replies: row → the text of the reply, and of the turns before it, the nearest first; "" = nothing is said of it.
+        replies: row → the text of the reply, and of the turns before it, the nearest first; "" = the turn says nothing.
         asked: stems of the query.
     """
 
@@ -27,13 +27,13 @@ class Subjects(Mapping[int, str]):
         self._told: dict[int, str] = {}
 
     def get(self, row: int, default: str = "") -> str:  # type: ignore[override]
-        """What the reply of a row is about; `default` where it is about nothing, or is no reply."""
+        """Return the subject of the reply in a row; `default` where it has none, or the row is no reply."""
         if row not in self._replies:
             return default
         told = self._told.get(row)
         if told is None:
             text, before = self._replies[row]
-            # The question itself says little, or the turns before it would not count.
+            # The question itself says little, or the turns before it would not count: the nearest turn is left out.
             subject = subject_of(Turn(text=text), [Turn(text=one) for one in before], asked=self._asked, first=2)
             told = self._told[row] = "" if subject is None else said_so(subject)
         return told or default

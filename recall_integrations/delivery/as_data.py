@@ -20,18 +20,18 @@ DECIMALS = 6
 
 
 def dumps(payload: object) -> str:
-    """Indented JSON; text stays readable."""
+    """Return indented JSON in which text stays readable."""
     return json.dumps(payload, ensure_ascii=False, indent=2, allow_nan=False)
 
 
 def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights: bool = True) -> dict[str, Any]:
-    """A whole recall.
+    """Return a whole recall as data.
 
     Args:
-        result: of it.
-        scope: where.
+        result: the recall's result.
+        scope: the recall's scope.
         k: hits asked for.
-        highlights: whether they are looked for, which takes a quarter as long as the recall; else there are none.
+        highlights: whether to look for highlights, which takes a quarter as long as the recall; else there are none.
     """
     return {
         "format": FORMAT,
@@ -106,12 +106,12 @@ def explanation_data(
     asked: Collection[str],
     k: int | None = None,
 ) -> dict[str, Any]:
-    """What `recall explain` shows: the keys of a recall and more. Without a recall `searched` is false, too.
+    """Return the data of `recall explain`: the keys of a recall and more. Without a recall `searched` is false, too.
 
     Args:
         found: the recall, or the parsed query if nothing was searched.
-        plan: what is done about it.
-        scope: where.
+        plan: the plan of the query.
+        scope: the scope of the query.
         asked: names of the arms that have something to look for.
         k: hits asked for.
     """
@@ -193,7 +193,7 @@ def _readings(parsed: ParsedQuery) -> dict[str, Any]:
 
 
 def stats_data(stats: Mapping[str, Any], scopes: Sequence[tuple[Scope, int]]) -> dict[str, Any]:
-    """What `MemoryStore.stats` says, with scopes and times as text."""
+    """Return the figures of `MemoryStore.stats`, with scopes and times as text."""
     first, last = (None if t is None else from_micros(t).isoformat() for t in stats["event_at"])
     kept = {name: value for name, value in stats.items() if name != "event_at"}
     return {
@@ -235,7 +235,7 @@ def _hit(hit: Hit, highlights: bool) -> dict[str, Any]:
 
 
 def memory_data(memory: Memory) -> dict[str, Any]:
-    """A memory with the keys that `recall import --format jsonl` reads."""
+    """Return a memory with the keys that `recall import --format jsonl` reads."""
     return {
         "id": memory.id,
         "text": memory.text,

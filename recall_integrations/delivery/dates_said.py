@@ -1,4 +1,4 @@
-"""Dates that a text says: where they stand, and what time they mean."""
+"""Finds the dates that a text says: their places in it, and the times that they mean."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from recall_integrations.query.temporal.lexicon import MONTH
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.types import TemporalWindow
 
-READ_MAX = 16  # times that the grammar is asked of one text
+READ_MAX = 16  # times that the grammar reads one text
 OF_SENTENCE_MAX = 3
 SENTENCE_CHARS_MAX = 400
-SURE = 0.5  # below it a time is only implied
+SURE = 0.5  # below this confidence a time is only implied
 _WORD = regex(r"\w+")
 _INSTANT = timedelta(microseconds=1)
 # English is read with the query; these are "when" in other languages. The last ones are written amid other letters.
@@ -25,20 +25,20 @@ _WHEN = regex(
 
 
 def asks_when(query: str) -> bool:
-    """Whether a query in another language than English asks when something was."""
+    """Say whether a query in another language than English asks when something was."""
     return _WHEN.search(query.casefold()) is not None
 
 
 def dates_said(
     text: str, moment: datetime, language: str | None, names: Collection[str] = ()
 ) -> Iterator[TemporalWindow]:
-    """The dates of a text in order, each with its `span` in the text. Of a long one, the first.
+    """Yield the dates of a text in order, each with its `span` in the text; of a long text, the first ones.
 
     Args:
-        text: of a memory.
+        text: a memory's text.
         moment: when it was said: "last week" is read against it.
-        language: of the text.
-        names: lower-cased, which are no dates ("april").
+        language: the text's language.
+        names: lower-cased words that are no dates ("april").
     """
     if not may_have_window(text, language):
         return
@@ -62,12 +62,12 @@ def dates_said(
 
 
 def falls_in(said: TemporalWindow, asked: TemporalWindow, phrase: str = "") -> bool:
-    """Whether a date lies in a time: by its beginning, or where that is open by its end.
+    """Say whether a date lies in a time: by its beginning, or where that is open by its end.
 
     Args:
         said: the date.
         asked: the time.
-        phrase: how it was written. A day of a month without a year is read as past, and a text may speak of the next.
+        phrase: the date as written. A day of a month without a year is read as past, and a text may speak of the next.
     """
     if said.start is None:
         return said.end is not None and asked.holds(said.end - _INSTANT)

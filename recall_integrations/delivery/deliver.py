@@ -1,4 +1,4 @@
-"""From candidates in order to hits: fetched, explained, withheld where privacy asks for it, within the token budget."""
+"""Makes hits of candidates in order: fetched, explained, withheld as privacy asks, within the token budget."""
 
 from __future__ import annotations
 
@@ -49,21 +49,21 @@ from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import NEVER_TOLD, Held
 
 GRAPH, SUBJECT = "graph", "subject_match"
-SUBJECT_COUNTED = 0.15  # in the rankers' units, from which what a reply is about is a reason
+SUBJECT_COUNTED = 0.15  # in the rankers' units; from here on the subject of a reply is a reason
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Candidates in the order in which they are to be returned, and what became of them on the way.
+    """Candidates in their final order, and what the stages noted of them.
 
     Args:
         fused: the candidates.
-        reranked: row → what the reranker made of it.
+        reranked: row → the reranker's contribution.
         denied: rows that are about a negated term.
         folded: row → rows that repeat it.
         asked: the time or the session that decided; `None` = none did.
         phrased: row → the phrasing of the query that lifted it.
-        held: what of facts decided; `None` = nothing did.
+        held: what facts decided; `None` = nothing.
         overtaken: older row → the newer one about the same thing that comes before it.
     """
 
@@ -78,14 +78,14 @@ class Found:
 
 
 class Delivery:
-    """Threads may share one.
+    """Makes hits. Threads may share one.
 
     Args:
-        store: where the memories are.
-        half_life_days: of recency.
-        own: of each arm of the user's own, why what it finds is there.
-        labels: what ranking features say of a hit (`FeatureSet.labels`).
-        showing: where long texts are redacted.
+        store: the store of the memories.
+        half_life_days: half-life of recency, in days.
+        own: arm of the user's own → why what it finds is there.
+        labels: texts of ranking features for the reason of a hit (`FeatureSet.labels`).
+        showing: threads in which long texts are redacted.
     """
 
     def __init__(
@@ -110,16 +110,16 @@ class Delivery:
         deadline: Deadline,
         door: Door = OPEN,
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
-        """The best k as hits, and what did not work: `budget.tokens` where they did not all fit.
+        """Return the best k as hits, and the problems: `budget.tokens` where they did not all fit.
 
         Args:
-            parsed: the query.
-            view: the scope.
+            parsed: the parsed query.
+            view: the scope's columns.
             allowed: rows that may be returned; `None` = all.
             found: the candidates.
-            request: what was asked for.
-            deadline: of the recall.
-            door: what everything goes through.
+            request: the recall's arguments.
+            deadline: the recall's deadline.
+            door: door through which everything goes.
         """
         showing = Shown(door, deadline, self._showing)
         fused = found.fused
@@ -143,7 +143,7 @@ class Delivery:
         marking = self._marking(parsed, view) if door.open else None
         states = self._states(view, rows, found, request)
         by = dict(zip(rows, [state[0] for state in states], strict=True))
-        told = times_told(view, parsed, rows) if door.open else {}  # a date is of the text
+        told = times_told(view, parsed, rows) if door.open else {}  # a date is taken from the text
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
@@ -171,9 +171,9 @@ class Delivery:
         showing: Shown,
         door: Door,
     ) -> dict[str, Mapping[int, str]]:
-        """What contributions say besides, by source and row: the phrasing that lifted a hit, what a reply is about.
+        """Return notes of contributions by source and row: the phrasing that lifted a hit, the subject of a reply.
 
-        What is withheld from it is withheld now; else it is made when somebody reads it.
+        Under a privacy mode the notes are made and withheld now; else they are made when somebody reads them.
         """
         about = {} if door.blocked else self._about(parsed, view, allowed, found, memories, showing)
         said = ((REWRITE, found.phrased), (SUBJECT, about))
@@ -182,18 +182,18 @@ class Delivery:
         return {name: {row: door.said(text) for row, text in own.items()} for name, own in said}
 
     def _states(self, view: ScopeView, rows: list[int], found: Found, request: RecallRequest) -> list[Held]:
-        """Of each hit what ended it, and when what it says held: by the facts, else by the newer hit before it."""
+        """Return for each hit what ended it, and when it held: by the facts, else by the newer hit before it."""
         known = self._facts(view, rows, found.held, request)
         if not found.overtaken:
             return known
-        facts = self._store.facts_in(view)  # of a name that is two people's they say that nothing is superseded
+        facts = self._store.facts_in(view)  # where two people share a name, facts say that nothing is superseded
         return [
             state if facts and facts.tell([int(view.nums[row])]) else _no_longer(view, row, found.overtaken, state)
             for row, state in zip(rows, known, strict=True)
         ]
 
     def _facts(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
-        """What facts know of when each hit held."""
+        """Return what facts know of when each hit held."""
         facts = self._store.facts_in(view)
         nums = view.nums[rows].tolist() if facts and rows else []
         if not facts or not facts.tell(nums):
@@ -212,7 +212,7 @@ class Delivery:
 
     @staticmethod
     def _holds(view: ScopeView, row: int, decided: Decided | None) -> str:
-        """What a reason says of what a hit tells of the slot that is asked for."""
+        """Return the words of a reason for what a hit says of the slot that is asked for."""
         num = int(view.nums[row])
         if decided is None or (num not in decided.first and num not in decided.beneath):
             return ""
@@ -223,9 +223,9 @@ class Delivery:
         return words_for(num, decided.stretches, id_of, decided.at)
 
     def _marking(self, parsed: ParsedQuery, view: ScopeView, door: Door = OPEN) -> Marking:
-        """What makes the highlights, of the query as it may be seen.
+        """Return the maker of highlights for the query as it may be seen.
 
-        The names that entities go by here are taken now: who reads highlights later need not hold the scope.
+        The names that entities go by here are taken now: whoever reads highlights later need not hold the scope.
         """
         names = NO_NAMES
         if any(ref.stage != IMPLICIT and ref.entity_id for ref in parsed.entity_refs):
@@ -236,7 +236,7 @@ class Delivery:
         return Marking(parsed, names, near=near, redacted=not door.open)
 
     def _recent_is_rare(self, view: ScopeView, sheet: Sheet, request: RecallRequest) -> bool:
-        """Whether at most half of the scope is recent: of what was imported today, everything is."""
+        """Say whether at most half of the scope is recent: after an import of today, everything is."""
         if not any(score >= RECENT for score in sheet.scores("recency")):
             return False
         days = -math.log2(RECENT) * self._half_life_days
@@ -248,18 +248,18 @@ class Delivery:
         return [Degradation(stage="store", reason="memory.damaged", detail=damaged)] if damaged else []
 
     def texts(self, view: ScopeView, rows: Rows) -> list[str]:
-        """Candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
+        """Return candidates as they were indexed, actor in front: "not Sam" is about what Sam said as well."""
         return [indexed_text(m.text, m.actor) if m is not None else "" for m in self._memories(view, rows)]
 
     def memories(self, view: ScopeView, rows: Rows) -> list[tuple[int, Memory]]:
-        """Give rows with their memories, without those that are gone."""
+        """Return rows with their memories, without those that are gone."""
         if not len(rows):
             return []
         found = zip(rows.tolist(), self._memories(view, rows), strict=True)
         return [(row, memory) for row, memory in found if memory is not None]
 
     def shown_texts(self, view: ScopeView, rows: Rows, door: Door, deadline: Deadline) -> list[str]:
-        """The same, as a service may see them; empty where there is no time to redact them."""
+        """Return texts of candidates as a service may see them; empty where there is no time to redact them."""
         showing, found = Shown(door, deadline, self._showing), []
         for memory in self._memories(view, rows):
             text = "" if memory is None or deadline.over else showing.text(memory.text)
@@ -273,7 +273,7 @@ class Delivery:
         return [memories.get(num) for num in nums]
 
     def _ways(self, view: ScopeView, fused: Fused, rows: list[int], door: Door, showing: Shown) -> dict[int, str]:
-        """How another document led to hits, by row; the other is named as it is shown."""
+        """Return how another document led to hits, by row; the other document is named as it is shown."""
         found = {row: via for row in rows if (via := fused.via(row)) is not None}
         nums = {via.row: int(view.nums[via.row]) for via in found.values()}
         memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and not door.blocked else {}
@@ -289,7 +289,7 @@ class Delivery:
         hits: Mapping[int, tuple[int, Memory]],
         showing: Shown,
     ) -> Mapping[int, str]:
-        """What replies among the hits are about, by row, where that counted: "tomato plants, two turns before"."""
+        """Return the subjects of replies among the hits, by row, if they counted: "tomato plants, two turns before"."""
         counted = found.fused.added.get(SUBJECT)
         if counted is None or view.text is None:
             return {}
@@ -308,23 +308,23 @@ class Delivery:
 
     @staticmethod
     def _before(text: TextColumns, row: int, allowed: Mask | None) -> list[int]:
-        """The `TURNS` rows before one in its thread, -1 from where there is none, or none that a filter lets through.
+        """Return the `TURNS` rows before one in its thread, -1 from the first that is missing or filtered out.
 
-        One by one: of a few rows that is a fraction of what arrays cost.
+        Reads them one by one: for a few rows that is a fraction of what arrays cost.
         """
         found = [-1] * TURNS
         for step in range(TURNS):
             row = text.before.item(row)
             if not 0 <= row < text.size or (allowed is not None and not allowed[row]):
-                break  # what a filter hides is not said either
+                break  # a turn that a filter hides is not told either
             found[step] = row
         return found
 
     def _fetch(self, view: ScopeView, rows: Rows, request: RecallRequest) -> list[tuple[int, Memory]]:
-        """The first k candidates that are still in the store, as `(place, memory)`.
+        """Return the first k candidates that are still in the store, as `(place, memory)`.
 
-        What was replaced since the columns were read is what it is now, but where there are filters: what it is now may
-        not meet them.
+        A memory that was replaced since the columns were read comes in its new version. Where there are filters it is
+        left out, as the new version may not meet them.
         """
         found: list[tuple[int, Memory]] = []
         start, k = 0, request.k
@@ -345,7 +345,7 @@ class Delivery:
     def _around(
         self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest, showing: Shown
     ) -> tuple[dict[int, tuple[Memory, ...]], list[Degradation]]:
-        """The neighbours of hits in their threads, as far as the filters let them through."""
+        """Return the neighbours of hits in their threads, as far as the filters let them through."""
         if not request.context or not rows:
             return {}, []
         if view.text is None:
@@ -369,7 +369,7 @@ class Delivery:
 
 
 def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> Sequence[set[str] | None]:
-    """Which words of the query each hit holds; `None` where nobody knows, or nothing may be said of it."""
+    """Return the words of the query that each hit holds; `None` where nobody knows, or nothing may be said of it."""
     if view.text is None or door.blocked:
         return [None] * len(rows)
     held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
@@ -387,7 +387,7 @@ def _hit(
     marking: Marking | None,
     held: Held = NEVER_TOLD,
 ) -> Hit:
-    """What is withheld from a reason is withheld now, not when somebody reads it."""
+    """Make a hit; what privacy withholds from its reason is withheld now, not when somebody reads it."""
     if door.open:
         return hit_explained_later(shown, score, why, duplicates, context, scope, marking, held)
     parts = why.contributions()
@@ -406,7 +406,7 @@ def _hit(
 
 
 def _seen(hits: Sequence[Hit], door: Door) -> list[Hit]:
-    """With their reasons as they may be seen: looked at together, for each by itself costs more."""
+    """Return hits with their reasons as they may be seen: redacted together, as each by itself costs more."""
     if door.blocked:
         return list(hits)
     reasons = door.said_each([hit.reason for hit in hits])
@@ -414,7 +414,7 @@ def _seen(hits: Sequence[Hit], door: Door) -> list[Hit]:
 
 
 def _id_of(view: ScopeView, num: int) -> str | None:
-    """The id of a memory of the scope; `None` where it is gone."""
+    """Return the id of a memory of the scope; `None` where it is gone."""
     rows = view.rows_of([num])
     return view.ids[int(rows[0])] if len(rows) else None
 
@@ -425,10 +425,10 @@ def _later(
     """Say of two hits about the same thing which one is newer; empty where no pair has changed places.
 
     Args:
-        view: of the scope.
-        row: of the hit.
+        view: the scope's columns.
+        row: the hit's row.
         overtaken: older row → the newer one that comes before it.
-        superseded_by: of each hit the id of what superseded it.
+        superseded_by: row of each hit → the id of what superseded it.
     """
     over = overtaken.get(row)
     if over is not None:
@@ -448,7 +448,7 @@ def _told(view: ScopeView, row: int, beside: int) -> str:
 
 
 def _no_longer(view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], known: Held) -> Held:
-    """What facts know of when a hit held, else what the newer memory says that comes before it."""
+    """Return what facts know of when a hit held; else what the newer memory before it says."""
     over = overtaken.get(row)
     if over is None or not over.surely or known != NEVER_TOLD:
         return known
@@ -457,12 +457,12 @@ def _no_longer(view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], kn
 
 
 def _when(found: Found, row: int) -> str:
-    """What a hit has to do with the time or the session that was asked for, in words."""
+    """Return in words how a hit relates to the time or the session that was asked for."""
     return found.asked.words if found.asked is not None and found.asked.mask[row] else ""
 
 
 def packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...], list[Degradation]]:
-    """The hits that fit into so many tokens, `None` = all; and that some did not, or not whole."""
+    """Return the hits that fit into so many tokens, `None` = all; and the problem if some did not, or not whole."""
     if tokens_max is None:
         return tuple(hits), []
     chosen = packing.pack(hits, tokens_max)

@@ -1,4 +1,4 @@
-"""Why a hit is there, in words: "entities overlap: Priya; says: database, kestrel; close in meaning (0.71)"."""
+"""Says in words why a hit is there: "entities overlap: Priya; says: database, kestrel; close in meaning (0.71)"."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from recall_integrations.text.signs import with_signs
 from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
-ANSWERS = 0.5  # of what the query asks is asked before it
-COUNTED = 0.5  # in the rankers' units, from which what many memories have is a reason
+ANSWERS = 0.5  # share of the query's words that the question before a memory asks too, at least
+COUNTED = 0.5  # in the rankers' units; from here on a feature of many memories is a reason
 WORDS_SHOWN = 5
-TITLE_WORDS, TITLE_CHARS = 6, 60  # shown of a title; of a script without spaces every text is one word
+TITLE_WORDS, TITLE_CHARS = 6, 60  # of a title, shown; in a script without spaces every text is one word
 _LONG_NUMBER = regex(r"\b\d{1,3}(?:[.,]\d{3})+\b")  # its parts are words of their own, and say nothing
 _SENTENCE_END = regex(r"[.!?。！？](?:\s|\Z)|[。！？]")
 _MARKUP = ' \t#*_>`|-=~"“”'
-OPEN = Door()  # keeps nothing: everything goes through
-# What leads to a memory that by itself says nothing of the query.
+OPEN = Door()  # withholds nothing: everything goes through
+# Default of `own`: the user has no arms.
 NO_WORDS: Mapping[str, str] = {}
 Asked = tuple[tuple[str, str], ...]
 _Words = tuple[str, ...]
@@ -52,21 +52,21 @@ def reason(
     asked: Asked | None = None,
     tells: str = "",
 ) -> str:
-    """One line, strongest evidence first; never empty.
+    """Return one line, strongest evidence first; never empty.
 
     Args:
-        parsed, contributions: what the hit was found by.
-        memory: as it is shown: under `redact` and `block` a reason must not say what the text may not.
+        parsed, contributions: the query and the contributions of its sources to the hit.
+        memory: the memory as shown: under `redact` and `block` a reason must not say what the text may not.
         demoted: whether a negation moved it down.
-        names: whether names and words may be said; what is said then still has to go through the door.
-        said: the query's stems that the memory says, if that is known; default: its text is read.
-        way: how another memory led to it (`led`); empty = none did.
-        when: that it lies in the time or the session that decided; empty = it does not, or none did.
+        names: whether names and words may be said; the line then still has to go through the door.
+        said: stems of the query that the memory says, if that is known; default: its text is read.
+        way: words for how another memory led to it (`led`); empty = none did.
+        when: words for the time or the session that decided, if the memory lies in it; else empty.
         apart: whether being recent sets a memory apart in its scope.
-        own: of each arm of the user's own, why what it finds is there.
-        labels: what ranking features say where nothing stronger is said.
-        asked: `asked_words(parsed)`, where that is known already.
-        tells: of which time it tells (`telling.times_told`); empty = of none, or none is asked for.
+        own: arm of the user's own → why what it finds is there.
+        labels: texts of ranking features, for a hit with no stronger reason.
+        asked: `asked_words(parsed)`, if that is known already.
+        tells: words for the time of which it tells (`telling.times_told`); empty = of none, or none is asked for.
     """
     found = _own_words(contributions, own)
     by_source = {c.source: c for c in contributions}
@@ -76,16 +76,16 @@ def reason(
 
 
 def _own_words(contributions: Sequence[Contribution], own: Mapping[str, str]) -> list[str]:
-    """Why the user's own arms found it."""
+    """Return the reasons of the user's own arms."""
     return [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
 
 
 @record(slots=True, kw_only=True)
 class Shared:
-    """What the reasons of all hits of a recall are made of. Arguments as for `reason`.
+    """Data that the reasons of all hits of a recall share. Arguments as for `reason`.
 
     Args:
-        sheet: what each source added to each.
+        sheet: contributions of each source to each hit.
     """
 
     parsed: ParsedQuery
@@ -97,18 +97,18 @@ class Shared:
     asked: Asked | None = None
 
     def words(self) -> Asked:
-        """Of the query, each with its stem (`asked_words`); made once for all hits."""
+        """Return the query's words, each with its stem (`asked_words`); made once for all hits."""
         if self.asked is None:
             self.asked = _asked(*_asking(self.parsed))
         return self.asked
 
 
 class HitWhy:
-    """A `types.result.Why`: the reasons of one hit.
+    """Reasons of one hit; a `types.result.Why`.
 
     Args:
-        shared: with the other hits.
-        i: its place among them.
+        shared: data shared with the other hits.
+        i: place of the hit among them.
         said, demoted, way, when, tells: as for `reason`.
     """
 
@@ -128,11 +128,11 @@ class HitWhy:
         self._said, self._demoted, self._way, self._when = said, demoted, way, when
 
     def contributions(self) -> tuple[Contribution, ...]:
-        """What each source added."""
+        """Return the contributions of all sources."""
         return self._shared.sheet.contributions(self._i)
 
     def reason(self, memory: Memory) -> str:
-        """One line. Of the contributions, those are made that it looks at."""
+        """Return one line; only the contributions that it looks at are made."""
         shared = self._shared
         found = _own_words(self.contributions(), shared.own) if shared.own else ()
         return _reason(
@@ -194,7 +194,7 @@ def _reason(
         parts.append(tells)
     if by_source.get("type_filter") is not None and by_source["type_filter"].score > 0:
         parts.append(f"is {'an' if str(memory.type)[0] in 'aeiou' else 'a'} {memory.type}")
-    if is_linked and not parts:  # with half of the memories, so it says little
+    if is_linked and not parts:  # it is linked to half of the memories too, so this says little
         parts.append(_linked(parsed, memory))
     if not parts:
         parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
@@ -206,7 +206,7 @@ def _reason(
 
 
 def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterator[str]:
-    """What the conversation around a memory says for it."""
+    """Yield the reasons from the conversation around a memory."""
     told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
         yield words_of("asked_before")
@@ -218,7 +218,7 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
 
 
 def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool, *, names: bool) -> Iterator[str]:
-    """What is no evidence on its own, and what the reranker said."""
+    """Yield what is no evidence on its own (role, owner, recency, importance), the phrasing, and the rerank."""
     if memory.role is not None and "by_asked_role" in by_source and by_source["by_asked_role"].added > 0:
         yield f"the {memory.role} said it"
     elif _counted("by_user", by_source):
@@ -239,7 +239,7 @@ def _besides(memory: Memory, by_source: Mapping[str, Contribution], apart: bool,
 
 
 def words_of(feature: str) -> str:
-    """The label of one of the package's features: here is when it is said."""
+    """Return the label of one of the package's features; the caller decides when it is said."""
     label = FEATURES[feature].label
     assert label is not None
     return label.words
@@ -251,26 +251,26 @@ def _counted(source: str, by_source: Mapping[str, Contribution]) -> bool:
 
 
 def _asked_for(parsed: ParsedQuery) -> list[str]:
-    """Names of the entities of the query, each once."""
+    """Return the names of the query's entities, each once."""
     return list(dict.fromkeys(r.name for r in parsed.entity_refs if r.stage != IMPLICIT))
 
 
 def _linked(parsed: ParsedQuery, memory: Memory) -> str:
-    """What the graph arm started from where the query names nobody: who asks, or recent entities."""
+    """Return words for where the graph arm started if the query names nobody: who asks, or recent entities."""
     if any(r.stage == IMPLICIT for r in anchoring(parsed)):  # "my badge" starts from recent entities all the same
         return "linked to who asks"
-    if memory.event_at is None and memory.type == MemoryType.CHUNK:  # when it was stored says nothing about its time
+    if memory.event_at is None and memory.type == MemoryType.CHUNK:  # the time of storing says nothing about its time
         return "linked to names that come up often"
     return "linked to names in the newest memories"
 
 
 def led(via: Via | None, before: Memory | None, door: Door = OPEN) -> str:
-    """How a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; empty for `None`.
+    """Say how a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; "" for `None`.
 
     Args:
-        via: how.
+        via: the way from the other document.
         before: the other document as it is shown; `None` = it is gone.
-        door: what the name goes through; under `block` neither is named.
+        door: door through which the name goes; under `block` neither is named.
     """
     if via is None:
         return ""
@@ -282,7 +282,7 @@ def led(via: Via | None, before: Memory | None, door: Door = OPEN) -> str:
 
 
 def called(memory: Memory) -> str:
-    """What people would call a document: its title, or its first words ("Amber Lantern is a film …")."""
+    """Return what people would call a document: its title, or its first words ("Amber Lantern is a film …")."""
     title = memory.metadata.get("title")
     if isinstance(title, str) and title.strip():
         words = title.split()
@@ -296,7 +296,7 @@ def called(memory: Memory) -> str:
 
 
 def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
-    """Names of the query's entities that the memory itself carries or says."""
+    """Return names of the query's entities that the memory itself carries or says."""
     if not parsed.entity_refs:
         return []
     carried = {e.casefold() for e in memory.entities}
@@ -317,21 +317,21 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _as_words(name: str) -> re.Pattern[str]:
-    """What finds a name that no letter or figure goes on: "Sam" is not said by "same"."""
+    """Return a pattern for a name; no letter or figure continues one in ASCII: "Sam" is not said by "same"."""
     return re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" if name.isascii() else re.escape(name))
 
 
 def shared_words(
     parsed: ParsedQuery, memory: Memory, said: Collection[str] | None = None, asked: Asked | None = None
 ) -> list[str]:
-    """Words of the query that the memory says (in any inflection), in the query's order, names left out."""
-    said = set(stems(memory.text)) if said is None else said  # in the memory's own language
+    """Return words of the query that the memory says (in any inflection), in the query's order, names left out."""
+    said = set(stems(memory.text)) if said is None else said  # read in the memory's own language
     asked = asked_words(parsed) if asked is None else asked
     return [word for word, its_stem in asked if its_stem in said]
 
 
 def asked_words(parsed: ParsedQuery) -> Asked:
-    """Words of the query that are worth naming, each with its stem."""
+    """Return words of the query that are worth naming, each with its stem."""
     return _asked_lately(*_asking(parsed))
 
 
@@ -349,8 +349,8 @@ def _asked(
     read: tuple[tuple[str, str], ...],
     language: str | None,
 ) -> tuple[tuple[str, str], ...]:
-    """Words of the query and their stems, without names, words that are not looked for, and what only says the time."""
-    # The user is no name: in "trabajé" they are the ending of a word that memories say. "我" is no more than the user.
+    """Return words of the query with their stems, without names, words that are not looked for, and mere times."""
+    # The user's words are no names: in "trabajé" they are an ending that memories say too. "我" only means the user.
     names = (r for r in refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
     part = shortened(text)
     named = [*(r.span for r in names), *(part.place(m.span()) for m in _LONG_NUMBER.finditer(part.text))]
@@ -367,7 +367,7 @@ def _asked(
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)
 
 
-_asked_lately = lru_cache(maxsize=64)(_asked)  # who explains hits one by one asks for the same
+_asked_lately = lru_cache(maxsize=64)(_asked)  # whoever explains hits one by one asks for the same
 
 
 def _says_only_when(word: str, language: str | None) -> bool:

@@ -1,4 +1,4 @@
-"""Facts as a privacy mode lets them be seen, and as plain data."""
+"""Facts as a privacy mode shows them, and as plain data."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _SUBJECT = "of whom"
 
 
 def shown_facts(facts: Iterable[Fact], memories: Mapping[str, Memory], showed: Shown) -> list[Fact]:
-    """Facts as they may be seen, in order; those whose memory is gone are left out.
+    """Return facts as they may be seen, in order; those whose memory is gone are left out.
 
     A value alone does not always look like what it is: "hunter22" is a password only because of the words before it.
-    So it goes through the door with its memory and the name of its slot, and what is hidden there is hidden here.
+    So it goes through the door with its memory and the name of its slot, and a part hidden there is hidden here.
 
     Args:
-        facts: of a scope.
-        memories: that say them, by id.
-        showed: what every text goes through; under `block` nothing is left of values, of subjects, and of the names of
+        facts: a scope's facts.
+        memories: id → the memory that says them.
+        showed: redacts every text; under `block` nothing is left of values, of subjects, and of the names of
             slots that are taken from a text.
     """
     bare = [(fact, _with(memories[fact.memory_id], fact)) for fact in facts if fact.memory_id in memories]
@@ -34,7 +34,7 @@ def shown_facts(facts: Iterable[Fact], memories: Mapping[str, Memory], showed: S
 
 
 def _with(memory: Memory, fact: Fact) -> Memory:
-    """What a fact says, where memories have texts: the door lets a memory through as a whole."""
+    """Return the memory with a fact's words in its metadata: the door redacts them with its text."""
     said = {"metadata": {fact.slot.removeprefix(OPEN): fact.value, _SUBJECT: fact.subject}, "entities": ()}
     return unchecked_memory(**{name: getattr(memory, name) for name in Memory.__dataclass_fields__} | said)
 
@@ -51,17 +51,17 @@ def _shown(fact: Fact, memory: Memory, seen: Memory) -> Fact:
 
 
 def _hidden(value: str, text: str, seen: str) -> bool:
-    """Whether a value stands in a text and no longer in what may be seen of it."""
+    """Say whether a value stands in a text and no longer in what may be seen of it."""
     folded = value.casefold()
     return folded in text.casefold() and folded not in seen.casefold()
 
 
 def facts_data(facts: Iterable[Fact], at: datetime) -> list[dict[str, Any]]:
-    """Facts with all that is known of them.
+    """Return facts as data, with all that is known of them.
 
     Args:
         facts: as they may be seen.
-        at: the time that is asked for, which `holds` is about.
+        at: the time that is asked for, at which `holds` looks.
     """
     return [
         {

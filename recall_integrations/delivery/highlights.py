@@ -1,10 +1,10 @@
-"""Which places of a text speak for a hit: made for one memory when somebody reads `Hit.highlights`.
+"""Finds the places of a text that speak for a hit, for one memory when somebody reads `Hit.highlights`.
 
     query ─ what it asks for: stems, names, identifiers, a time ─┐
     text ─ its content words, in its own language ───────────────┴▶ names, dates, words, near words ─ no two overlap
                                                                   └▶ of a long text, the passage with most of the query
 
-Of the query and of the text only what may be seen is known here: under `redact` both are redacted already.
+Query and text are known here only as they may be seen: under `redact` both are redacted already.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from recall_integrations.types.highlights import HIGHLIGHTS_MAX, NAME, NEAR, PAS
 from recall_integrations.types.readings import ENTITY, STOP
 from recall_integrations.types.readings import TIME as OF_TIME
 
-NAMES_MAX = 64  # names and identifiers that are looked for
-PLAIN = 0.5  # weight of a word of which nobody knows how rare it is
+NAMES_MAX = 64  # number of names and identifiers that are looked for
+PLAIN = 0.5  # weight of a word whose rarity nobody knows
 SOFT_FROM = 0.35  # cosine from which a word counts for a passage
 _PLACEHOLDER = regex(r"\[(?:[a-z][a-z0-9_]*-[0-9]{1,6}|withheld)\]")
 QUOTED = "quoted"  # the kind of identifier whose words count one by one as well
-_FIRST = {NAME: 0, TIME: 1, WORD: 2, NEAR: 3}  # of two that overlap, the one that counts; else the longer one
+_FIRST = {NAME: 0, TIME: 1, WORD: 2, NEAR: 3}  # the lower one wins where two overlap; else the longer one
 
 NO_NAMES: Mapping[str, Sequence[str]] = {}
 
 
 class _Asked(NamedTuple):
-    """What a stem of the query stands for."""
+    """The part of the query that a stem stands for."""
 
     of: str
     kind: str
@@ -56,9 +56,9 @@ class Marking:
 
     Args:
         parsed: the query, as it may be seen.
-        names: of each entity that it names, other names that may be said.
+        names: name of an entity in the query → other names that may be said.
         near: whether ranking compared words by their vectors.
-        redacted: whether placeholders stand in the texts.
+        redacted: whether the texts hold placeholders.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Marking:
 
     @property
     def made_of(self) -> tuple[ParsedQuery, Mapping[str, Sequence[str]], bool] | None:
-        """`parsed`, `names` and `near`, for who makes highlights elsewhere; `None` where something was redacted."""
+        """`parsed`, `names` and `near`, to make highlights elsewhere; `None` where something was redacted."""
         return None if self._redacted else (self._parsed, self._names, self._near)
 
     def __call__(self, memory: Memory) -> tuple[Highlight, ...]:
-        """The highlights of a memory, as `Hit.highlights` has them."""
+        """Return the highlights of a memory, as `Hit.highlights` has them."""
         text = memory.text
         if not text:
             return ()
@@ -95,7 +95,7 @@ class Marking:
         passage = self._passage(text, words[:WORDS_MAX], likeness)
         return _bounded(chosen, passage)
 
-    # -- what is asked for -----------------------------------------------------------------------------------------
+    # -- the query -------------------------------------------------------------------------------------------------
 
     @cached_property
     def _terms(self) -> QueryTerms:
@@ -107,12 +107,12 @@ class Marking:
 
     @cached_property
     def _asked(self) -> dict[str, _Asked]:
-        """What stands behind each stem that is looked for."""
+        """Part of the query for each stem that is looked for."""
         parsed, query = self._parsed, self._parsed.original
         looked_for = {*parsed.terms, *parsed.weaker_terms}
         asked: dict[str, _Asked] = {}
         whole = [i.span for i in parsed.identifiers if i.kind != QUOTED]  # "ABC-123" is not said by "ABC-1234"
-        apart: set[str] = set()  # stems of what is looked for as a whole
+        apart: set[str] = set()  # stems of identifiers and dates
         for token in parsed.tokens:
             of_time = OF_TIME in token.roles and parsed.temporal_window is not None  # dates are read, not compared
             if of_time or any(start <= token.span[0] < end for start, end in whole):
@@ -132,7 +132,7 @@ class Marking:
 
     @cached_property
     def _surfaces(self) -> tuple[re.Pattern[str], dict[str, _Asked]] | None:
-        """What finds names and identifiers in a text, and what each is; `None` where there are none."""
+        """Pattern for names and identifiers in a text, and the part of the query for each; `None` if none."""
         surfaces: dict[str, _Asked] = {}
         for ref in self._parsed.entity_refs:
             if ref.stage != IMPLICIT:
@@ -147,27 +147,27 @@ class Marking:
 
     @cached_property
     def _shares(self) -> NDArray[np.float32]:
-        """What each stem of the query is worth of all of them."""
+        """Share of each stem of the query in the weight of all."""
         asked = self._asked
         worth = [asked[stem].weight if stem in asked else PLAIN for stem in self._terms.stems]
         weights = np.maximum(np.asarray(worth, dtype=np.float32), 0.05)
         return np.asarray(weights / max(float(weights.sum()), 1e-9), dtype=np.float32)
 
-    # -- what the text has of it -----------------------------------------------------------------------------------
+    # -- the text --------------------------------------------------------------------------------------------------
 
     def _named(self, text: str) -> Iterator[Highlight]:
-        """Names of the query's entities, and identifiers, as they are written."""
+        """Yield places of the query's entities and identifiers, as they are written."""
         if self._surfaces is None:
             return
         pattern, surfaces = self._surfaces
         for match in pattern.finditer(text):
             what = surfaces.get(match[0].casefold())
             if what is None or (what.kind == NAME and match[0].islower() and is_ordinary(match[0])):
-                continue  # "will" is no Will
+                continue  # "will" is not the name Will
             yield _highlight(match.start(), match.end(), what)
 
     def _dated(self, memory: Memory, language: str | None) -> Iterator[Highlight]:
-        """Dates in the time that is asked for; where the query asks when, all of them."""
+        """Yield dates in the time that is asked for; where the query asks when, all dates."""
         window = self._parsed.temporal_window
         if window is None and not self._when:
             return
@@ -182,7 +182,7 @@ class Marking:
                 yield Highlight(start=said.span[0], end=said.span[1], kind=TIME, of=of, weight=weight)
 
     def _said(self, text: str, words: Sequence[Placed]) -> Iterator[Highlight]:
-        """Words of the query in any inflection; those that overlap are one: pairs of signs, "O" and "O+"."""
+        """Yield words of the query in any inflection; overlapping ones are merged: pairs of signs, "O" and "O+"."""
         asked, query = self._asked, self._parsed.original.casefold()
         last: Highlight | None = None
         for word in words:
@@ -204,9 +204,9 @@ class Marking:
             yield last
 
     def _likeness(self, words: Sequence[Placed]) -> NDArray[np.float32] | None:
-        """How like each distinct word of a text is to each of the query's, in [0, 1], as ranking has it.
+        """Return how like each distinct word of a text is to each of the query's, in [0, 1], as ranking has it.
 
-        A word that has the stem is like it by 1. `None` where the query asks for no word.
+        A word with the same stem is like it by 1. Returns `None` where the query asks for no word.
         """
         terms, keys = self._terms, list(dict.fromkeys(word.key for word in words))
         if not terms.stems or not keys:
@@ -225,7 +225,7 @@ class Marking:
         return np.asarray(np.minimum(like, 1), dtype=np.float32)
 
     def _close(self, words: Sequence[Placed], likeness: NDArray[np.float32] | None) -> Iterator[Highlight]:
-        """Words close in meaning to a word of the query that the text does not say."""
+        """Yield words close in meaning to a word of the query that the text does not say."""
         if likeness is None:
             return
         keys = dict.fromkeys(word.key for word in words)
@@ -248,7 +248,7 @@ class Marking:
                 yield _highlight(word.token.start, word.token.end, near[word.key])
 
     def _passage(self, text: str, words: Sequence[Placed], likeness: NDArray[np.float32] | None) -> Highlight | None:
-        """The passage of a long text."""
+        """Return the best passage of a long text."""
         if likeness is None:
             return None
         keys = {key: place for place, key in enumerate(dict.fromkeys(word.key for word in words))}
@@ -270,20 +270,20 @@ def _rounded(weight: float) -> float:
 
 
 def _bare(text: str, word: Placed) -> tuple[int, int]:
-    """Where a word stands, without a possessive."""
+    """Return the place of a word, without a possessive."""
     start, end = word.token.start, word.token.end
     return (start, end - 2) if end - start > 2 and text[end - 2 : end].casefold() in ("'s", "’s") else (start, end)
 
 
 def _whole(name: str) -> str:
-    """What finds a name that no letter or figure goes on, where letters part words: "Sam" is not said by "same"."""
+    """Return a pattern for a name that no letter or figure continues, except in CJK: "Sam" is not said by "same"."""
     before = r"(?<![^\W_])" if name[0].isalnum() and not is_cjk(name[0]) else ""
     after = r"(?![^\W_])" if name[-1].isalnum() and not is_cjk(name[-1]) else ""
     return f"{before}{re.escape(name)}{after}"
 
 
 def _apart(text: str, found: Collection[Highlight], redacted: bool) -> list[Highlight]:
-    """Those of which none overlaps another, in order, none of them in a placeholder."""
+    """Return highlights of which none overlaps another or a placeholder, in order."""
     taken = bytearray(len(text))
     if redacted:
         for match in _PLACEHOLDER.finditer(text):
@@ -297,7 +297,7 @@ def _apart(text: str, found: Collection[Highlight], redacted: bool) -> list[High
 
 
 def _bounded(marks: Sequence[Highlight], passage: Highlight | None) -> tuple[Highlight, ...]:
-    """At most so many: of each word its first place before others, those in the passage and the heavy ones first."""
+    """Return at most `HIGHLIGHTS_MAX`: each word's first place before others, then by passage and weight."""
     if passage is not None:  # a name or a date may go on beyond its end
         beside = [h for h in marks if h.start < passage.end and h.end > passage.start]
         start = min([passage.start, *(h.start for h in beside)])

@@ -1,4 +1,4 @@
-"""A query as runs of characters that play a part in it."""
+"""A query as runs of characters with a part in it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Mark(NamedTuple):
 
 
 def marks(parsed: ParsedQuery) -> list[Mark]:
-    """The runs of the query that play a part, in order, without overlap. Of several parts the first is shown."""
+    """Return the runs of the query that play a part, in order, without overlap; of several parts, the first."""
     length = len(parsed.original)
     roles: list[str | None] = [None] * length
     for token in parsed.tokens:
@@ -29,7 +29,7 @@ def marks(parsed: ParsedQuery) -> list[Mark]:
             if now is None or ROLES.index(token.roles[0]) < ROLES.index(now):
                 roles[i] = token.roles[0]
     for start, end, role in _wholes(parsed):
-        if role in roles[start:end]:  # else an exclusion that it lies in is what is shown
+        if role in roles[start:end]:  # else the exclusion around it is shown
             roles[start:end] = [held or role for held in roles[start:end]]
     for one, other in pairwise(parsed.tokens):
         start, end = one.span[1], other.span[0]
@@ -40,7 +40,7 @@ def marks(parsed: ParsedQuery) -> list[Mark]:
 
 
 def _wholes(parsed: ParsedQuery) -> Iterator[tuple[int, int, str]]:
-    """What may hold more than its words: blanks between them, the sign before a number."""
+    """Yield the runs that may hold more than words: blanks between them, the sign before a number."""
     yield from ((*r.span, ENTITY) for r in parsed.entity_refs if r.stage != IMPLICIT)
     yield from ((*i.span, IDENTIFIER) for i in parsed.identifiers)
     if parsed.temporal_window is not None:

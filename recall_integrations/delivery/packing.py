@@ -1,7 +1,7 @@
 """Fit the hits into a token budget.
 
-The budget is for the texts of the memories, as `count` counts them; what a caller puts around them (names, dates,
-separators) is the caller's to leave room for, or to tell (`reads`).
+The budget is for the texts of the memories, as `count` counts them. A caller who puts something around them (names,
+dates, separators) leaves room for it, or tells it (`reads`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ASCII_WORD = re.compile(r"[A-Za-z]+|[0-9]+|[^\w\s]|_", re.ASCII)
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a language model makes of `text`; rather too many than too few.
+    """Estimate the tokens that a language model makes of `text`; rather too many than too few.
 
     The greatest of three rules of thumb: 4 characters to a token, 0.75 words to a token, and, for code and tables,
     punctuation marks and every 3 digits one by one next to words of 5 letters to a token. Characters outside ASCII
@@ -43,12 +43,12 @@ def estimate_tokens(text: str) -> int:
 
 
 class Packed(NamedTuple):
-    """What fits.
+    """Hits that fit into a budget.
 
     Attributes:
         kept: the hits, in their order.
-        dropped: how many are not among them.
-        cut: whether the first of them holds a part of its text.
+        dropped: number of hits that are not among them.
+        cut: whether the first one holds only a part of its text.
     """
 
     kept: tuple[Hit, ...]
@@ -66,24 +66,24 @@ def pack(
     count: Callable[[str], int] = estimate_tokens,
     reads: Callable[[Hit, str], str] = _plain,
 ) -> Packed:
-    """The hits that fit.
+    """Return the hits that fit.
 
-    The best one always is among them: it is the likeliest to answer. Where it is too long, it is cut at the end of a
-    sentence, where not even one fits at a word, and marked with "…" (its `reason` says so). Of the others those are
-    taken that add most for the tokens they take, by their scores; or those that come first, where these add more in
+    The best one is always among them: it is the likeliest to answer. Where it is too long, it is cut at the end of a
+    sentence, where not even one fits at a word, and marked with "…" (its `reason` says so). From the others come those
+    that add most for the tokens they take, by their scores; or those that come first, where these add more in
     all. The order stays. The budget is never exceeded: where not even a word of the best one fits, it is left out.
 
     Args:
-        hits: best first.
+        hits: the hits, best first.
         tokens_max: the budget in tokens, from 0 on; `None` = no limit.
-        count: tokens of a text, from 0 on. Default: `estimate_tokens`.
-        reads: what is counted of a hit with such a text: what the caller puts around it as well. Default: the text.
+        count: counts the tokens of a text, from 0 on. Default: `estimate_tokens`.
+        reads: returns the text that is counted for a hit with such a text, with the caller's frame. Default: the text.
 
     Returns:
-        `len(kept) + dropped == len(hits)`.
+        The packed hits; `len(kept) + dropped == len(hits)`.
 
     Raises:
-        InvalidArgument: a budget that is no whole number from 0 on, or a counter that returns one below 0.
+        InvalidArgument: the budget is no whole number from 0 on, or the counter returns a number below 0.
     """
     if tokens_max is None:
         return Packed(tuple(hits), 0, cut=False)
@@ -105,9 +105,9 @@ def pack(
 
 
 def _worth_most(scores: Sequence[float], costs: Sequence[int], left: int) -> set[int]:
-    """Which to take: by score for each token, or in order; whichever adds up to more, and in order where both do.
+    """Choose hits by score for each token, or in order; whichever adds up to more, and in order where both do.
 
-    By token alone, short ones that are hardly relevant would take the place of a long one that is.
+    By token alone, short hits that are hardly relevant would take the place of a long one that is.
     """
     order = range(len(scores))
     dense = sorted(order, key=lambda i: (-scores[i] / max(costs[i], 1), i))
@@ -132,8 +132,7 @@ def _counted(count: Callable[[str], int], text: str) -> int:
 
 
 def _cut(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest beginning of `text` that ends with a sentence, or at least with a word, and fits with its mark; ""
-    if none does."""
+    """Return the longest beginning of `text` that ends with a sentence or word and fits with its mark; "" if none."""
     for ends, mark in ((sentence_ends(text), f" {CUT_MARK}"), (word_ends(text), CUT_MARK)):
         low, high = 0, len(ends) + 1  # the beginnings up to the first `low` ends fit, those of `high` do not
         while high - low > 1:
@@ -155,6 +154,6 @@ def _with_text(hit: Hit, text: str) -> Hit:
 
 
 def with_text(memory: Memory, text: str) -> Memory:
-    """The memory with another text, unchecked."""
+    """Return the memory with another text, unchecked."""
     values = {f.name: getattr(memory, f.name) for f in dataclasses.fields(Memory)}
     return unchecked_memory(**values | {"text": text})

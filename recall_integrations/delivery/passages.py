@@ -1,4 +1,4 @@
-"""The passage of a long text that speaks most for it: the window of sentences that holds most of what is asked."""
+"""Finds the passage of a long text that speaks most for it: the window of sentences with most of the query."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from recall_integrations.indexes.runs import heads
 
 LONG_CHARS = 480  # a text that is no longer is a passage itself
 PASSAGE_CHARS = 320
-UNIT_CHARS = (80, 240)  # shorter sentences go together, longer ones are cut at words
+UNIT_CHARS = (80, 240)  # shorter sentences are joined, longer ones are cut at words
 UNITS_MAX = PASSAGE_CHARS // UNIT_CHARS[0]
 SURE = 0.25  # share of the query that a passage holds at least
-BETTER = 1.1  # what a longer passage has to say more than a shorter one
+BETTER = 1.1  # factor by which a longer passage must say more than a shorter one
 
 Values = NDArray[np.float32]
 
 
 class Passage(NamedTuple):
-    """Where it stands, and the share of the query that it holds, in [0, 1]."""
+    """A passage's place, and the share of the query that it holds, in [0, 1]."""
 
     start: int
     end: int
@@ -30,13 +30,13 @@ class Passage(NamedTuple):
 
 
 def best_passage(text: str, starts: NDArray[np.int64], worth: Values) -> Passage | None:
-    """The passage that holds most of the query; `None` where the text is short or no part of it says enough.
+    """Return the passage that holds most of the query; `None` where the text is short or no part of it says enough.
 
     Args:
-        text: of the memory.
-        starts: where its content words begin, rising.
-        worth: what each of them says of each word of the query, `(query words, content words)`; a column adds up to at
-            most 1 over all words of the query.
+        text: a memory's text.
+        starts: places where its content words begin, rising.
+        worth: how far each content word says each word of the query, `(query words, content words)`; a column adds up
+            to at most 1 over all words of the query.
     """
     if len(text) <= LONG_CHARS or not len(starts) or not len(worth):
         return None
@@ -61,7 +61,7 @@ def best_passage(text: str, starts: NDArray[np.int64], worth: Values) -> Passage
 
 
 def units(text: str) -> list[int]:
-    """Where the parts end of which passages are made, the last with the text: sentences, short ones together."""
+    """Return the ends of the parts that make up passages, the last with the text: sentences, short ones joined."""
     least, most = UNIT_CHARS
     ends: list[int] = []
     at = 0
@@ -76,7 +76,7 @@ def units(text: str) -> list[int]:
 
 
 def _cut(text: str, start: int, end: int, most: int) -> Iterator[int]:
-    """Ends of parts of a long sentence, at words as far as there are any."""
+    """Yield the ends of parts of a long sentence, at words as far as there are any."""
     at = last = start
     for stop in (*(start + place for place in word_ends(text[start:end])), end):
         while stop - at > most:

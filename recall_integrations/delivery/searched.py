@@ -16,7 +16,7 @@ _telling = threading.Lock()
 
 
 def not_searched(result: RecallResult) -> NotSearched | None:
-    """The error for an answer that says nothing of what is remembered; `None` where the memories were looked at."""
+    """Return the error for an answer that says nothing of what is remembered; `None` where memories were searched."""
     if result.searched:
         return None
     problems = [p for p in result.degraded if p.reason != NOT_SEARCHED and p.reason not in ASKED_FOR]
@@ -27,10 +27,10 @@ def not_searched(result: RecallResult) -> NotSearched | None:
 
 
 def checked(result: RecallResult) -> RecallResult:
-    """The answer, where an empty one means that nothing is known.
+    """Return an answer in which no hits mean that nothing is known.
 
     Raises:
-        NotSearched: nothing could be looked at.
+        NotSearched: nothing could be searched.
     """
     error = not_searched(result)
     if error is not None:
@@ -39,13 +39,13 @@ def checked(result: RecallResult) -> RecallResult:
 
 
 def causes(result: RecallResult) -> str:
-    """Why nothing was looked at, in codes: `embed: timeout, semantic: skip.no_vector`."""
+    """Say in codes why nothing was searched: `embed: timeout, semantic: skip.no_vector`."""
     problems = (p for p in result.degraded if p.reason != NOT_SEARCHED and p.reason not in ASKED_FOR)
     return ", ".join(dict.fromkeys(f"{p.stage}: {p.reason}" for p in problems))
 
 
 def warn_once(result: RecallResult) -> None:
-    """Log that nothing could be looked at, once in a process for each cause. No text of a memory or query is in it."""
+    """Log that nothing could be searched, once in a process for each cause. No text of a memory or query is in it."""
     cause = causes(result)
     with _telling:
         fresh = cause not in _told

@@ -1,15 +1,15 @@
-"""Where a text may be cut: at the ends of its sentences, or of its words."""
+"""Finds the places where a text may be cut: at the ends of its sentences, or of its words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-# Where a sentence may end: before white space, or anywhere in the scripts that put none between sentences.
+# A sentence may end before white space, or anywhere in the scripts that put none between sentences.
 _SENTENCE = re.compile(
     r"""(?<![.!?…؟۔։።፧။។;])[.!?…؟۔։።፧။។;]+["'»”’)\]]*(?=\s|$)|[。！？｡．।॥]+["'」』”’）]*|(?<!\n)\n+"""
 )
-# Before a full stop these end no sentence; nor does a single letter, or a number ("am 3. März").
+# A full stop after one of these ends no sentence; nor after a single letter, or a number ("am 3. März").
 _SHORTENED = frozenset(
     "dr mr mrs ms prof st sr jr vs no nos fig vol approx ca nr bzw usw evtl ggf inkl tel str hr fr abb sra dra srta ud"
     " pág mme mlle cf art av ing dott sig bv dhr mevr г ул им тыс млн руб см рис стр".split()
@@ -20,14 +20,14 @@ _PIECE = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
 
 
 def sentence_ends(text: str) -> list[int]:
-    """Where sentences end, but for the last one."""
+    """Return the ends of sentences, but for the last one."""
     first, last = len(text) - len(text.lstrip()), len(text.rstrip())
     ends = []
     for found in _SENTENCE.finditer(text):
         mark, start, end = found[0], found.start(), found.end()
         if mark.isspace():
             end = start
-        greek = "\u0370" <= _letter_before(text, start) <= "\u03ff"  # their question mark is a semicolon
+        greek = "\u0370" <= _letter_before(text, start) <= "\u03ff"  # its question mark is a semicolon
         if (mark[0] == ";" and not greek) or (mark == "." and _goes_on(text, start, end)):
             continue
         if first < end < last:
@@ -36,7 +36,7 @@ def sentence_ends(text: str) -> list[int]:
 
 
 def _goes_on(text: str, start: int, end: int) -> bool:
-    """Whether a full stop is one of an abbreviation or a number."""
+    """Say whether a full stop belongs to an abbreviation or a number."""
     after = text[end : end + 80].lstrip()[:1]
     if after.islower():
         return True
@@ -50,6 +50,6 @@ def _letter_before(text: str, start: int) -> str:
 
 
 def word_ends(text: str) -> list[int]:
-    """Where words end, but for the last one; never before a mark that belongs to a letter."""
+    """Return the ends of words, but for the last one; never before a mark that belongs to a letter."""
     ends = [m.end() for m in _PIECE.finditer(text)][:-1]
     return [end for end in ends if not unicodedata.category(text[end]).startswith("M")]

@@ -1,6 +1,6 @@
-"""What each source added to the hits of one recall: read off the candidates once, made into contributions when asked.
+"""Contributions of each source to the hits of one recall: read off the candidates once, made when asked.
 
-It holds numbers of the hits' own places and nothing of the candidates they were taken from: some kilobytes.
+A sheet holds numbers of the hits' own places and no candidates: some kilobytes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from recall_integrations.types import Contribution, contribution_of
 
 Notes = Mapping[str, Mapping[int, str]]
 NONE: Mapping[int, str] = {}
-# A source, its score, what it added and the rank, each as a list over the hits, and what is noted.
+# A source, its scores, what it added and the ranks, each as a list over the hits, and its notes by row.
 _Column = tuple[str, list[float], list[float], list[float], Mapping[int, str]]
 
 
 class Sheet:
-    """The sources' values of some candidates. What is read of it stays the same; threads share it.
+    """The sources' values of some candidates. Its values stay the same; threads share it.
 
     Args:
         fused: the candidates.
-        places: of the hits among them, rising.
-        reranked: row → what the reranker made of it; it stands for what the candidates say of the reranker.
-        notes: source → row → what is noted of it.
+        places: places of the hits among them, rising.
+        reranked: row → the reranker's contribution; it replaces what the candidates say of the reranker.
+        notes: source → row → note.
     """
 
     __slots__ = ("_by_name", "_columns", "_notes", "_reranked", "_rows", "_tables")
@@ -46,12 +46,12 @@ class Sheet:
         self._by_name: dict[str, _Column] | None = None
 
     def scores(self, source: str) -> Sequence[float]:
-        """The scores that a source gives the hits, in their order; none where it is no source."""
+        """Return the scores that a source gives the hits, in their order; empty where it is no source."""
         added, raw, _ = self._tables
         return raw.of(source) or added.of(source)
 
     def _of_each(self) -> list[_Column]:
-        """Of each source, in order of their names, its values; made when the first hit is explained."""
+        """Return the values of each source, in order of their names; made when the first hit is explained."""
         columns = self._columns
         if columns is None:
             added, raw, ranks = [table.lists() for table in self._tables]
@@ -62,7 +62,7 @@ class Sheet:
         return columns
 
     def contributions(self, i: int) -> tuple[Contribution, ...]:
-        """What was added to the hit at `i`, largest first."""
+        """Return the contributions to the hit at `i`, largest first."""
         judged = self._reranked.get(self._rows[i])
         parts = [] if judged is None else [judged]
         for column in self._of_each():
@@ -74,11 +74,11 @@ class Sheet:
         return tuple(parts)
 
     def by_source(self, i: int) -> BySource:
-        """The same by their sources, each made when it is asked for."""
+        """Return the contributions to the hit at `i` by their sources, each made when it is asked for."""
         return BySource(self, i)
 
     def contribution(self, i: int, source: str) -> Contribution | None:
-        """What one source added to the hit at `i`; `None` = it has not seen it."""
+        """Return the contribution of one source to the hit at `i`; `None` = the source has not seen it."""
         judged = self._reranked.get(self._rows[i])
         if judged is not None and source == judged.source:
             return judged
@@ -89,7 +89,7 @@ class Sheet:
         return None if column is None else self._part(i, column)
 
     def sources(self, i: int) -> list[str]:
-        """Of which contributions to the hit at `i` come, largest first."""
+        """Return the sources of contributions to the hit at `i`, largest first."""
         return [part.source for part in self.contributions(i)]
 
     def _part(self, i: int, column: _Column) -> Contribution | None:
@@ -106,8 +106,8 @@ class BySource(Mapping[str, Contribution]):
     """The contributions to a hit by their sources, each made when it is asked for: a reason looks at a few of them.
 
     Args:
-        sheet: what each source added to each hit.
-        i: the place of the hit.
+        sheet: contributions of each source to each hit.
+        i: place of the hit.
     """
 
     __slots__ = ("_i", "_made", "_sheet")
@@ -123,7 +123,7 @@ class BySource(Mapping[str, Contribution]):
         return found
 
     def get(self, source: str, default: Any = None) -> Any:
-        """What a source added; `default` where it has not seen the hit."""
+        """Return the contribution of a source; `default` where it has not seen the hit."""
         made = self._made
         if source not in made:
             made[source] = self._sheet.contribution(self._i, source)
@@ -141,7 +141,7 @@ class BySource(Mapping[str, Contribution]):
 
 
 class _Table:
-    """Of each column what stands at some places, which rise."""
+    """Values of columns at some places, which rise."""
 
     __slots__ = ("_names", "_values")
 
@@ -160,12 +160,12 @@ class _Table:
         self._values = np.concatenate(parts).reshape(len(parts), len(at))
 
     def of(self, name: str) -> list[float]:
-        """Of one column; empty where there is no such."""
+        """Return one column; empty where there is none of that name."""
         found: list[float] = self._values[self._names.index(name)].tolist() if name in self._names else []
         return found
 
     def lists(self) -> dict[str, list[float]]:
-        """Of each by its name."""
+        """Return the columns by name."""
         return dict(zip(self._names, self._values.tolist(), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Texts as a privacy mode lets them be seen, in the time there is: what could not be checked is not shown."""
+"""Redacts texts as a privacy mode asks, in the time there is: a text that could not be checked is not shown."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from recall_integrations.types import Degradation, Memory
 
 R = TypeVar("R")
 T = TypeVar("T")
-AT_ONCE_CHARS = 2_000  # are checked in milliseconds, whatever they are
+AT_ONCE_CHARS = 2_000  # number of characters that are checked in milliseconds, whatever they are
 EACH = 100  # characters that a name, a reference or a relation counts for: each is checked by itself
 STAGE = "privacy"
 BUSY_SECONDS = 0.005
-QUERY_SHARE = 0.25  # of the time that is left, to redact a long query: without it nothing is known yet
+QUERY_SHARE = 0.25  # share of the time that is left, to redact a long query: without it nothing is known yet
 
 
 class Showing:
-    """Where long texts are redacted. Threads share it.
+    """Threads in which long texts are redacted. Threads of recalls share it.
 
     Args:
-        waiting: what surrounds a wait: the caller does not compute meanwhile.
+        waiting: context around a wait, in which the caller computes nothing.
     """
 
     def __init__(self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
@@ -35,12 +35,12 @@ class Showing:
 
 
 class Shown:
-    """What is shown of one recall.
+    """Redacts what is shown of one recall.
 
     Args:
-        door: what everything goes through.
-        deadline: of the recall.
-        beside: where long texts are redacted.
+        door: door through which everything goes.
+        deadline: the recall's deadline.
+        beside: threads in which long texts are redacted.
     """
 
     def __init__(self, door: Door, deadline: Deadline, beside: Showing) -> None:
@@ -49,12 +49,12 @@ class Shown:
         self._told: list[Degradation] = []
 
     def look(self, memories: Iterable[Memory]) -> None:
-        """Look at memories ahead of `of`, as far as they are short."""
+        """Redact short memories ahead of `of`."""
         if not self._door.open and not self._door.blocked:
             self._door.look(memory for memory in memories if _size(memory, texts=True) <= AT_ONCE_CHARS)
 
     def of(self, memory: Memory) -> Memory:
-        """The memory as it may be seen. One that takes too long to redact is blocked instead."""
+        """Return the memory as it may be seen. A memory that takes too long to redact is blocked instead."""
         door = self._door
         if door.open:
             return memory
@@ -62,7 +62,7 @@ class Shown:
         return door.bare(_few(memory)) if shown is None else shown
 
     def text(self, text: str) -> str:
-        """The text as it may be seen; empty where that takes too long."""
+        """Return the text as it may be seen; empty where that takes too long."""
         if self._door.open:
             return text
         return self._timed(len(text), self._door.text, text, self._deadline) or ""
@@ -80,7 +80,7 @@ class Shown:
             self._told.append(Degradation(stage=STAGE, reason=reason, detail=detail))
 
     def _timed(self, size: int, function: Callable[[T], R], given: T, deadline: Deadline) -> R | None:
-        """What the door lets through; `None` where it took too long, or failed."""
+        """Return what the door lets through; `None` where it took too long, or failed."""
         if size <= AT_ONCE_CHARS:
             return function(given)
         with self._beside.waiting():
@@ -94,7 +94,7 @@ class Shown:
         return None
 
     def _checking(self, function: Callable[[T], R], given: T, deadline: Deadline) -> Future[R]:
-        """The redaction under way; while as many as may be are, one waits."""
+        """Start a redaction and return its future; while all threads are busy, wait."""
         while True:
             checking = self._beside.threads.submit(function, given)
             if not (checking.done() and isinstance(checking.exception(), Busy)) or deadline.wait(BUSY_SECONDS):
@@ -102,7 +102,7 @@ class Shown:
 
     @property
     def problems(self) -> list[Degradation]:
-        """That something was withheld."""
+        """Problems of texts that were withheld."""
         said = (("timeout", self._late, "There was no time to redact"), ("error", self._failed, "It failed to redact"))
         return [
             *self._told,
@@ -115,7 +115,7 @@ class Shown:
 
 
 def _few(memory: Memory) -> Memory:
-    """Without what even a blocked memory would have to redact."""
+    """Return a memory without what even a blocked memory would have to redact."""
     return memory if len(memory.refs) * EACH <= AT_ONCE_CHARS else replace(memory, refs=())
 
 

@@ -1,4 +1,4 @@
-"""Sources of contributions in plain words, for who reads JSON without the table of docs/ranking.md."""
+"""Sources of contributions in plain words, for whoever reads JSON without the table of docs/ranking.md."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ _NAMES = {
 
 
 def name_of(source: str) -> str:
-    """A source in plain words; one of a user's own is called as it is, with spaces."""
+    """Return a source in plain words; a source of the user's own keeps its name, with spaces."""
     return _NAMES.get(source) or source.replace("_", " ")

@@ -1,11 +1,11 @@
-"""What a reply is about: words that it leaves out, because the turns before it have said them.
+"""Finds the subject of a reply: words that it leaves out, because the turns before it have said them.
 
     Sam: My tomato plants are big.  Priya: How many?   Sam: Three, since spring.  ─▶  "tomato plants", two turns before
 
 Read by shape, without a model: a reply is short, or begins with yes, a number or a pronoun; its subject is the last
-noun phrase of the nearest turn before it that has one. Phrases are told by what stands before them ("my", "the",
-"three", "about") and by capitals, so it reads English best; of other languages it takes runs of content words, of those
-that are written without spaces nothing.
+noun phrase of the nearest turn before it that has one. Phrases are told by the words before them ("my", "the",
+"three", "about") and by capitals, so English reads best; in other languages runs of content words are taken, and in
+those written without spaces nothing.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.text import language_of, stem, stop_words, tokenize
 
-TURNS = 4  # before the reply that are looked at
-DECAY = 0.8  # of the confidence, for each turn more
-CHARS_MAX = 600  # of a turn: the end of one before it, the beginning of the reply
+TURNS = 4  # turns before the reply that are looked at
+DECAY = 0.8  # factor of the confidence, for each turn more
+CHARS_MAX = 600  # characters of a turn: the end of one before it, the beginning of the reply
 SHORT, LONG = 6, 14  # content words: so few need a subject whatever they are, so many have one of their own
-WORDS_MAX = 3  # of a subject
-SURE = 0.3  # that it leaves something out, from which on it is about what was said before
+WORDS_MAX = 3  # words of a subject
+SURE = 0.3  # confidence that a reply leaves something out, from which it is about what was said before
 
 _STARTS = frozenset(
     """
@@ -32,7 +32,7 @@ _STARTS = frozenset(
     """.split()
 )
 _POINTING = frozenset("it its that they them those these this one ones he she him her there both none some".split())
-# What a noun phrase follows.
+# Words before a noun phrase.
 _LEADS = frozenset(
     """
     a an the my your his her its our their this that these those some any no many much more few several every each
@@ -46,21 +46,21 @@ _FILLERS = frozenset(
     many much long often far old ago today yesterday tomorrow tell say said see look sounds hear hope glad love
     """.split()
 )
-_ENDINGS = ("ing", "ed", "ly")  # of words that are rarely the name of a thing
+_ENDINGS = ("ing", "ed", "ly")  # endings of words that are rarely the name of a thing
 _ASKS = regex(r"[?？؟]")
 _BREAK = regex(r"[.!?…;:,()\n。！？؟]")
 _SENTENCE = regex(r"[^.!?…\n。！？؟]*[.!?…\n。！？؟]*")
-_DENSE = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # of what is written without spaces
+_DENSE = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # a character of a script without spaces
 _NAME = regex(r"[^\W\d_a-z]\w")
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What somebody said.
+    """A turn of a conversation.
 
     Args:
-        text: of it.
-        actor: who; `None` = nobody knows.
+        text: its text.
+        actor: who says it; `None` = nobody knows.
     """
 
     text: str
@@ -69,13 +69,13 @@ class Turn:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What a reply is about.
+    """The subject of a reply.
 
     Args:
-        phrase: as the turn before has it: "tomato plants".
+        phrase: the phrase as in the turn before: "tomato plants".
         words: the normal forms of its words.
         before: how many turns before the reply it was said, from 1.
-        confidence: that the reply is about it, in [0, 1].
+        confidence: probability that the reply is about it, in [0, 1].
     """
 
     phrase: str
@@ -95,13 +95,13 @@ class _Phrase(NamedTuple):
 
 
 def subject_of(turn: Turn, earlier: Sequence[Turn], *, asked: Collection[str] = (), first: int = 1) -> Subject | None:
-    """What a turn is about that does not say it; `None` = it says itself, or nobody said it before.
+    """Return the subject that a turn leaves out; `None` = it says the subject itself, or nobody said it before.
 
     Args:
         turn: the reply.
         earlier: the turns before it in its thread, the nearest first; at most `TURNS` of them are looked at.
-        asked: stems that are looked for: a turn that names one of them is preferred, and of its phrases that one.
-        first: of the turns before, the nearest that counts.
+        asked: stems that are looked for: a turn that names one of them is preferred, and in it that phrase.
+        first: number of the nearest turn before it that counts.
     """
     needs = lacking(turn.text)
     if needs < SURE:
@@ -118,7 +118,7 @@ def subject_of(turn: Turn, earlier: Sequence[Turn], *, asked: Collection[str] = 
 
 
 def lacking(text: str) -> float:
-    """How surely a text is a reply that leaves out what it is about, in [0, 1]."""
+    """Return how surely a text is a reply that leaves out its subject, in [0, 1]."""
     text = text[:CHARS_MAX]
     language = language_of(text)
     silent = stop_words(language)
@@ -129,20 +129,20 @@ def lacking(text: str) -> float:
     worth = 0.4 if len(told) <= SHORT else 0.0
     worth += 0.4 * (words[0] in _STARTS or words[0].isdigit())
     worth += 0.3 * any(word in _POINTING for word in words)
-    # What it asks itself is no reply, and a phrase of its own may be what it is about.
+    # A text that asks is no reply, and a phrase of its own may be its subject.
     worth -= 0.5 * bool(_ASKS.search(text))
     worth -= 0.3 * any(phrase.worth > 1 for phrase in _phrases(text))
     return min(max(worth, 0.0), 1.0)
 
 
 def said_so(subject: Subject) -> str:
-    """In words, for a reason: "tomato plants, two turns before"."""
+    """Return a subject in words, for a reason: "tomato plants, two turns before"."""
     number = ("", "the turn before", "two turns before", "three turns before", "four turns before")[subject.before]
     return f"{subject.phrase}, {number}"
 
 
 def _subject(text: str, phrases: Sequence[_Phrase], before: int, needs: float) -> Subject:
-    """The best of the phrases: of an open question before others, the surest, the last."""
+    """Return the best of the phrases: of an open question before others, the surest, the last."""
     confidence = needs * DECAY ** (before - 1)
     _, best = max(enumerate(phrases), key=lambda one: (one[1].asks, one[1].worth, one[0]))
     words = text[-CHARS_MAX:][best.start : best.end].split()
@@ -150,7 +150,7 @@ def _subject(text: str, phrases: Sequence[_Phrase], before: int, needs: float) -
 
 
 def _phrases(text: str) -> list[_Phrase]:
-    """The runs of content words that may name something, at most `WORDS_MAX` words of each, in order."""
+    """Return the runs of content words that may name something, at most `WORDS_MAX` words of each, in order."""
     text = text[-CHARS_MAX:]
     silent = stop_words(language_of(text))
     asking = [m.span() for m in _SENTENCE.finditer(text) if _ASKS.search(m.group())]
@@ -186,7 +186,7 @@ def _phrases(text: str) -> list[_Phrase]:
 
 
 def _worth(lead: str, words: Sequence[str], *, first: bool) -> int:
-    """How surely a run names something: 3 = a name, 2 = after an article and the like, 1 = perhaps, 0 = no."""
+    """Return how surely a run names something: 3 = a name, 2 = after an article and the like, 1 = perhaps, 0 = no."""
     if any(_NAME.match(word) for word in (words[1:] if first else words)):
         return 3
     if lead in _LEADS or lead.isdigit():

@@ -16,14 +16,14 @@ _DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
 
 
 def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dict[int, str]:
-    """What hits tell of the time that is asked for, or where it is asked when, the first time that they tell.
+    """Say what hits tell of the time that is asked for, or if the query asks when, the first time that they tell.
 
-    Not of hits that are of that time themselves.
+    Hits that are of that time themselves are left out.
 
     Args:
-        view: the scope.
-        parsed: the query.
-        rows: the hits.
+        view: the scope's columns.
+        parsed: the parsed query.
+        rows: rows of the hits.
     """
     window = parsed.temporal_window
     if not rows or (window is None and not asks_when(parsed.original)):
@@ -39,9 +39,9 @@ def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dic
 
 
 def in_words(start: datetime, stop: datetime) -> str:
-    """A stretch of time by its days, months or years, as narrow as it is.
+    """Write a stretch of time by its days, months or years, as narrow as it is.
 
-    Its zone is not known any more, so that a day is that of its middle.
+    Its zone is no longer known, so that a day is that of its middle.
     """
     if stop - start <= _DAY:
         return _day(start + (stop - start) / 2)

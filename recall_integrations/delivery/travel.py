@@ -1,7 +1,7 @@
-"""Records of `types/` as JSON and back, with nothing lost: how a recall travels to a `RecallClient`, and to Redis.
+"""Turns records of `types/` into JSON and back, with nothing lost: for a `RecallClient`, and for Redis.
 
-What a record is, its annotations say: no field is named here, so one that is added travels too. Fields with their
-default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.
+The annotations of a record say how it is read: no field is named here, so that a new one travels too. Fields with
+their default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PLAIN = (str, int, bool, type(None))
 
 
 def packed_record(value: Any) -> Any:
-    """A record, or what one holds, as plain data."""
+    """Return a record, or a value in one, as plain data."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, _PLAIN):
@@ -58,10 +58,10 @@ def packed_record(value: Any) -> Any:
 
 
 def record_of(kind: type[T], data: Any) -> T:
-    """The record of a class that `packed_record` made this of.
+    """Return the record of a class that `packed_record` turned into these data.
 
     Raises:
-        ServerError: the data are not of one, as those of a server of another version may not be.
+        ServerError: the data are of no such record, as those of a server of another version may be.
     """
     try:
         return cast(T, _reader(cast(Any, kind))(data))
@@ -75,7 +75,7 @@ def record_of(kind: type[T], data: Any) -> T:
 
 
 def packed_marks(result: RecallResult) -> dict[str, Any]:
-    """What the highlights of a result are made of, where nobody has read them yet: each once, and which hit has which.
+    """Return what the highlights of a result are made of, if nobody has read them yet: each once, and its hits.
 
     So they are made where they are read. Where something was redacted, the result itself has them.
     """
@@ -91,14 +91,14 @@ def packed_marks(result: RecallResult) -> dict[str, Any]:
 
 
 def with_marks(result: RecallResult, data: Any) -> RecallResult:
-    """The result with highlights that are made when somebody reads them.
+    """Return the result with highlights that are made when somebody reads them.
 
     Args:
-        result: as it came.
-        data: what `packed_marks` made of the one that was sent.
+        result: the result as it came.
+        data: data that `packed_marks` made of the result that was sent.
 
     Raises:
-        ServerError: the data are no such.
+        ServerError: the data are no such data.
     """
     try:
         makers = [_marking(result, one["query"], one["names"], one["near"]) for one in data["makers"]]
@@ -122,7 +122,7 @@ def _made_elsewhere(hit: Hit) -> Marking | None:
 
 @functools.cache
 def _shape(kind: type) -> tuple[tuple[str, Any], ...]:
-    """Name and default of each field that a record is made with."""
+    """Return name and default of each field that a record is made with."""
     return tuple(
         (f.name, f.default if f.default is not MISSING else _made(f.default_factory)) for f in fields(kind) if f.init
     )
@@ -134,9 +134,9 @@ def _made(factory: Any) -> Any:
 
 @functools.cache
 def _reader(kind: Any) -> Callable[[Any], Any]:
-    """What reads values of an annotation, looked at once: a result has thousands of them."""
+    """Return the reader of values of an annotation, made once: a result has thousands of them."""
     origin = get_origin(kind)
-    if origin in (Union, types.UnionType):  # `X | None` and the like: what is there is of the first that is not `None`
+    if origin in (Union, types.UnionType):  # `X | None` and the like: a value has the first type that is not `None`
         of = _reader(next(one for one in get_args(kind) if one is not type(None)))
         return lambda data: None if data is None else of(data)
     if origin is Literal or kind is Any:
@@ -195,7 +195,7 @@ def _record(kind: type, data: Any) -> Any:
     given = {name: readers[name](held) for name, held in data.items() if name in readers}
     if kind is not Memory:
         return kind(**given)
-    return unchecked_memory(**_memory_defaults() | given)  # of one that is withheld there is no text
+    return unchecked_memory(**_memory_defaults() | given)  # a memory that is withheld has no text
 
 
 def _memory_defaults() -> dict[str, Any]:

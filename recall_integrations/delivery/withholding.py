@@ -1,4 +1,4 @@
-"""What a result says besides its hits, under the privacy modes: the query, the plan, and what went wrong."""
+"""Withholds what a result says besides its hits, under the privacy modes: the query, the plan, and the problems."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from recall_integrations.types.readings import Identifier, SessionRef
 
 
 def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[ParsedQuery, RetrievalPlan]:
-    """The query and its plan as the door lets them through.
+    """Return the query and its plan as the door lets them through.
 
     Under `redact` the query is redacted, and everything that was read from it speaks of the redacted one: spans are
     places in it, and words, stems and names that are hidden in it are nowhere else. What comes from memories and not
-    from the query (corrections, words of other forms) is left out. Under `block` no words are left, only what was
-    counted and decided.
+    from the query (corrections, words of other forms) is left out. Under `block` no words are left, only counts
+    and decisions.
     """
     if door.open:
         return parsed, plan
@@ -53,7 +53,7 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
 
 
 def seen_query(parsed: ParsedQuery, door: Door) -> ParsedQuery:
-    """The query under `redact`; from here on the door says nothing that is hidden in it."""
+    """Return the query under `redact`; from here on the door says nothing that is hidden in it."""
     found = door.query(parsed.original)
     for token in parsed.tokens:
         if found.hides(token.span):
@@ -62,7 +62,7 @@ def seen_query(parsed: ParsedQuery, door: Door) -> ParsedQuery:
 
 
 def plainly(parsed: ParsedQuery, door: Door) -> bool:
-    """Whether nothing of the query or of its names is hidden: then what we say of them need not be looked at again."""
+    """Say whether nothing of the query or its names is hidden: then our words about them need no second look."""
     if door.query(parsed.original).text != parsed.original:
         return False
     return all(_name(ref, door) == ref.name for ref in parsed.entity_refs if ref.stage != IMPLICIT)
@@ -73,7 +73,7 @@ def _name(ref: EntityRef, door: Door) -> str:
 
 
 def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
-    """Everything that was read from the query, of what may be seen of it."""
+    """Return the parsed query with everything that was read from it, as far as it may be seen."""
     tokens = parsed.tokens
     if found.text != parsed.original:
         tokens = tuple(replace(t, span=found.span(t.span)) for t in tokens if not found.hides(t.span))
@@ -90,7 +90,7 @@ def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
         terms=tuple(t for t in parsed.terms if t in stems),
         stems=tuple((word, root) for word, root in parsed.stems if root in stems),
         weaker_terms=(),
-        corrections=(),  # what a word was corrected to comes from the memories
+        corrections=(),  # corrections come from the memories
         corrected_query=None,
         tokens=tokens,
         identifiers=tuple(_identifier(i, found) for i in parsed.identifiers if not found.hides(i.span)),
@@ -100,12 +100,12 @@ def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
 
 
 def _seen(text: str, words: Iterable[str]) -> bool:
-    """Whether all words of a text are among these."""
+    """Say whether all words of a text are among these."""
     return {m[0].casefold() for m in WORD.finditer(text)} <= set(words)
 
 
 def _entity(ref: EntityRef, found: Seen, door: Door) -> EntityRef:
-    """Its name, and with a name that is hidden the id goes too; the mention is what stands in the query now."""
+    """Return an entity as it may be seen: a hidden name takes its id along; the mention is what the query shows now."""
     name, span = _name(ref, door), found.span(ref.span)
     entity_id = ref.entity_id if name == ref.name else ""
     return replace(ref, name=name, entity_id=entity_id, mention=found.text[slice(*span)], span=span)
@@ -117,7 +117,7 @@ def _identifier(identifier: Identifier, found: Seen) -> Identifier:
 
 
 def _window(window: TemporalWindow | None, found: Seen) -> TemporalWindow | None:
-    """A date that was read from what is hidden says what that was."""
+    """Return the window with its new span; `None` where the date is hidden, as the window would say it."""
     if window is None or found.hides(window.span):
         return None
     return replace(window, span=found.span(window.span))
@@ -134,7 +134,7 @@ def _session(session: SessionRef | None, found: Seen, door: Door) -> SessionRef 
 
 
 def _counted(parsed: ParsedQuery) -> ParsedQuery:
-    """What was decided and counted, without a word: nothing that is not named here is shown."""
+    """Return decisions and counts, without a word: nothing that is not named here is shown."""
     window, session = parsed.temporal_window, parsed.session
     return ParsedQuery(
         original="",

@@ -1,4 +1,4 @@
-"""Whether two names of slots are the same: "locker code" and "the code of my locker"."""
+"""Tells whether two names of slots are the same: "locker code" and "the code of my locker"."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ def _stems(name: str) -> frozenset[str]:
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether they hold the same words, whatever their order and their forms; words that say nothing are left out."""
+    """Say whether two names hold the same words, in any order and form; words that say nothing are left out."""
     own = _stems(one)
     return bool(own) and own == _stems(other)

@@ -1,4 +1,4 @@
-"""What a query asks of a slot."""
+"""The question that a query asks of a slot."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ MODES = (NOW, THEN, PREVIOUS, HISTORY, WHEN)
 
 @record(frozen=True, slots=True, kw_only=True)
 class StateAsked:
-    """What a query asks of a slot.
+    """The question that a query asks of a slot.
 
     Args:
-        slots: names of the slots that it may be, the likeliest first; an open one as in `said.Said.slot`.
-        subject: whom it is asked of, as in `said.Said.subject`.
+        slots: names of the slots that it may mean, the likeliest first; an open one as in `said.Said.slot`.
+        subject: whose slot it is, as in `said.Said.subject`.
         mode: one of `MODES`.
-        value: one that is named, as of "when did I move to Lisbon?", "do I still live in Berlin?"; else empty.
+        value: value that is named, as in "when did I move to Lisbon?", "do I still live in Berlin?"; else empty.
         before: with `THEN`: the value whose end is meant, as of "before I moved to Lisbon" (that came after it); else
             empty: the latest change.
-        confidence: that this is asked, in [0, 1].
+        confidence: probability that this is asked, in [0, 1].
     """
 
     slots: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Since when, or until when, what a clause says holds."""
+"""Reads since when, or until when, a clause says that something holds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from recall_integrations.patterns import regex
 
-_CHARS = 70  # how far behind a value a date may stand
+_CHARS = 70  # characters behind a value in which a date may stand
 _TAIL = regex(
     r"(?P<key>\b(?:ever\ssince|since|as\sof|effective(?:\sfrom)?|starting(?:\sfrom|\sin|\son)?|beginning(?:\sin|\son)?|"
     r"up\suntil|until|till|from))\s(?P<date>[^,;.!?()]{2,30})",
@@ -26,8 +26,8 @@ _MONTH = regex(
     r"(?:(?:the\s)?(?P<end>end\sof\s)|early\s|mid-?\s?|late\s)?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\Z",
     2,
 )
-_WEEKDAY = regex(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", 2)  # what happens each week
-_LAST_WORDS = 4  # of a date at most
+_WEEKDAY = regex(r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b", 2)  # something that happens each week
+_LAST_WORDS = 4  # words of a date at most
 _EVENT = regex(
     r"\b(?:(?:back\s)?(?P<key>in|on)\s(?:early\s|late\s|mid-?\s?|the\s(?:spring|summer|autumn|fall|winter)\sof\s)?"
     r"(?P<date>(?:[A-Z][a-z]{2,8}\b[^,;.!?()]{0,12}|(?:19|20)\d\d\b|the\s\d[^,;.!?()]{0,16}|\d{1,2}(?:st|nd|rd|th)?\s[A-Z][^,;.!?()]{2,14}"
@@ -44,14 +44,14 @@ _BARE = regex(r"\d{1,2}\b|[A-Z]")
 def told(
     text: str, start: int, end: int, at: datetime, *, event: bool, past: bool = False
 ) -> tuple[datetime | None, datetime | None]:
-    """Since when and until when, as said behind a value; `None` = it is not said.
+    """Read since when and until when, as said behind a value; `None` = it is not said.
 
     Args:
-        text: the whole.
+        text: the whole text.
         start: end of the value.
-        end: of the sentence.
+        end: end of the sentence.
         at: when it was said.
-        event: whether a bare "in May", "last year" is meant too: of verbs that tell when something began.
+        event: whether a bare "in May", "last year" counts too: for verbs that tell when something began.
         past: whether what is said is over, so that a bare "in 2012" is the time in which it held.
     """
     end = min(end, start + _CHARS)
@@ -77,7 +77,7 @@ def told(
                 if month["end"]:
                     found = (found.replace(day=28) + timedelta(days=4)).replace(day=1)
                 if found <= at and not past:
-                    found = found.replace(day=1, year=found.year + 1)  # what holds holds until the next one
+                    found = found.replace(day=1, year=found.year + 1)  # a lasting value holds until the next one
             return None, found
         return (None if found and "since" in key and found > at else found), None
     match = _EVENT.search(text, start, end) if event else None
@@ -87,12 +87,12 @@ def told(
 
 
 def between_in(match: re.Match[str], at: datetime) -> tuple[datetime | None, datetime | None] | None:
-    """From when to when, as "from 2010 to 2015" says it; `None` = it is no such time.
+    """Read from when to when, as "from 2010 to 2015" says it; `None` = it is no such time.
 
     Of "from May to January", said in June, the end is not known; of years that run backwards, neither is.
 
     Args:
-        match: of `_RANGE`.
+        match: match of `_RANGE`.
         at: when it was said.
     """
     if match["year"]:
@@ -121,12 +121,12 @@ def between_in(match: re.Match[str], at: datetime) -> tuple[datetime | None, dat
 
 
 def before(text: str, first: int, start: int, at: datetime) -> tuple[datetime | None, datetime | None]:
-    """From when to when, where a sentence says it and nothing else before its subject ("From 2010 to 2015 I …").
+    """Read from when to when, if a sentence says only that before its subject ("From 2010 to 2015 I …").
 
     Args:
-        text: the whole.
-        first: where the sentence begins.
-        start: of the subject.
+        text: the whole text.
+        first: begin of the sentence.
+        start: begin of the subject.
         at: when it was said.
     """
     match = _RANGE.match(text, first, start)
@@ -146,7 +146,7 @@ def _january(year: int, at: datetime) -> datetime:
 
 
 def leading(text: str, start: int, end: int, at: datetime) -> datetime | None:
-    """The date with which a sentence begins ("In March I moved …")."""
+    """Read the date with which a sentence begins ("In March I moved …")."""
     match = _EVENT.search(text[start].lower() + text[start + 1 : end]) if 4 < end - start < 40 else None
     return _window(match["plain"] or match["date"], at, since=False) if match else None
 

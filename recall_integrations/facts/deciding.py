@@ -1,4 +1,4 @@
-"""What decides where a query asks how things are, were, or how they changed: which memories come first, and why."""
+"""Decides where a query asks how things are, were, or changed: which memories come first, and why."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ FIRST_MAX = 20  # memories that are put first, at most
 
 
 class Facts(Protocol):
-    """What is told in a scope."""
+    """The facts of a scope."""
 
     slots: Slots
 
     def has(self, key: Key) -> bool:
-        """Whether anything was ever told of it, under this name of the subject, which is of no two people."""
+        """Say whether anything was ever told of a key, under this name of the subject, which no two people share."""
         ...
 
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
-        """What held when, by all that is told under any name of the subject."""
+        """Return which values held when, by all that is told under any name of the subject."""
         ...
 
     def slots_of(self, subject: str) -> list[str]:
-        """Names of the slots that anything was told of, under any name of the subject."""
+        """Return names of the slots that anything was told of, under any name of the subject."""
         ...
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """Which memories come first. Memories are numbers of the store.
+    """A decision on which memories come first. Memories are numbers of the store.
 
     Args:
         key: subject and slot.
-        mode: what is asked: `now`, `then`, `previous`, `history`, `when`.
-        at: the time at which it was looked at, microseconds.
+        mode: the question: `now`, `then`, `previous`, `history`, `when`.
+        at: the time of the question, in microseconds.
         first: memories that come first, in this order.
         beneath: memories of the slot that come after all of these: what they say did not hold then.
-        stretches: all that is known of it.
-        confidence: that `first` is what is asked for, in [0, 1].
+        stretches: all that is known of the slot.
+        confidence: probability that `first` is what is asked for, in [0, 1].
     """
 
     key: Key
@@ -68,14 +68,14 @@ def decide(
     now: datetime,
     window: tuple[datetime | None, datetime | None] | None = None,
 ) -> Decided | None:
-    """What decides; `None` where nothing is known of what is asked.
+    """Return the decision; `None` where nothing is known of the slot, or the search alone finds it.
 
     Args:
         asked: the question.
-        facts: of the scope.
-        subjects: keys of whom it is asked of, the likeliest first: names that an entity goes by.
+        facts: facts of the scope.
+        subjects: keys of whose slot it is, the likeliest first: names that an entity goes by.
         now: the time of the question, or `as_of`.
-        window: a time that it names, as start and end, `None` = open.
+        window: the time that it names, as start and end, `None` = open.
     """
     key = _key(asked, facts, subjects)
     if key is None:
@@ -84,7 +84,7 @@ def decide(
     if not stretches or (
         asked.mode == NOW and len(stretches) == 1 and not stretches[0].ended and stretches[0].by == RULE
     ):
-        return None  # nothing ended, and what says it says it in words: the search finds it
+        return None  # nothing ended, and the memory says it in words: the search finds it
     at = to_micros(now)
     span = _micros(window)
     if asked.mode == THEN and asked.before:
@@ -108,13 +108,13 @@ def decide(
 
 
 def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None:
-    """Subject and slot of which something is known."""
+    """Return subject and slot of which something is known."""
     who = list(dict.fromkeys(subjects))
     for slot in asked.slots:
         for subject in who:
             if facts.has((subject, slot)):
                 return subject, slot
-    for slot in asked.slots:  # what the schema does not have, in other words
+    for slot in asked.slots:  # slots that the schema lacks, in other words
         for subject in who:
             for known in facts.slots_of(subject):
                 if not (slot.startswith(OPEN) or known.startswith(OPEN)) or not facts.has((subject, known)):
@@ -125,7 +125,7 @@ def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None
 
 
 def _of_value(asked: StateAsked, key: Key, facts: Facts) -> Window:
-    """The time before a value held, of this slot or of another one of the subject; `None` = unknown."""
+    """Return the time before a value held, in this slot or in another one of the subject; `None` = unknown."""
     for slot in (key[1], *facts.slots_of(key[0])):
         named = [s for s in _true(facts.timeline((key[0], slot))) if same(s.value, asked.before)]
         if named:
@@ -158,13 +158,13 @@ def _held(stretches: Sequence[Stretch], at: int) -> list[Stretch]:
 
 
 def _newest(stretch: Stretch) -> tuple[int, ...]:
-    """Memories that say it, the newest first: it says that it still holds."""
+    """Return memories that say a value, the newest first: it says that the value still holds."""
     return stretch.nums[::-1]
 
 
 def _now(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Window) -> Chosen:
     held = _held(stretches, at)
-    if asked.value:  # "do I still live in Berlin?": what holds, and what was said of it
+    if asked.value:  # "do I still live in Berlin?": the value that holds, and what was said of Berlin
         named = [s for s in _true(stretches) if same(s.value, asked.value) and s not in held]
         return [(s, _newest(s)) for s in (*held, *named)] or []
     if held:
@@ -172,7 +172,7 @@ def _now(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Wind
     ended = sorted((s for s in _true(stretches) if s.ended), key=lambda s: (s.stop or 0, s.start))
     if not ended:
         return []
-    last = ended[-1]  # nothing holds: who ended it says so
+    last = ended[-1]  # nothing holds: the memory that ended the last value comes first
     by = () if last.ended_by is None else (last.ended_by,)
     return [(last, (*by, *_newest(last)))]
 
@@ -182,10 +182,10 @@ def _then(asked: StateAsked, stretches: Sequence[Stretch], at: int, window: Wind
         return _previous(asked, stretches, at, window)
     start, end = window
     true = _true(stretches)
-    if start == PAST:  # "before May": the last that held in it
+    if start == PAST:  # "before May": the last value that held in it
         return [(s, s.nums) for s in _held(true, end - 1)]
     within = [s for s in true if s.start < end and (s.stop is None or s.stop > start)]
-    # The one that held longest in it first; of equals the later one.
+    # The value that held longest in it comes first; of equals the later one.
     within.sort(key=lambda s: (-_overlap(s, start, end), -s.start, s.nums[0]))
     return [(s, s.nums) for s in within]
 
@@ -204,7 +204,7 @@ def _previous(_asked: StateAsked, stretches: Sequence[Stretch], at: int, _window
 
 
 def _history(_asked: StateAsked, stretches: Sequence[Stretch], _at: int, _window: Window) -> Chosen:
-    """What happened, in order: what began to hold, and what was said to hold no longer."""
+    """Return what happened, in order: what began to hold, and what was said to hold no longer."""
     true = _true(stretches)
     events = [(s.told_at if s.start == PAST else s.start, s.nums[0], s) for s in true]
     told = {num for s in stretches for num in s.nums}
@@ -233,7 +233,7 @@ _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chose
 
 
 def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int) -> str:
-    """What a reason says of a memory that tells a value: since when it holds, what it is newer than, what ended it."""
+    """Return a reason for a memory that tells a value: since when it holds, what it is newer than, what ended it."""
     saying = [s for s in stretches if num in s.nums]
     own = next((s for s in saying if s.holds_at(at)), saying[0] if saying else None)
     if own is None:

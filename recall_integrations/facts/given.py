@@ -1,4 +1,4 @@
-"""Facts that a memory's own fields say: its relations, and a fact that stands in its metadata.
+"""Reads facts from a memory's own fields: its relations, and facts in its metadata.
 
 Relation("Priya", "manager_of", "Sam")                                   -> boss of Sam: Priya
 metadata={"fact": {"slot": "phone_number", "value": "555-0101", "subject": "Priya"}}
@@ -48,7 +48,7 @@ _PREDICATES: Mapping[str, tuple[str, bool]] = {
 
 
 def said_by_fields(relations: Sequence[Relation], metadata: Mapping[str, Any], slots: Slots) -> list[tuple[Said, str]]:
-    """What the fields say, and which of them does (`relation`, `given`). What cannot be read says nothing."""
+    """Return the statements of the fields, each with its kind (`relation`, `given`); leave out what cannot be read."""
     found = []
     for relation in relations:
         slot, inverse = _PREDICATES.get(relation.predicate.casefold().replace(" ", "_"), ("", False))

@@ -1,8 +1,8 @@
-"""How a language says what holds, as tables: the words of it, and the phrases that lead to the values of slots.
+"""Tables of how a language says what holds: its words, and the phrases that lead to the values of slots.
 
     tables/CODE.json ─ inflected ─▶ Grammar: phrases as trees of words ("i", "live", "in" ─▶ home, it holds)
 
-A file has the words that frame a sentence, nouns and phrases of slots. English gives verbs in the infinitive, and
+A file has the words that frame a sentence, and nouns and phrases of slots. English gives verbs in the infinitive, and
 templates that say what each of their forms tells; other languages list the forms. A slot of a user's own is read in
 every language by its nouns.
 """
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 CODES = ("en", "de", "es")
 FAVOURITE = ("favourite", "favorite")
-PRONOUN, NAME, HOLE = "@", "*", "…"  # in phrases: "I", who is named, and the place of a value within a phrase
-END = ""  # in a tree: what a phrase that ends here tells
+PRONOUN, NAME, HOLE = "@", "*", "…"  # in phrases: "I", the person named, and the place of a value within a phrase
+END = ""  # in a tree: the leads of a phrase that ends here
 BE = "be "
 _COMMON = frozenset((PRONOUN, NAME, *"am is are was were been have has had do does not i".split()))
 Tree = dict[str, Any]
@@ -39,12 +39,12 @@ _CHUNK = regex(
 
 
 class Leads(NamedTuple):
-    """What a phrase tells of the value behind it.
+    """The meaning of a phrase for the value behind it.
 
     Args:
-        slot: its name.
-        op: `is`, `was`, `not`; `begins` = it holds from then on; `since`, `past` = it holds, or held, where the text
-            says since or until when. Of a question: `now`, `was`, `all`.
+        slot: the slot's name.
+        op: `is`, `was`, `not`; `begins` = it holds from then on; `since`, `past` = it holds, or held, in a time
+            that the text gives. In a question: `now`, `was`, `all`.
         tail: words of the phrase behind the value.
         bare: whether a preposition was left out, which only "where" allows.
     """
@@ -57,7 +57,7 @@ class Leads(NamedTuple):
 
 @functools.cache
 def table(code: str) -> Mapping[str, Any]:
-    """What stands in the file of a language."""
+    """Read the file of a language."""
     found: Mapping[str, Any] = json.loads(
         (resources.files("recall_integrations.facts.tables") / f"{code}.json").read_text(encoding="utf-8")
     )
@@ -66,7 +66,7 @@ def table(code: str) -> Mapping[str, Any]:
 
 @functools.cache
 def listed(kind: str) -> frozenset[str]:
-    """The values of a kind that has few; empty = it has not."""
+    """Return the values of a kind that has few; empty = it has many."""
     return frozenset(word for code in CODES for word in table(code).get("kinds", {}).get(kind, "").split())
 
 
@@ -80,7 +80,7 @@ def put(tree: Tree, words: Iterable[str], leads: Any) -> None:
 
 
 def forms(verb: str) -> dict[str, str]:
-    """An English verb, given in the infinitive, in all its forms: base, third, past, part, ing."""
+    """Return all forms of an English verb in the infinitive: base, third, past, part, ing."""
     first, _, rest = verb.partition(" ")
     known = table("en")["irregular"].get(first)
     if known is not None:
@@ -102,7 +102,7 @@ class Grammar:
     """A language over a schema. Words are sets or lists of the table, under their names there.
 
     Args:
-        code: of the language.
+        code: the language's code.
         slots: the schema.
     """
 
@@ -123,7 +123,7 @@ class Grammar:
             words["and"],
             words["plural"],
             words["third"],
-        )  # "we moved to GitHub" tells of no home
+        )  # for `plural`: "we moved to GitHub" tells of no home
         # Words that are no part of the name of a slot.
         self.framing = self.ends | self.bad_values | self.prepositions | self.adverbs | frozenset(self.pronouns)
         self.framing |= self.my | self.your | self.the | self.of
@@ -136,7 +136,7 @@ class Grammar:
         self.light: Tree = {}  # "do I have", behind the noun of a slot
         self.had: Tree = {}
         self.nouns: dict[str, str] = {}  # what people call a slot ─▶ the slot
-        self.askable: set[str] = set()  # of these what a question may call it
+        self.askable: set[str] = set()  # those of the nouns that a question may use
         for tree, phrases in ((self.light, self.ask["light"]), (self.had, self.ask["had"])):
             for phrase in phrases:
                 put(tree, self._words(phrase), Leads("", "now"))
@@ -153,9 +153,9 @@ class Grammar:
         self.roots = frozenset(self.phrases) - {PRONOUN, NAME}
 
     def _frames(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Quick looks, in lower case, for a noun with its owner and a copula behind it, and for a value before one.
+        """Return quick patterns, in lower case, for an owned noun with a copula behind it, and for a value before one.
 
-        They begin with a set of letters, so that places where nothing of them stands are passed over at once.
+        They begin with a set of letters, so that places without any of them are passed over at once.
         """
         copula, own = _either(self.cops), _either(self.owners)
         owner = _led((*self.owners, *self.the), self.possessive)
@@ -164,12 +164,12 @@ class Grammar:
         return re.compile(rf"{owner}(?={words})"), re.compile(rf"{turned}(?P<noun>.{{2,60}})")
 
     def may_say(self, words: frozenset[str], low: str, text: str) -> bool:
-        """Whether a text may say anything of a slot: a quick look.
+        """Say by a quick look whether a text may say anything of a slot.
 
         Args:
-            words: of the text, in lower case.
+            words: the text's words, in lower case.
             low: the text in lower case, with straight apostrophes.
-            text: as it was written.
+            text: the text as it was written.
         """
         if not self.key_words.isdisjoint(words):
             keys = self.keys
@@ -189,7 +189,7 @@ class Grammar:
         return any(self._may_hold(match, text) for match in framed.finditer(low))
 
     def _may_hold(self, match: re.Match[str], text: str) -> bool:
-        """Whether a noun in its frame may be that of a slot, or else have a code or a name for a value."""
+        """Say whether a noun in its frame may name a slot, or else have a code or a name for a value."""
         noun = match["noun"].split()
         last = self.expand.get(match["copula"], noun[-1:])
         if not self.noun_keys.isdisjoint((*noun[-1:], *last[:1], *noun[:1])) or not self.of.isdisjoint(noun):
@@ -225,7 +225,7 @@ class Grammar:
         put(self.phrases, self._words(before), Leads(slot, op, tuple(tail.split())))
 
     def _inflected(self, slot: Slot, given: Mapping[str, Any]) -> None:
-        """The phrases and the questions of an English slot, from its verbs in the infinitive."""
+        """Add the phrases and the questions of an English slot, from its verbs in the infinitive."""
         for group in ("verbs", "starts", "stops"):
             for verb in getattr(slot, group):
                 is_be = group == "verbs" and (verb + " ").startswith(BE)
@@ -250,12 +250,12 @@ class Grammar:
 
 
 def has_digit(text: str) -> bool:
-    """Whether a digit stands in it."""
+    """Say whether a text holds a digit."""
     return _DIGIT.search(text) is not None
 
 
 def _led(words: Iterable[str], endings: Iterable[str]) -> str:
-    """A pattern of words, or of endings of words, that begins with the set of their first letters."""
+    """Return a pattern of words, or of endings of words, that begins with the set of their first letters."""
     ways = [rf"(?<!\w{each[0]})(?<={each[0]}){re.escape(each[1:])}" for each in sorted(words)]
     ways += [rf"(?<={each[0]}){re.escape(each[1:])}" for each in sorted(endings)]
     firsts = "".join(sorted({each[0] for each in (*words, *endings)}))
@@ -271,9 +271,9 @@ def _split(phrases: Iterable[str]) -> list[list[str]]:
 
 
 def _keys(phrases: Tree, slots: Slots) -> dict[str, tuple[frozenset[str], ...]]:
-    """What a text needs for a phrase to stand in it: a word, its longest, and the others.
+    """Return what a text needs for a phrase to stand in it: the phrase's longest word, and its other words.
 
-    Where few values can follow ("I am vegan"), one of these is needed.
+    Where few values can follow ("I am vegan"), one of these is needed in place of the longest word.
     """
     found: dict[str, set[frozenset[str]]] = {}
 
@@ -295,7 +295,7 @@ def _keys(phrases: Tree, slots: Slots) -> dict[str, tuple[frozenset[str], ...]]:
 
 
 def grammar_of(slots: Slots, code: str) -> Grammar:
-    """The grammar of a language over a schema, made when it is first asked for."""
+    """Return the grammar of a language over a schema, made when it is first asked for."""
     made: Grammar | None = slots.grammars.get(code)
     if made is None:
         made = slots.grammars[code] = Grammar(code, slots)
@@ -306,8 +306,8 @@ class Token(NamedTuple):
     """A word of a text.
 
     Args:
-        word: in lower case, without what stands around it.
-        start, end: its place.
+        word: the word in lower case, without the signs around it.
+        start, end: place of the word.
         ends: the signs behind it, with a line break where one follows.
     """
 
@@ -319,7 +319,7 @@ class Token(NamedTuple):
 
 
 def tokens_of(text: str, grammar: Grammar, start: int = 0, end: int | None = None) -> list[Token]:
-    """The words of a text, or of a part of it; "don't" is two."""
+    """Return the words of a text, or of a part of it; "don't" is two."""
     found: list[Token] = []
     for match in _CHUNK.finditer(text, start, len(text) if end is None else end):
         word, begin, stop = match["word"], match.start("word"), match.end("word")

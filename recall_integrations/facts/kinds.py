@@ -1,4 +1,4 @@
-"""Whether a phrase looks like a value of its kind (`config.own_slots.KINDS`): by its shape, or by a short list."""
+"""Tells whether a phrase looks like a value of its kind (`config.own_slots.KINDS`): by its shape, or by a list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BLOOD = regex(r"(?:AB|A|B|O)(?:[+-]|[\s-]?(?:positive|negative|pos|neg))?", re.
 
 
 def is_name(words: Sequence[str], grammar: Grammar) -> bool:
-    """Whether words, as they were written, are a name: with capitals, but for "of" and the like within."""
+    """Say whether words, as they were written, are a name: with capitals, but for "of" and the like within."""
     if not words or words[0].lower() in grammar.not_names or len(words) > 5:
         return False
     if not ((words[0][:1].isupper() and words[-1][:1].isupper()) or words[-1][:1].isdigit()):
@@ -23,7 +23,7 @@ def is_name(words: Sequence[str], grammar: Grammar) -> bool:
 
 
 def _plain(words: Sequence[str], grammar: Grammar, most: int) -> bool:
-    """Whether words may be a noun phrase: none of those that begin something else."""
+    """Say whether words may be a noun phrase: the first is no word that begins something else."""
     low = [word.lower() for word in words]
     if len(low) > most or low[0] in grammar.bad_values or low[0] in grammar.pronouns:
         return False
@@ -31,11 +31,11 @@ def _plain(words: Sequence[str], grammar: Grammar, most: int) -> bool:
 
 
 def fits(kind: str, words: Sequence[str], grammar: Grammar, *, articled: bool = False) -> bool:
-    """Whether a phrase may be a value of a kind.
+    """Say whether a phrase may be a value of a kind.
 
     Args:
         kind: one of `KINDS`.
-        words: of the phrase as they were written, without an article.
+        words: words of the phrase as they were written, without an article.
         articled: whether "a", "the" or the like stood before them.
     """
     text = " ".join(words)

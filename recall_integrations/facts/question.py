@@ -1,4 +1,4 @@
-"""Whether a query asks for a slot, and how: read surely, or not at all.
+"""Tells whether a query asks for a slot, and how: read surely, or not at all.
 
     query ─ without the time that it names ─▶ words ─ all of them fit one shape? ─▶ StateAsked
 
@@ -31,21 +31,21 @@ from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, is_noun, open
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
-CHARS_MAX = 200  # of a query; a longer one says more than it asks
-WAS, ALL = "was", "all"  # what a question's verb says, beside `NOW`
+CHARS_MAX = 200  # characters of a query; a longer one says more than it asks
+WAS, ALL = "was", "all"  # values of a question's verb, beside `NOW`
 _NOWHERE = ("date", "number", "person", "work", "language")
 
 
 def state_asked(
     query: str, slots: Slots = DEFAULT, *, windowed: bool = False, named: tuple[int, int] = (0, 0)
 ) -> StateAsked | None:
-    """What a query asks of a slot; `None` = it asks for none, or nobody can be sure.
+    """Return the question that a query asks of a slot; `None` = it asks none, or nobody can be sure.
 
     Args:
-        query: as it was written.
+        query: the query as it was written.
         slots: the schema.
-        windowed: whether it asks for another time than now.
-        named: where a time stands in it.
+        windowed: whether the query asks for another time than now.
+        named: place of a time in the query.
     """
     if len(query) > CHARS_MAX:
         return None
@@ -72,11 +72,11 @@ class _Asking(Words):
             rest, cut = [*rest[: cut - 1], *rest[cut:]], cut - 1
         super().__init__(query, rest, slots, grammar)
         self.windowed = windowed
-        self.tail = ""  # what the end of the query says: `PREVIOUS`, `THEN`
+        self.tail = ""  # told by the end of the query: `PREVIOUS`, `THEN`
         self.before = ""
 
     def read(self) -> StateAsked | None:
-        """What it asks; all of its words have to fit."""
+        """Return the query's question; all of its words have to fit."""
         if len(self.tokens) < 2 or any(sign in token.ends for token in self.tokens[:-1] for sign in ".;"):
             return None
         i, end = self._begun(0, len(self.tokens)), self._ended(len(self.tokens))
@@ -89,7 +89,7 @@ class _Asking(Words):
         return None
 
     def _begun(self, i: int, end: int) -> int:
-        """Where the question begins, behind "tell me"."""
+        """Return where the question begins, behind "tell me"."""
         while True:
             for phrase in self.of.ask["polite"]:
                 words = phrase.split()
@@ -100,7 +100,7 @@ class _Asking(Words):
                 return i
 
     def _ended(self, end: int) -> int:
-        """Where the question ends, before "now", "before", "back then", "before I moved to Lisbon"."""
+        """Return where the question ends, before "now", "before", "back then", "before I moved to Lisbon"."""
         ask = self.of.ask
         for i in range(2, end - 2):
             if self.word(i) == ask["before"]:
@@ -125,7 +125,7 @@ class _Asking(Words):
         return end
 
     def _valued(self, slot: str, i: int, end: int) -> str:
-        """The value from a place to the end, if it fits; empty = it does not."""
+        """Return the value from a place to the end, if it fits; empty = it does not."""
         known = self.slots.get(slot)
         value = self.value(i, end) if i < end else None
         whole = value is not None and value.after == end
@@ -136,7 +136,7 @@ class _Asking(Words):
     # -- by the verb of a slot
 
     def _verbs(self, i: int, end: int, tree: Tree | None = None) -> Iterator[tuple[str, Leads, int]]:
-        """Of whom, what and up to where the phrases of questions at a place ask; the longest first."""
+        """Yield subject, leads and end of each question's phrase at a place, the longest first."""
         yield from self._asked_by(self.of.questions if tree is None else tree, "", i, end)
 
     def _asked_by(self, tree: Tree, subject: str, i: int, end: int) -> Iterator[tuple[str, Leads, int]]:
@@ -155,7 +155,7 @@ class _Asking(Words):
             yield subject, leads, i
 
     def _who(self, i: int, end: int) -> Iterator[tuple[str, int]]:
-        """Who is named at a place; of "my sister", she."""
+        """Yield the people named at a place, each with the end of the name; "my sister" is one."""
         if self.word(i) in self.of.my:
             for stop in range(min(end, i + 3), i + 1, -1):
                 yield " ".join(["my", *self.words(i + 1, stop)]), stop
@@ -165,7 +165,7 @@ class _Asking(Words):
                     yield " ".join(self.raw(i, stop)), stop
 
     def _verb(self, i: int, end: int) -> StateAsked | None:
-        """ "where do I live", "which city does Priya live in", "who do I report to"."""
+        """Read "where do I live", "which city does Priya live in", "who do I report to"."""
         if self.of.code != "en":
             found = [(who, leads) for who, leads, behind in self._verbs(i, end) if behind == end]
             return self._answer_of(found)
@@ -190,7 +190,7 @@ class _Asking(Words):
         return None
 
     def _answers(self, wh: str, leads: Leads) -> bool:
-        """Whether a slot may answer a word that asks: "where" asks for no date, "what do I play" for no one slot."""
+        """Say whether a slot may answer a question word: "where" asks for no date, "what do I play" for no one slot."""
         slot = self.slots.get(leads.slot)
         kind = "" if slot is None else slot.kind
         return not listed(kind) and (kind not in _NOWHERE if wh == "place" else not leads.bare)
@@ -200,7 +200,7 @@ class _Asking(Words):
             yield who, behind
 
     def _answer_of(self, found: Sequence[tuple[str, Leads]]) -> StateAsked | None:
-        """What the phrases of a question ask for; of several slots the user's own come first."""
+        """Return the question of the phrases found; of several slots the user's own come first."""
         if not found:
             return None
         subject, first = found[0]
@@ -208,7 +208,7 @@ class _Asking(Words):
         return self._answer(names, subject, first.op)
 
     def _since(self, i: int, end: int) -> StateAsked | None:
-        """ "when did I move to Lisbon", "how long have I lived in Berlin"."""
+        """Read "when did I move to Lisbon", "how long have I lived in Berlin"."""
         for phrase in self.of.ask["since"]:
             words = phrase.split()
             if self.words(i, i + len(words)) != words:
@@ -222,7 +222,7 @@ class _Asking(Words):
     # -- by the noun of a slot
 
     def _slots_called(self, noun: Sequence[str]) -> tuple[str, ...]:
-        """The slot that a noun names; what the schema lacks, by its words."""
+        """Return the slot that a noun names; for a noun that the schema lacks, open slots by its words."""
         for name in _singulars(" ".join(noun)):
             slot = self.of.nouns.get(name)
             if slot is not None:
@@ -232,7 +232,7 @@ class _Asking(Words):
         return tuple(f"{OPEN}{open_name(name)}" for name in _singulars(" ".join(noun)))
 
     def _named(self, i: int, end: int) -> tuple[tuple[str, ...], str, bool] | None:
-        """Which slots a noun phrase names, of whom, and whether it says "old"."""
+        """Return the slots that a noun phrase names, their owner, and whether it says "old"."""
         if end - i < 2:
             return None
         owned = self.owner(i, end)
@@ -252,7 +252,7 @@ class _Asking(Words):
         return (slots, ME if owned[0] == SHARED else owned[0], bool(past)) if slots else None
 
     def _noun(self, i: int, end: int) -> StateAsked | None:
-        """ "what is my phone number", "my phone number", "what my phone number is"."""
+        """Read "what is my phone number", "my phone number", "what my phone number is"."""
         ask = self.of.ask
         wh = ask["wh"].get(self.word(i))
         begin = i if wh is None else i + 1
@@ -277,13 +277,13 @@ class _Asking(Words):
         return self._answer(slots, subject, mode)
 
     def _fits(self, wh: str | None, name: str) -> bool:
-        """Whether a slot answers a word that asks: "where is my car" does not ask what it is."""
+        """Say whether a slot answers a question word: "where is my car" does not ask for its name."""
         slot = self.slots.get(name)
         kind = "" if slot is None else slot.kind
         return not wh or kind in {"place": ("place", "address"), "date": ("date",)}.get(wh, ("person", "titled", ""))
 
     def _history(self, i: int, end: int) -> StateAsked | None:
-        """ "how did my number change", "the history of my address"."""
+        """Read "how did my number change", "the history of my address"."""
         for phrase in self.of.ask["history"]:
             words = phrase.split()
             if self.words(i, i + len(words)) != words:
@@ -301,7 +301,7 @@ class _Asking(Words):
         return None
 
     def _whether(self, i: int, end: int) -> StateAsked | None:
-        """ "is my gym Ironworks", "do I still live in Berlin"."""
+        """Read "is my gym Ironworks", "do I still live in Berlin"."""
         for who, leads, behind in self._verbs(i, end):
             value = self._valued(leads.slot, behind, end) if leads.op == NOW and not leads.bare else ""
             if value:
@@ -316,7 +316,7 @@ class _Asking(Words):
         return None
 
     def _answer(self, slots: tuple[str, ...], subject: str, told: str) -> StateAsked | None:
-        """What is asked, by what the verb, the noun and the end of the query say; a bare "was" is of no sure time."""
+        """Return the question by verb, noun and end of the query; `None` for a bare "was", whose time is not sure."""
         if told in (ALL, HISTORY):
             return StateAsked(slots=slots, subject=subject, mode=HISTORY)
         mode = PREVIOUS if told == PREVIOUS else self.tail or (THEN if self.windowed else "")
@@ -326,7 +326,7 @@ class _Asking(Words):
 
 
 def _singulars(noun: str) -> list[str]:
-    """A noun, and what it may be the plural of."""
+    """Return a noun, and the nouns that it may be the plural of."""
     found = [noun]
     for ending, single in (("ies", "y"), ("sses", "ss"), ("es", ""), ("s", "")):
         if noun.endswith(ending) and len(noun) > len(ending) + 2 and not noun.endswith("ss"):

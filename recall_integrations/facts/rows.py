@@ -1,4 +1,4 @@
-"""What memories say of slots, and the times they tell, as rows beside them: made, written, made anew, read."""
+"""Rows beside memories for what they say of slots, and for the times they tell: made, written, made anew, read."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from recall_integrations.types.roles import Role, role_of
 
 logger = logging.getLogger("recall_integrations")
 BATCH = 2_000
-READ_CHARS = 600  # of a text; people who tell of themselves are brief, and documents tell of other things
-ANSWER_CHARS = 300  # of an assistant, who says what it has understood before it goes on
+READ_CHARS = 600  # characters of a text; people who tell of themselves are brief, and documents tell of other things
+ANSWER_CHARS = 300  # characters of an assistant, who says what it has understood before it goes on
 TIMES_CHARS = 1_000
 RULE = "rule"
 Row = dict[str, Any]
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """What is kept beside a memory, without the columns that say whose it is.
+    """Rows that are derived from a memory, without the columns that say whose they are.
 
     Args:
         facts: rows of `facts`.
@@ -54,7 +54,7 @@ NOTHING = Derived()
 
 
 def fingerprint(slots: Slots) -> str:
-    """What rows were made with: another one makes them anew."""
+    """Return the fingerprint of slots and rules: rows that were made with another one are made anew."""
     own = hashlib.blake2b(repr(sorted(map(repr, slots))).encode(), digest_size=6).hexdigest()
     return f"{sentences.VERSION}.{event_times.VERSION}.{own}"
 
@@ -68,11 +68,11 @@ def derived(
     metadata: Mapping[str, Any] | None = None,
     slots: Slots = DEFAULT,
 ) -> Derived:
-    """What is kept beside a memory.
+    """Derive the rows of a memory.
 
     Args:
-        text, actor, role, relations, metadata: of the memory.
-        at: its time.
+        text, actor, role, relations, metadata: the memory's fields.
+        at: the memory's time.
         slots: the schema.
     """
     times: Sequence[event_times.ToldTime] = ()
@@ -85,7 +85,7 @@ def derived(
         logger.warning("What a memory says of slots could not be read: %s", told(e))
         found = []
     facts = [row for said, by in found if (row := row_of(said, by, actor, role)) is not None]
-    if relations or metadata:  # what a field says stands over what a rule reads of it in the text
+    if relations or metadata:  # a field stands over what a rule reads of it in the text
         fields = said_by_fields(relations, metadata or {}, slots)
         given = [row for said, by in fields if (row := row_of(said, by, actor, role)) is not None]
         keys = {(row["subject"], row["slot"]) for row in given}
@@ -99,7 +99,7 @@ def derived(
 
 
 def _read(text: str, role: Role | None) -> str:
-    """The part of a text whose sentences are read: of a long one the beginning; of an assistant where it says "you"."""
+    """Return the part of a text whose sentences are read: the beginning; for an assistant only where it says "you"."""
     if role in (Role.TOOL, Role.SYSTEM):
         return ""
     if role is not Role.ASSISTANT:
@@ -109,11 +109,11 @@ def _read(text: str, role: Role | None) -> str:
 
 
 def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
-    """A row of `facts` without its place; `None` where nobody can tell whom it is of.
+    """Return a row of `facts` without its place; `None` where nobody can tell whom it is of.
 
     Args:
-        said: what is said.
-        by: what read it.
+        said: the statement.
+        by: reader of the statement.
         actor, role: who says it.
     """
     subject = subject_key(said.subject, actor, role)
@@ -134,7 +134,7 @@ def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | N
 
 
 def rows_of(scope_id: int, num: int, one: Derived) -> tuple[list[Row], list[Row]]:
-    """Rows of `facts` and of `told_times` for what is kept beside a memory."""
+    """Return rows of `facts` and of `told_times` for the rows derived from a memory."""
     return (
         [{"scope_id": scope_id, "num": num, **row} for row in one.facts],
         [{"scope_id": scope_id, "num": num, **row} for row in one.times],
@@ -142,7 +142,7 @@ def rows_of(scope_id: int, num: int, one: Derived) -> tuple[list[Row], list[Row]
 
 
 def write(connection: Connection, scope_id: int, made: Iterable[tuple[int, Derived]]) -> None:
-    """Store what is kept beside memories, given by num, in the caller's transaction."""
+    """Store the rows derived from memories, given by num, in the caller's transaction."""
     facts: list[Row] = []
     times: list[Row] = []
     for num, one in made:
@@ -154,11 +154,11 @@ def write(connection: Connection, scope_id: int, made: Iterable[tuple[int, Deriv
 
 
 def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] = lambda _n: None) -> None:
-    """Make all rows anew that rules have made, in the caller's transaction.
+    """Make anew all rows that rules have made, in the caller's transaction.
 
     Args:
         slots: the schema.
-        advance: told how many more memories are done.
+        advance: called with the number of memories done since the last call.
     """
     clear(connection)
     m = schema.memories
@@ -174,13 +174,13 @@ def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] 
 
 
 def clear(connection: Connection) -> None:
-    """Remove what rules have made."""
+    """Remove the rows that rules have made."""
     connection.execute(delete(schema.facts).where(schema.facts.c.by != "llm"))
     connection.execute(delete(schema.told_times))
 
 
 def of_row(row: Any, slots: Slots) -> Derived:
-    """What is kept beside a memory that is read from its table, with its JSON as text."""
+    """Derive the rows of a memory that is read from its table, with its JSON as text."""
     try:
         at = from_micros(row.created_at if row.event_at is None else row.event_at)
         relations = [Relation(*given) for given in json.loads(row.relations)]

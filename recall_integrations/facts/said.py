@@ -1,4 +1,4 @@
-"""What a text says of a slot."""
+"""A statement of a text about a slot."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ NOT = "not"  # it does not hold any more, or never did: "I no longer eat meat", 
 OPS = (IS, WAS, NOT)
 
 ME = ""  # the subject of "I" and "my": who says it
-YOU = "you"  # of "you" and "your": whom an assistant speaks to; of people among themselves nobody knows who that is
+YOU = "you"  # the subject of "you" and "your": whom an assistant speaks to; among people nobody knows who that is
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What a text says of one slot.
+    """A statement of a text about one slot.
 
     Args:
-        slot: its name (`slots.Slot.name`), or that of an open one: `open:` and what it is called in normal form, as of
+        slot: the slot's name (`slots.Slot.name`); for an open slot `open:` and its noun in normal form, as in
             "my locker code is 4711" (`open:locker code`).
-        value: as the text has it, without articles and punctuation around it; of `NOT` it may be empty: whatever held
-            does not any more ("I'm single again" is a value, "I moved out" is none).
-        subject: who or what it is said of: `ME` for "I" and "my"; `YOU`; a name as the text has it ("Priya"); "my
-            sister", "Priya's sister" for somebody who is told by a relation.
+        value: the value as the text has it, without articles and punctuation around it; with `NOT` it may be empty: no
+            value holds any more ("I'm single again" gives a value, "I moved out" gives none).
+        subject: the person or thing it is said of: `ME` for "I" and "my"; `YOU`; a name as the text has it ("Priya");
+            "my sister", "Priya's sister" for somebody who is told by a relation.
         op: `IS`, `WAS` or `NOT`.
-        instead_of: the value that it takes the place of, where the text says so ("not X but Y", "Y instead of X",
+        instead_of: the value that it replaces, where the text says so ("not X but Y", "Y instead of X",
             "changed from X to Y"); empty = it does not say.
-        corrects: whether it takes back what was said, as having been wrong from the beginning ("actually, it's …").
-        since, until: when it began or ended to hold, where the text says so.
-        confidence: that the text says this, in [0, 1].
-        span: place of the value in the text; of an empty one, of what says it.
+        corrects: whether it takes back an earlier statement as wrong from the beginning ("actually, it's …").
+        since, until: when it began or ceased to hold, where the text says so.
+        confidence: probability that the text says this, in [0, 1].
+        span: place of the value in the text; for an empty value, of the words that say it.
     """
 
     slot: str

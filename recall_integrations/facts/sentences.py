@@ -1,9 +1,9 @@
-"""What a text says of slots, where it says it surely: plain sentences of the commonest shapes.
+"""Reads what a text says of slots, where it says it surely: plain sentences of the commonest shapes.
 
     text ─ gate ─ words ─ clauses ─▶ "my <noun> is <value>", "<who> <verb> <value>" ─ value fits its slot? ─▶ Said
 
-A clause begins a sentence, or follows a sign or a word that joins. What asks, wishes, supposes or passes on what others
-say is not read, nor is a value that does not look like one of its slot. The words are those of `grammar`.
+A clause begins a sentence, or follows a sign or a word that joins. Clauses that ask, wish, suppose or pass on words of
+others are not read, nor is a value that does not look like one of its slot. The words are those of `grammar`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, is_nou
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered
 
-VERSION = 10  # stands with the facts in a store: those of another one are made anew
+VERSION = 10  # stored with the facts in a store: facts of another version are made anew
 _SENTENCE_END = regex(r"[.!?]+(?=[\s\"'”’)]|$)|[;\n]")
 _BLANK = blanked('.,;:!?()"“”[]*')
 _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WAS, "past": WAS, "not": NOT}
 
 
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
-    """What a text says of slots, in the order of the text.
+    """Return the statements of a text about slots, in the order of the text.
 
     Args:
-        text: of a memory.
+        text: a memory's text.
         at: when it was said, for "since spring".
         slots: the schema.
     """
@@ -56,7 +56,7 @@ def _words_in(low: str) -> frozenset[str]:
 
 
 def _sentences(text: str, grammar: Grammar) -> Iterator[tuple[int, int]]:
-    """The places of sentences that ask nothing."""
+    """Yield the places of sentences that ask nothing."""
     start = 0
     for match in _SENTENCE_END.finditer(text):
         end = match.end()
@@ -79,7 +79,7 @@ class _Reader(Words):
         self.found: list[Said] = []
 
     def read(self) -> list[Said]:
-        """What the sentence says."""
+        """Return the statements of the sentence."""
         i, tokens, last = 0, self.tokens, len(self.tokens)
         while i < last:
             if tokens[i].word in self.of.hedges:
@@ -90,13 +90,13 @@ class _Reader(Words):
         return self.found
 
     def _led(self, i: int) -> bool:
-        """Whether a clause may begin here, within a sentence: behind a word that joins, or a date."""
+        """Say whether a clause may begin here, within a sentence: behind a word that joins, or a date."""
         word = self.tokens[i - 1].word
         dated = word in self.of.dates or has_digit(word)
         return word in self.of.leads or (dated and i < 6 and self.tokens[0].word in ("in", "from", "since"))
 
     def _clause(self, i: int, first: int, last: int) -> int:
-        """What begins at a word; the place up to which it was read."""
+        """Read the clause that begins at a word; return the place up to which it was read, 0 = none."""
         for subject, noun, copula, sure in self._owned(i, last):
             done = self._of_noun(i, subject, noun, copula, first, last, sure)
             if done:
@@ -142,7 +142,7 @@ class _Reader(Words):
     # -- "my <noun> is <value>"
 
     def _owned(self, i: int, last: int) -> Iterator[tuple[str, list[str], int, float]]:
-        """Whose noun begins at a place, its words, and where its copula does."""
+        """Yield owner, noun and copula's place for an owned noun that begins at a place, with its confidence."""
         of, tokens = self.of, self.tokens
         for c in range(i + 1, min(last, i + NOUN_WORDS_MAX + 5)):
             if tokens[c].word in of.copulas and c > i:
@@ -191,7 +191,7 @@ class _Reader(Words):
         return 0
 
     def _turned(self, i: int, last: int) -> int:
-        """ "Sam is my manager", "blue is my favourite colour": the value first."""
+        """Read "Sam is my manager", "blue is my favourite colour": the value first."""
         for value, end in self.names(i, last):
             if end + 1 >= last or self.tokens[end].word not in self.of.copulas or self.tokens[end - 1].ends:
                 continue
@@ -212,11 +212,11 @@ class _Reader(Words):
         return 0
 
     def _copula(self, c: int, last: int) -> list[tuple[str, int]]:
-        """How a copula at a place tells the value, and where that begins; the longest first."""
+        """Return the op of the copula at a place, and where the value begins; the longest first."""
         return [(op, begin) for op, begin in self.walk(self.of.copulas, c, last)]  # type: ignore[misc]
 
     def _holds(self, slot: str | None, noun: list[str], value: Value, *, shared: bool) -> bool:
-        """Whether a value fits the noun; of one that the schema lacks only what looks like a name or a code does."""
+        """Say whether a value fits the noun; for a noun that the schema lacks, only a name or a code does."""
         known = None if slot is None else self.slots.get(slot)
         if known is not None:
             return self._fits(known.kind, value)
@@ -237,14 +237,14 @@ class _Reader(Words):
     # -- values
 
     def _fits(self, kind: str, value: Value) -> bool:
-        """Whether a value fits a kind, and is whole: "answers in bullet points" are no answers."""
+        """Say whether a value fits a kind, and is whole: "answers in bullet points" are no answers."""
         cut = self.word(value.after) in self.of.prepositions and not self.dated(value.after, len(self.tokens))
         if cut and kind in ("any", "activity", "subject", "code") and not self.tokens[value.after - 1].ends:
             return False
         return fits(kind, value.words, self.of, articled=value.articled)
 
     def _told(self, i: int, last: int, op: str, tail: tuple[str, ...] = ()) -> tuple[Value | None, str]:
-        """The value at a place; of "from X to Y" the second, and the first."""
+        """Return the value at a place; for "from X to Y" the second, and the first."""
         if op != "from":
             return self.value(i, last, tail), ""
         old = self.value(i, last, stop=self.of.to)
@@ -255,7 +255,7 @@ class _Reader(Words):
     def _dates(
         self, value: Value, last: int, begin: int, first: int, *, begins: bool, past: bool
     ) -> tuple[datetime | None, datetime | None]:
-        """Since when and until when it held, where English words behind the value or before the clause say it."""
+        """Return since when and until when it held, if English words behind the value or before the clause say so."""
         if self.of.code != "en":
             return None, None
         end = self.tokens[last - 1].end
@@ -268,7 +268,7 @@ class _Reader(Words):
         return since, until
 
     def _say(self, said: Said, value: Value, last: int) -> int:
-        """Keep what is said, with what it takes the place of; the place up to which it was read."""
+        """Keep a statement with the value that it replaces; return the place up to which it was read."""
         after, of = value.after, self.of
         slot = self.slots.get(said.slot)
         kind = "any" if slot is None else slot.kind

@@ -1,4 +1,4 @@
-"""The schema of slots: what there is to say of somebody, how people say it, and whether one value holds at a time."""
+"""The schema of slots: the attributes of somebody, how people say them, and whether one value holds at a time."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class Slot:
     """An attribute of somebody or something.
 
     Args:
-        name: of the slot, in lower case with underscores.
-        nouns: what people call it, in lower case; the first is how we say it.
+        name: the slot's name, in lower case with underscores.
+        nouns: nouns that people use for it, in lower case; the first is ours.
         one: whether one value holds at a time, so that a newer one supersedes; else values add up.
-        kind: what its values look like, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not
+        kind: shape of its values, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not
             fill it.
         verbs: phrases that lead to a value which holds, in the infinitive: "live in", "be based in".
-        starts: those that tell that it began: "move to". In the past they say what holds now.
-        stops: those that tell that it ended: "move out of".
+        starts: phrases that tell that it began: "move to". In the past they say what holds now.
+        stops: phrases that tell that it ended: "move out of".
     """
 
     name: str
@@ -61,7 +61,7 @@ def _phrases(given: object, what: str) -> tuple[str, ...]:
 
 
 def _shipped(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A slot as its row in the table has it; what is told of it under a narrower noun is its noun, too."""
+    """Return the fields of a slot in the table; a narrower noun that tells of it becomes its noun, too."""
     groups = {group: tuple(row.get(group, ())) for group in PHRASES if group in row}
     nouns = (*row["nouns"], *row.get("narrow", ()))
     return {"one": row.get("one", True), "kind": row.get("kind", ANY), **groups, "nouns": nouns}
@@ -77,7 +77,7 @@ class Slots:
     A noun or a verb belongs to the user's slot where both have it.
 
     Args:
-        more: of the user; one of a shipped name takes its place.
+        more: the user's slots; a slot of a shipped name replaces that one.
     """
 
     def __init__(self, more: Iterable[Slot] = ()) -> None:
@@ -97,7 +97,7 @@ class Slots:
 
     @classmethod
     def of(cls, settings: Mapping[str, Mapping[str, Any]]) -> Slots:
-        """The schema with those of `facts.slots`; what they leave out is that of the shipped slot of the name."""
+        """Return the schema with the slots of `facts.slots`; fields that they leave out come from the shipped slot."""
         own = (Slot(name=name, **{**SHIPPED.get(name, {}), **slot}) for name, slot in settings.items())
         return cls(own) if settings else DEFAULT
 
@@ -108,20 +108,20 @@ class Slots:
         return name in self._by_name
 
     def get(self, name: str) -> Slot | None:
-        """The slot of a name; `None` = the schema has none of it."""
+        """Return the slot of a name; `None` = the schema has none of it."""
         return self._by_name.get(name)
 
     def is_own(self, name: str) -> bool:
-        """Whether a slot is the user's."""
+        """Say whether a slot is the user's."""
         return name in self._own
 
     def one(self, name: str) -> bool:
-        """Whether one value of it holds at a time; of an open slot one does."""
+        """Say whether one value of a slot holds at a time; true for an open slot."""
         slot = self._by_name.get(name)
         return slot is None or slot.one
 
     def called(self, name: str) -> str:
-        """How people call it."""
+        """Return the noun that people use for a slot."""
         slot = self._by_name.get(name)
         return name.removeprefix(OPEN).replace("_", " ") if slot is None else slot.nouns[0]
 

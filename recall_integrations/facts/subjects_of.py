@@ -1,4 +1,4 @@
-"""Whom a fact is of, in normal form: the same key for what is said and for what is asked."""
+"""The subject of a fact in normal form: the same key for what is said and for what is asked."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from recall_integrations.facts.said import ME, YOU
 from recall_integrations.types.roles import Role, role_of
 
 USER = ""  # the user, and whoever speaks without a name
-SHARED = "the"  # as a subject: of "the door code", which is the user's whoever speaks of it
+SHARED = "the"  # the subject of "the door code", which is the user's whoever speaks of it
 _MY = ("my ", "our ")
 _YOUR = "your "
 
 
 def speaker_key(actor: str | None, role: Role | None) -> str:
-    """The key of who says something: that of their name; `USER` for the user, and for whoever has no name."""
+    """Return the key of a speaker: that of their name; `USER` for the user, and for whoever has no name."""
     if actor is None or role is Role.USER or role_of(actor) is Role.USER:
         return USER
     return name_key(actor)
 
 
 def name_key(name: str) -> str:
-    """The key of a name: "Priya  Raman" and "priya raman" are the same, and so are "the app" and "app"."""
+    """Return the key of a name: "Priya  Raman" and "priya raman" are the same, and so are "the app" and "app"."""
     return " ".join(name.replace("’", "'").casefold().split()).removeprefix("the ")
 
 
 def subject_key(subject: str, actor: str | None = None, role: Role | None = None) -> str | None:
-    """The key of a subject as a text has it; `None` where nobody can tell whom it is of.
+    """Return the key of a subject as a text has it; `None` where nobody can tell whom it is of.
 
     Args:
-        subject: as in `said.Said.subject`.
-        actor, role: who says it. Of a query these are `None`: who asks is the user.
+        subject: the subject, as in `said.Said.subject`.
+        actor, role: who says it. For a query these are `None`: the user asks.
     """
     if subject == ME:
         return speaker_key(actor, role)

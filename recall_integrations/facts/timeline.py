@@ -1,21 +1,21 @@
-"""What of one slot of one subject held when: pure, from what memories say.
+"""Finds which value of one slot of one subject held when: pure, from what memories say.
 
     told (each with its time) ─ in order ─▶ stretches: [value, from, to), who says it, what ended it
 
-What was told is looked at in the order in which it was told; what is to hold from a later time on, at that time
-(`Told.order`). The rules:
+Statements are read in the order in which they were told; a statement that is to hold from a later time on, at that
+time (`Told.order`). The rules:
 
-- of a slot with one value, another value ends what held; the same value again is said again, and may tell an earlier
-  `since` (after what held before it) and an `until`;
-- `NOT` and `WAS` end what they name; `NOT` that names nothing, whatever holds. What had ended before is said again.
-  "From … to …" tells of a time of its own, unless it held at some of that time.
-  What nobody had told of held before: of a slot with one value, before all that is known, and where it has a `since`,
-  only where nothing else is known. Neither ends what is told later;
-- what corrects makes the value that it names wrong from its beginning, and takes its place from there on; of a slot
-  with one value, where nothing such is known, the value that holds;
-- of a slot with many values, a value ends only by `NOT` or `WAS`, or by being named in `instead_of`;
-- who says since when is believed over what was said before of that time;
-- what is to end later holds until then, and may be said again or ended before.
+- in a slot with one value, another value ends the one that held; the same value again is said again, and may tell an
+  earlier `since` (after what held before it) and an `until`;
+- `NOT` and `WAS` end the value that they name; `NOT` without a value ends whatever holds. A value that had ended before
+  is said again. "From … to …" tells of a time of its own, unless the value held at some of that time. A value that
+  nobody had told of held before: in a slot with one value, before all that is known, and where it has a `since`, only
+  where nothing else is known. Neither ends what is told later;
+- a correction makes the value that it names wrong from its beginning, and takes its place from there on; in a slot with
+  one value, where no such value is known, the value that holds;
+- in a slot with many values, a value ends only by `NOT` or `WAS`, or by being named in `instead_of`;
+- a statement with a `since` is believed over what was said before of that time;
+- a value that is to end later holds until then, and may be said again or ended before.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from recall_integrations.facts.said import IS, NOT, WAS
 from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED, SUPERSEDED
 
-PAST = -(2**62)  # before all times: of what held before, and nobody says since when
+PAST = -(2**62)  # before all times: start of a value that held before, if nobody says since when
 NEVER = 2**62  # after all times
 ALIKE_MAX = 64  # values that hold at once, up to which "Lisbon" is found in "Lisbon, Portugal"
 AGO = 366 * 86_400_000_000  # "until March" may mean all of March, "until last year" all of that year
@@ -38,14 +38,14 @@ SPOKEN_MAX = 100  # memories that are listed as saying the same
 
 @record(frozen=True, slots=True, kw_only=True)
 class Told:
-    """What one memory says of the slot. Times are microseconds since 1970-01-01T00:00Z.
+    """A statement of one memory about the slot. Times are microseconds since 1970-01-01T00:00Z.
 
     Args:
-        num: of the memory.
-        place: in the memory.
+        num: number of the memory.
+        place: place in the memory.
         value, op, instead_of, corrects, confidence, by: as in `said.Said` and the table `facts`.
         at: time of the memory.
-        since, until: where the text says so.
+        since, until: limits of the time, where the text gives them.
     """
 
     num: int
@@ -62,34 +62,34 @@ class Told:
 
     @property
     def begins(self) -> int:
-        """When it began to hold, as far as anybody says."""
+        """Time at which it began to hold, as far as anybody says."""
         return self.at if self.since is None else self.since
 
     @property
     def ranged(self) -> bool:
-        """Whether the text says from when to when."""
+        """True where the text says from when to when."""
         return self.since is not None and self.until is not None
 
     @property
     def order(self) -> tuple[int, int, int, int]:
-        """What is looked at first. Who says that something holds says it of the time of saying, whenever it began."""
+        """Key of the reading order. A statement that something holds counts when it was said, whenever that began."""
         return (max(self.begins, self.at) if self.op == IS else self.at, self.at, self.num, self.place)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """A value, from when to when.
+    """A value with the time in which it held.
 
     Args:
-        value: as it was first told.
-        nums: memories that say it, in the order of their times; of one that has ended, also those that say so again.
+        value: the value as it was first told.
+        nums: memories that say it, in the order of their times; after its end, also those that say so again.
         start: microseconds; `PAST` where it held before, and nobody says since when.
-        stop: exclusive; `None` = it holds, and nobody says until when.
-        told_at: when it was first told.
-        ended: `superseded`, `retracted`, `corrected`; empty = nothing ends it. What only ever is told as past is
-            `superseded`. It is told of what ends in the future, too: whether it holds, `holds_at` says.
+        stop: microseconds, exclusive; `None` = it holds, and nobody says until when.
+        told_at: when it was first told, microseconds.
+        ended: `superseded`, `retracted`, `corrected`; empty = nothing ends it. A value that is only told as past is
+            `superseded`. A value that ends in the future has it too: `holds_at` says whether it holds.
         ended_by: number of the memory that ended it; `None` = none did.
-        confidence, by: of the first memory.
+        confidence, by: the best confidence, and the reader of the first memory.
     """
 
     value: str
@@ -103,7 +103,7 @@ class Stretch:
     by: str = "rule"
 
     def holds_at(self, when: int) -> bool:
-        """Whether it held then."""
+        """Say whether it held then."""
         return self.ended != CORRECTED and self.start <= when and (self.stop is None or when < self.stop)
 
 
@@ -119,20 +119,20 @@ class _Growing:
         self.stop: int | None = None
         self.ended = ""
         self.ended_by: int | None = None
-        self.before: _Growing | None = None  # what it follows and may not overlap
+        self.before: _Growing | None = None  # the stretch that it follows and may not overlap
 
     @property
     def reach(self) -> int:
-        """Up to when it holds, as far as is known."""
+        """Time up to which it holds, as far as is known."""
         return NEVER if self.stop is None else self.stop
 
     @property
     def wrong(self) -> bool:
-        """Whether it never held."""
+        """True where it never held."""
         return self.ended == CORRECTED
 
     def again(self, told: Told) -> None:
-        """The same value is said again; the longer words stay."""
+        """Note that the same value is said again; the longer words stay."""
         if told.num not in self.nums[-1:] and len(self.nums) < SPOKEN_MAX:
             self.nums.append(told.num)
         if len(told.value) > len(self.value):
@@ -142,7 +142,7 @@ class _Growing:
             self.said = max(self.said, told.at)
 
     def follow(self, before: _Growing | None, told: Told) -> None:
-        """It begins behind another; who says since when is believed over what was said before of that time."""
+        """Begin it behind another; a `since` is believed over what was said before of that time."""
         while before is not None and (before.wrong or before.reach > self.start):
             if not before.wrong:
                 before.end(self.start, SUPERSEDED, told.num)
@@ -152,17 +152,17 @@ class _Growing:
         self.before = before
 
     def since(self, start: int) -> None:
-        """It began earlier than was known, though not before what it follows had ended."""
+        """Move its start back, though not before the end of the stretch that it follows."""
         while self.before is not None and self.before.wrong:
             self.before = self.before.before
         self.start = min(self.start, start if self.before is None else max(start, self.before.reach))
 
     def end(self, at: int, why: str, by: int | None) -> None:
-        """It holds no longer."""
+        """End it."""
         self.stop, self.ended, self.ended_by = max(at, self.start), why, by
 
     def done(self) -> Stretch:
-        """As it is kept."""
+        """Return it as a finished stretch."""
         return Stretch(
             value=self.value,
             nums=tuple(self.nums),
@@ -186,17 +186,17 @@ class _Line:
 
     def __init__(self, *, one: bool, speaking: Container[int]) -> None:
         self.one, self.speaking = one, speaking
-        self.now = PAST  # what is told is looked at in order: up to here
-        self.open: dict[str, _Growing] = {}  # those that hold now, by the normal form of their value
-        self.closed: list[_Growing] = []  # those that have ended, and those that are only told as past
-        self.pasts: list[_Growing] = []  # of `closed` those that are only told as past
-        self._last: dict[str, _Growing] = {}  # of `closed` the last of each value
-        self._newest: _Growing | None = None  # the last that began
-        self._ending: list[tuple[int, int, _Growing]] = []  # a heap: those of `open` that end later
+        self.now = PAST  # statements are read in order: up to here
+        self.open: dict[str, _Growing] = {}  # stretches that hold now, by the normal form of their value
+        self.closed: list[_Growing] = []  # stretches that have ended, and those that are only told as past
+        self.pasts: list[_Growing] = []  # stretches of `closed` that are only told as past
+        self._last: dict[str, _Growing] = {}  # the last stretch of each value in `closed`
+        self._newest: _Growing | None = None  # the stretch that began last
+        self._ending: list[tuple[int, int, _Growing]] = []  # a heap: stretches of `open` that end later
         self._tick = count()
 
     def go_on(self, now: int) -> None:
-        """Time goes by: what was to end by then has ended."""
+        """Close stretches that end by `now`."""
         self.now = now
         while self._ending and self._ending[0][0] <= now:
             stop, _, stretch = heappop(self._ending)
@@ -204,21 +204,21 @@ class _Line:
                 self._close(stretch)
 
     def named(self, value: str) -> list[_Growing]:
-        """Those that hold and are of this value; of very many, those that say it in the same words."""
+        """Return stretches that hold and have this value; among very many, those with the same words."""
         exact = self.open.get(values.norm(value))
         if exact is not None:
             return [exact]
         return [s for s in self.open.values() if values.same(s.value, value)] if len(self.open) <= ALIKE_MAX else []
 
     def ended(self, value: str) -> _Growing | None:
-        """The last of this value that has ended; of many, one of the last, or one that says it in the same words."""
+        """Return the last stretch of this value that has ended; among many, a late one or one with the same words."""
         exact = self._last.get(values.norm(value))
         if exact is not None:
             return exact
         return next((s for s in self.closed[: -ALIKE_MAX - 1 : -1] if values.same(s.value, value)), None)
 
     def _at_its_time(self, told: Told) -> _Growing | None:
-        """One of the last of this value that has ended and held at some time of those that are told."""
+        """Return a late stretch of this value that has ended and held at some of the time that is told."""
         since, until = told.begins, told.at if told.until is None else told.until
         return next(
             (
@@ -230,7 +230,7 @@ class _Line:
         )
 
     def begin(self, told: Told, start: int) -> _Growing:
-        """A value begins to hold."""
+        """Open a stretch of a value."""
         norm = values.norm(told.value)
         made = self.open[norm] = _Growing(told, norm, start)
         made.follow(self._newest if self.one else self._last.get(norm), told)
@@ -238,7 +238,7 @@ class _Line:
         return made
 
     def end(self, stretches: Iterable[_Growing], at: int, why: str, by: int | None) -> None:
-        """These hold no longer, or will not from a time on that is still to come."""
+        """End these stretches at a time, which may be still to come."""
         for stretch in stretches:
             stretch.end(at, why, by)
             if stretch.wrong or stretch.reach <= self.now:
@@ -247,7 +247,7 @@ class _Line:
                 heappush(self._ending, (stretch.reach, next(self._tick), stretch))
 
     def correct(self, stretches: Iterable[_Growing], at: int, by: int) -> int:
-        """These never held. From when on another takes their place; `NEVER` = from no time that they tell."""
+        """Mark these stretches as never true; return the start of what replaces them, `NEVER` = they tell none."""
         start = NEVER
         for stretch in stretches:
             if stretch.start != PAST and (not self.one or stretch is self._newest):
@@ -259,7 +259,7 @@ class _Line:
         return start
 
     def past(self, told: Told, at: int, why: str) -> None:
-        """What ended before it was told: it is said again, or, if nobody had told of it, it held before."""
+        """Note a value that ended before it was told: said again, or, if nobody had told of it, held before."""
         known = self._at_its_time(told) if told.ranged else self.ended(told.value)
         if known is None:
             made = _Growing(told, values.norm(told.value), PAST if told.since is None else min(told.since, at))
@@ -287,7 +287,7 @@ class _Line:
 
 
 def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
-    """The stretches, in the order in which they began, equal ones by the number of their first memory.
+    """Return the stretches, in the order in which they began, equal ones by the number of their first memory.
 
     Args:
         told: what memories say.
@@ -319,7 +319,7 @@ def _is(line: _Line, told: Told) -> None:
 
 
 def _take_place(line: _Line, told: Told, held: _Growing | None) -> int:
-    """End what a value takes the place of, itself (`held`) left out; from when on it holds."""
+    """End the stretches that a value replaces, except its own (`held`); return the start of the value."""
     start = told.begins
     named = [s for s in line.named(told.instead_of) if s is not held] if told.instead_of else []
     if told.corrects:
@@ -332,9 +332,9 @@ def _take_place(line: _Line, told: Told, held: _Growing | None) -> int:
 
 
 def _wrong(line: _Line, told: Told, held: _Growing | None) -> list[_Growing]:
-    """What is corrected where nothing that holds is named: what has ended, else what holds instead, if one does.
+    """Return what is corrected if no stretch that holds is named: an ended one, else what holds instead, if one does.
 
-    Who says of a value that holds already that it is no old one (`held`) only says it again.
+    A speaker who says of a value that already holds that it is no old one (`held`) only says it again.
     """
     if told.instead_of and held is None and not values.same(told.instead_of, told.value):
         ended = line.ended(told.instead_of)
@@ -356,7 +356,7 @@ def _not(line: _Line, told: Told) -> None:
 
 
 def _not_long_before(held: list[_Growing], told: Told) -> list[_Growing]:
-    """Those that may have ended when a text says so: of what was said to hold long after, it tells another time."""
+    """Return stretches that may have ended when a text says so: if said to hold long after, it tells another time."""
     return held if told.until is None else [s for s in held if told.until > s.said - AGO]
 
 
@@ -365,7 +365,7 @@ def _was(line: _Line, told: Told) -> None:
     held = line.named(told.value)
     ended = _not_long_before(held, told)
     line.end(ended, at, SUPERSEDED, told.num)
-    if not ended and any(s.start < at for s in held):  # it held then, and does
+    if not ended and any(s.start < at for s in held):  # it held then, and still does
         return
     if not ended:
         line.past(told, at, SUPERSEDED)
@@ -375,7 +375,7 @@ _STEPS = {IS: _is, NOT: _not, WAS: _was}
 
 
 def _fit(pasts: Sequence[_Growing], known: Sequence[_Growing]) -> None:
-    """Of a slot with one value, what is only told as past gives way: it stands where nothing else is known."""
+    """Shorten stretches only told as past, in a slot with one value: they stand where nothing else is known."""
     rising = sorted(known, key=lambda s: s.start)
     bounds = [s.start for s in rising[:1]]
     reach, i = PAST, 0
@@ -396,5 +396,5 @@ def _fit(pasts: Sequence[_Growing], known: Sequence[_Growing]) -> None:
 
 
 def held_at(stretches: Sequence[Stretch], when: int) -> list[Stretch]:
-    """Those that held then, the latest to begin first."""
+    """Return the stretches that held then, the latest to begin first."""
     return sorted((s for s in stretches if s.holds_at(when)), key=lambda s: (-s.start, -s.told_at, s.nums[0]))

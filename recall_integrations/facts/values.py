@@ -1,4 +1,4 @@
-"""When two values are the same."""
+"""Tells when two values are the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"[\d\s().+\-/]{5,}")
 
 @lru_cache(maxsize=16_384)
 def norm(value: str) -> str:
-    """A value in normal form: without case, accents over letters kept, articles and punctuation around it left out.
+    """Return a value in normal form: without case, and without articles and punctuation around it; accents are kept.
 
     Numbers that are written in groups are the same however they are grouped: "555 0101" and "555-0101".
     """
@@ -36,7 +36,7 @@ def _is_date(text: str) -> bool:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two values are the same, or one says the other with more words: "Lisbon" and "Lisbon, Portugal"."""
+    """Say whether two values are the same, or one says the other with more words: "Lisbon" and "Lisbon, Portugal"."""
     a, b = norm(one), norm(other)
     if a == b:
         return True
@@ -47,5 +47,5 @@ def same(one: str, other: str) -> bool:
 
 
 def _begins(long: str, short: str) -> bool:
-    """Whether the longer one goes on behind the shorter with a comma, a bracket or "in": "Oslo, Norway"."""
+    """Say whether the longer value goes on behind the shorter with a comma, a bracket or "in": "Oslo, Norway"."""
     return long.startswith(short) and re.match(r"(?:,| \(| in )", long[len(short) :]) is not None

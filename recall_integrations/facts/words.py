@@ -1,4 +1,4 @@
-"""The words of a sentence or a question, and what stands among them: who is spoken of, phrases, values."""
+"""The words of a sentence or a question, and the subjects, phrases and values among them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Value(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As the text has it."""
+        """The value as the text has it."""
         return " ".join(self.words)
 
 
@@ -34,17 +34,17 @@ class Words:
     """The words of a sentence or a question.
 
     Args:
-        text: that it stands in.
+        text: the text around it.
         tokens: its words.
         slots: the schema.
-        grammar: of its language.
+        grammar: grammar of its language.
     """
 
     def __init__(self, text: str, tokens: Sequence[Token], slots: Slots, grammar: Grammar) -> None:
         self.text, self.tokens, self.slots, self.of = text, tokens, slots, grammar
 
     def subjects(self, i: int, last: int) -> Iterator[tuple[str, Tree, int]]:
-        """Who may be the subject of a verb at a place, the phrases that it may begin, and where they go on."""
+        """Yield each subject that a verb at a place may have, the phrases that it may begin, and where they go on."""
         of, word = self.of, self.tokens[i].word
         if word in of.pronouns and PRONOUN in of.phrases:
             yield of.pronouns[word], of.phrases[PRONOUN], i + 1
@@ -68,7 +68,7 @@ class Words:
                 yield name, named, end
 
     def names(self, i: int, last: int) -> Iterator[tuple[str, int]]:
-        """Names that begin at a place, the longest first."""
+        """Yield names that begin at a place, the longest first."""
         if not self.text[self.tokens[i].start].isupper():
             return
         for end in range(min(last, i + 3), i, -1):
@@ -79,7 +79,7 @@ class Words:
                 yield " ".join(words), end
 
     def walk(self, tree: Tree, i: int, last: int) -> list[tuple[Leads, int]]:
-        """The phrases of a tree that stand at a place, and where their values begin; the longest first."""
+        """Return the phrases of a tree that stand at a place, and where their values begin; the longest first."""
         found = [(leads, i) for leads in tree.get(END, ())]
         if i < last and not (i and self.tokens[i - 1].ends.strip('"')):
             word = self.tokens[i].word
@@ -90,7 +90,7 @@ class Words:
         return found
 
     def owner(self, i: int, end: int) -> tuple[str, list[str], float] | None:
-        """Of whom the noun between two places is, and its words."""
+        """Return the owner of the noun between two places, the noun's words, and the confidence; `None` = no owner."""
         of = self.of
         low = [token.word for token in self.tokens[i:end]]
         for place, word in enumerate(low[:-1]):
@@ -109,7 +109,7 @@ class Words:
         return SHARED, low[1:], OPENLY
 
     def _german(self, i: int) -> bool:
-        """Whether "Priyas" owns what follows it."""
+        """Say whether "Priyas" owns what follows it."""
         raw = self.raw(i, i + 1)[0]
         return raw[:1].isupper() and raw.endswith("s") and raw.lower() not in self.of.not_names and len(raw) > 3
 
@@ -127,7 +127,7 @@ class Words:
         return (" ".join(raw), low[place + 1 :], SURE) if is_name(raw, self.of) else None
 
     def value(self, i: int, last: int, tail: Sequence[str] = (), stop: str = "") -> Value | None:
-        """The phrase that begins at a place, to where its clause ends; with a tail, to that."""
+        """Return the phrase that begins at a place, to the end of its clause; with a tail, to that."""
         of, tokens = self.of, self.tokens
         while i < last and (tokens[i].word in of.adverbs or self.dated(i, last)):
             i += 1
@@ -150,7 +150,7 @@ class Words:
         return Value(self.text[start:stopped].split(), start, stopped, articled, end + len(tail))
 
     def dated(self, i: int, last: int) -> bool:
-        """Whether a date stands behind a preposition: "on 3 May"."""
+        """Say whether a date stands behind a preposition: "on 3 May"."""
         if i + 1 >= last or self.tokens[i].ends or self.tokens[i].word not in self.of.prepositions:
             return False
         word = self.tokens[i + 1].word
@@ -160,27 +160,27 @@ class Words:
         return self.tokens[place].word in self.of.titles and self.tokens[place].ends == "."
 
     def _goes_on(self, i: int, end: int, last: int) -> bool:
-        """Whether a comma is within an address or a place: "12 High Street, Leeds"."""
+        """Say whether a comma is within an address or a place: "12 High Street, Leeds"."""
         if end >= last or not has_digit(self.text[self.tokens[i].start : self.tokens[i].end]):
             return False
         raw = self.raw(end, end + 1)[0]
         return raw[:1].isupper() and raw.lower() not in self.of.not_names and end - i > 1
 
     def raw(self, i: int, end: int) -> list[str]:
-        """Words as they were written."""
+        """Return words as they were written."""
         return [self.text[token.start : token.end] for token in self.tokens[i:end]]
 
     def words(self, i: int, end: int) -> list[str]:
-        """Words in lower case."""
+        """Return words in lower case."""
         return [token.word for token in self.tokens[i:end]]
 
     def word(self, i: int) -> str:
-        """A word in lower case; empty behind the last."""
+        """Return a word in lower case; empty behind the last."""
         return self.tokens[i].word if i < len(self.tokens) else ""
 
 
 def without(noun: list[str], grammar: Grammar) -> tuple[list[str], str]:
-    """A noun without "new", "current", "old" and the like, and whether these say that it was before."""
+    """Return a noun without "new", "current", "old" and the like, and "was" where these say that it was before."""
     past = ""
     while len(noun) > 1 and " ".join(noun) not in grammar.nouns and noun[0] in grammar.adjectives:
         past = past or ("was" if grammar.adjectives[noun[0]] == "was" else "")
@@ -189,10 +189,10 @@ def without(noun: list[str], grammar: Grammar) -> tuple[list[str], str]:
 
 
 def is_noun(word: str, grammar: Grammar) -> bool:
-    """Whether a word may be part of the name of a slot."""
+    """Say whether a word may be part of the name of a slot."""
     return word[:1].isalpha() and word not in grammar.framing and "'" not in word
 
 
 def open_name(noun: str) -> str:
-    """What a slot that the schema lacks is called: without hyphens, in British spelling."""
+    """Return the name of a slot that the schema lacks: without hyphens, in British spelling."""
     return noun.replace("-", " ").replace("favorite", "favourite").replace("color", "colour")

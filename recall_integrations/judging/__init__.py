@@ -1,1 +1,1 @@
-"""What people say of recalls: kept at once, and replayed a moment later."""
+"""Feedback of people on recalls: kept at once, and replayed a moment later."""

@@ -27,21 +27,21 @@ from recall_integrations.types.numbers import is_number
 from recall_integrations.types.request import RecallRequest
 
 logger = logging.getLogger("recall_integrations")
-# How sure each thing is: a person pointed at the memory; the answer quotes it; a thumb for the whole answer; the user
-# asked again at once.
+# How sure each kind of feedback is: a person pointed at the memory; the answer quotes it; a thumb for the whole answer;
+# the user asked again at once.
 SAID, CITED, RATED, AGAIN = 1.0, 0.5, 0.3, 0.2
-WAITING_MAX = 64  # replays that wait; whoever judges one more makes the next himself
-CLOSE_S = 5.0  # that the end of an optimizer waits for them
+WAITING_MAX = 64  # replays that wait; a thread that judges one more makes the next itself
+CLOSE_S = 5.0  # seconds that the end of an optimizer waits for them
 Waiting = tuple[RecallRequest, Scope, str, tuple[int, ...]]
 
 
 class Judging:
-    """Keeps what is said of an optimizer's recalls. Threads share it.
+    """Keeps feedback on an optimizer's recalls. Threads share it.
 
     Args:
-        optimizer: whose recalls they are.
+        optimizer: the optimizer of the recalls.
         lately: its last recalls.
-        shelf: where versions are.
+        shelf: the shelf of versions.
     """
 
     def __init__(self, optimizer: Recalling, lately: Lately, shelf: Shelf) -> None:
@@ -69,7 +69,7 @@ class Judging:
         now: datetime | None = None,
         privacy: str = "allow",
     ) -> Feedback:
-        """See `QueryOptimizer.feedback`."""
+        """Keep feedback; see `QueryOptimizer.feedback`."""
         given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
         stars = _rating(rating)
         if both := sorted(set(given["helpful"] + given["cited"]) & set(given["wrong"])):
@@ -89,12 +89,12 @@ class Judging:
         return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew, kinds=tuple(kinds))
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
-        """See `QueryOptimizer.scopes_of`."""
+        """Return the scopes of a result; see `QueryOptimizer.scopes_of`."""
         found = self._lately.get(result_id)
         return () if found is None else found.request.scopes or (found.request.scope,)
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Make the replays that wait; whether all of them were made in the time."""
+        """Make the replays that wait; say whether all of them were made in the time."""
         end = None if timeout is None else time.monotonic() + timeout
         while self._waiting:
             if end is not None and time.monotonic() >= end:
@@ -104,7 +104,7 @@ class Judging:
             return True
 
     def close(self) -> None:
-        """Make what waits, for a few seconds at most."""
+        """Make the replays that wait, for `CLOSE_S` seconds at most."""
         if self._depth != forking.depth():
             return
         if not self.flush(CLOSE_S):
@@ -112,7 +112,7 @@ class Judging:
             self._waiting.clear()
         self._replays.close()
 
-    # -- what was recalled -------------------------------------------------------------------------------------------
+    # -- the recall --------------------------------------------------------------------------------------------------
 
     def _asked(
         self,
@@ -122,7 +122,7 @@ class Judging:
         now: datetime | None,
         privacy: str,
     ) -> tuple[str, Recalled, bool]:
-        """The id of the result, its recall, and whether that had to be made up from the query."""
+        """Return the id of the result, its recall, and whether that had to be made up from the query."""
         if not isinstance(result, RecallResult | str) or (isinstance(result, str) and not result.strip()):
             raise InvalidArgument(f"result must be a RecallResult or its id, not {result!r:.60}.")
         result_id = result if isinstance(result, str) else result.id
@@ -134,7 +134,7 @@ class Judging:
             scopes = found.request.scopes or (found.request.scope,)
             if where is None or where in scopes:
                 return result_id, found, False
-            found = None  # whose it is is nobody else's business
+            found = None  # nobody may learn whose recall it is
         if query is None:
             raise NotFound(
                 f"There is no recall {result_id!r} here: the last {self._optimizer.config.learned.results_max:,} of "
@@ -152,7 +152,7 @@ class Judging:
     def _kept(
         self, result_id: str, asked: Recalled, scope: Scope, said: dict[str, tuple[float, float]], *, anew: bool
     ) -> dict[str, float]:
-        """Keep what was said of the memories of a scope; the ones that are there."""
+        """Keep what was said of the memories of a scope; return the gains of those that are there."""
         store = self._optimizer.store
         nums = store.numbers(scope, list(said))
         places = {one: place for place, (where, one) in enumerate(asked.shown, start=1) if where == scope}
@@ -193,7 +193,7 @@ class Judging:
             self._running = True
         try:
             threading.Thread(target=self._run, name="recall-replaying", daemon=True).start()
-        except RuntimeError:  # no thread to be had
+        except RuntimeError:  # no thread can be started
             self._running = False
             self._next()
 
@@ -238,7 +238,7 @@ def _ids(given: Iterable[str], name: str) -> tuple[str, ...]:
 
 
 def _rating(given: float | bool | None) -> float | None:
-    """From 0 (of no use) to 1 (just what was asked for); a thumb is one of them."""
+    """Return a rating from 0 (of no use) to 1 (just what was asked for); a thumb is 0 or 1."""
     if given is None:
         return None
     if isinstance(given, bool):
@@ -251,7 +251,7 @@ def _rating(given: float | bool | None) -> float | None:
 def _said(
     shown: Sequence[tuple[Scope, str]], given: dict[str, Any], rating: float | None, *, again: bool, default: Scope
 ) -> dict[Scope, dict[str, tuple[float, float]]]:
-    """Scope → memory → (gain, how sure), of what was said in whatever way; the surest counts."""
+    """Return scope → memory → (gain, how sure), from all that was said of it; the surest counts."""
     home = {one: where for where, one in reversed(shown)}
     said: dict[Scope, dict[str, tuple[float, float]]] = {}
 
@@ -270,7 +270,7 @@ def _said(
         for where, one in shown:
             say(one, 0.0, RATED, where)
     elif rating is not None and not given["helpful"] and not given["cited"] and shown:
-        say(shown[0][1], rating, RATED, shown[0][0])  # whom else should it be for
+        say(shown[0][1], rating, RATED, shown[0][0])  # the first hit is the likeliest one meant
     if again:
         for where, one in shown:
             say(one, 0.0, AGAIN, where)

@@ -1,4 +1,4 @@
-"""What feedback and replays need of an optimizer."""
+"""The part of an optimizer that feedback and replays use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recall_integrations.types.request import RecallRequest
 
 
 class Recalling(Protocol):
-    """A `QueryOptimizer`, as far as it is asked here."""
+    """A `QueryOptimizer`, as far as it is used here."""
 
     store: MemoryStore
 
@@ -25,11 +25,11 @@ class Recalling(Protocol):
 
     @property
     def ranker(self) -> Ranker | None:
-        """That was given."""
+        """The ranker that the user gave; `None` = none."""
         ...
 
     def config_of(self, scope: ScopeLike | None) -> RecallConfig:
-        """Settings of a scope."""
+        """Return the settings of a scope."""
         ...
 
     def varied(
@@ -40,24 +40,24 @@ class Recalling(Protocol):
         stages: Sequence[Stage] = (),
         outside: bool = True,
     ) -> Recalling:
-        """Another one with the same parts."""
+        """Return another optimizer with the same parts."""
         ...
 
     @property
     def checked_request(self) -> Callable[..., RecallRequest]:
-        """Arguments of a recall, checked."""
+        """Function that checks the arguments of a recall."""
         ...
 
     @property
     def parse(self) -> Callable[..., ParsedQuery]:
-        """Understand a query."""
+        """Function that parses a query."""
         ...
 
     @property
     def recall(self) -> Callable[..., RecallResult]:
-        """Find memories."""
+        """Function that finds memories."""
         ...
 
     def close(self) -> None:
-        """Let go."""
+        """Close it."""
         ...

@@ -1,7 +1,7 @@
-"""A judged query again: by the rules, by every other plan, without each arm, and by what was learned.
+"""Replays a judged query: by the rules, by every other plan, without each arm, and by what was learned.
 
-Recalls of the same store, without an LLM or a reranker, which would cost money or time. What is kept of them are the
-numbers of the memories that they find, and the features of the best candidates.
+A replay is made of recalls of the same store, without an LLM or a reranker, which would cost money or time. It keeps
+the numbers of the memories that they find, and the features of the best candidates.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, O
 from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest
 
-K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and what is moved up comes from behind
+K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
 _KEPT = 8  # pairs of optimizers, of scopes with settings of their own
 
 
 class _Serve(Stage):
-    """Lets something that was learned answer."""
+    """Lets a learned version or a plan answer."""
 
     name, after, essential, may_hang = "replay.serve", "parse", True, False
 
@@ -88,7 +88,7 @@ class _Sums(Stage):
 
 
 class _Order(Stage):
-    """Notes which memories come first."""
+    """Notes the memories that come first."""
 
     name, after, may_hang = "replay.order", "arrange", False
 
@@ -101,7 +101,7 @@ class _Order(Stage):
 
 
 class _Watching(FixedWeights):
-    """The fixed sum, which keeps what it looked at last."""
+    """The fixed sum, which keeps the features that it scored last."""
 
     may_hang = False
 
@@ -115,7 +115,7 @@ class _Watching(FixedWeights):
 
 
 class _Pair:
-    """What replays of one configuration go through: once with the features seen, else without."""
+    """The optimizers that make replays of one configuration: one that notes features, and one without."""
 
     def __init__(self, optimizer: Recalling, config: RecallConfig, *, watching: bool) -> None:
         self.serve, self.drop, self.sums, self.order = _Serve(), _Drop(), _Sums(), _Order()
@@ -131,8 +131,8 @@ class Replays:
     """Makes replays, one at a time. Threads share it.
 
     Args:
-        optimizer: whose recalls were judged.
-        shelf: where versions are.
+        optimizer: the optimizer whose recalls were judged.
+        shelf: the shelf of versions.
     """
 
     def __init__(self, optimizer: Recalling, shelf: Shelf) -> None:
@@ -141,12 +141,12 @@ class Replays:
         self._pairs: dict[str, _Pair] = {}
 
     def of(self, request: RecallRequest, scope: Scope, judged: Iterable[int]) -> Replay | None:
-        """What the query finds, and would have found; `None` where the scope has nothing any more.
+        """Return what the query finds, and would have found; `None` where the scope has nothing any more.
 
         Args:
-            request: of the recall.
-            scope: that is looked at.
-            judged: numbers of the memories that something was said of; their features are kept too.
+            request: the recall's arguments.
+            scope: the scope that is searched.
+            judged: numbers of the judged memories, whose features are kept too.
         """
         with self._lock:
             pair = self._pair(scope)
@@ -168,7 +168,7 @@ class Replays:
             return Replay(plan=result.plan.name, orders=orders, **best)
 
     def close(self) -> None:
-        """Let go of the optimizers."""
+        """Close the optimizers."""
         with self._lock:
             for pair in self._pairs.values():
                 pair.plain.close()
@@ -218,7 +218,7 @@ class Replays:
         return optimizer.recall(text, **asked)
 
     def _best(self, pair: _Pair, arms: Iterable[Any], scope: Scope, judged: set[int]) -> dict[str, Any]:
-        """The best candidates, and those that were judged, with their features."""
+        """Return the best candidates, and those that were judged, with their features."""
         seen = None if pair.ranker is None else pair.ranker.seen
         scope_id = self._optimizer.store.scope_id(scope)
         if seen is None or scope_id is None or not seen.size:
@@ -248,7 +248,7 @@ class Replays:
 
 
 def _asked(request: RecallRequest, scope: Scope) -> dict[str, Any]:
-    """The arguments of a replay: those of the recall, but for what says how it is delivered."""
+    """Return the arguments of a replay: those of the recall, but for those of its delivery."""
     return {
         "k": max(request.k, K_MIN),
         "scope": scope,

@@ -1,1 +1,1 @@
-"""Plans and weights that follow use: signatures, steps from the shipped weights, versions and their rollout."""
+"""Plans and weights learned from use: signatures, steps from the shipped weights, versions and their rollout."""

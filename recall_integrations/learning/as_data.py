@@ -1,4 +1,4 @@
-"""What was learned as plain data, for `--json` and HTTP. Keys are only ever added."""
+"""Learned versions and steps as plain data, for `--json` and HTTP. Keys are only ever added."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ EVENTS_TOLD = 20  # the last ones
 
 
 def named(scope: Scope | None) -> str:
-    """A scope as text; `shared` = what all have in common."""
+    """Write a scope as text; `shared` = the version that all scopes share."""
     return SHARED if scope is None else scope_text(scope)
 
 
 def step_data(step: Step) -> dict[str, Any]:
-    """A step of a run."""
+    """Return a step of a run as data."""
     return {
         "scope": named(step.scope),
         "step": step.step,
@@ -33,7 +33,7 @@ def step_data(step: Step) -> dict[str, Any]:
 
 
 def state_data(state: State) -> dict[str, Any]:
-    """What serves a scope, what is tried there, and the last steps, oldest first."""
+    """Return the state of a scope as data: the versions that serve and are tried, and the last steps, oldest first."""
     return {
         "serving": state.serving,
         "tried": state.candidate or None,
@@ -45,7 +45,7 @@ def state_data(state: State) -> dict[str, Any]:
 
 
 def status_data(status: Status) -> dict[str, Any]:
-    """How a scope stands."""
+    """Return the status of a scope as data."""
     return {
         "scope": named(status.scope),
         **state_data(status.state),
@@ -60,12 +60,12 @@ def status_data(status: Status) -> dict[str, Any]:
 
 
 def difference_data(rows: Iterable[tuple[str, object, object]]) -> list[dict[str, Any]]:
-    """What is otherwise in one version than in another."""
+    """Return the differences between two versions as data."""
     return [{"what": what, "before": before, "after": after} for what, before, after in rows]
 
 
 def feedback_data(feedback: Feedback) -> dict[str, Any]:
-    """Feedback that is kept."""
+    """Return feedback that is kept as data."""
     return {
         "result_id": feedback.result_id,
         "kept": {scope_text(scope): dict(of_ids) for scope, of_ids in feedback.gains.items() if of_ids},

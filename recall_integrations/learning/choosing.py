@@ -1,6 +1,6 @@
-"""Which plan suits a signature, and what each arm is worth, by what the replays found.
+"""Chooses a plan for each signature, and a weight for each arm, by what the replays found.
 
-A plan takes the place of the rules' for a signature only where a paired bootstrap over its judged recalls says that
+A plan replaces the one of the rules for a signature only where a paired bootstrap over its judged recalls says that
 it is better: the interval is widened by the number of plans that were compared (Bonferroni), so that luck promotes
 none.
 
@@ -27,8 +27,8 @@ class Choice:
     """A plan for a signature.
 
     Args:
-        plan: its name.
-        gap: by how much it is better than what the rules choose.
+        plan: the plan's name.
+        gap: nDCG by which it is better than the rules' choice.
     """
 
     plan: str
@@ -36,13 +36,13 @@ class Choice:
 
 
 def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, seed: int = 0) -> dict[str, Choice]:
-    """Signature → plan, where another plan than the rules' is better.
+    """Return signature → plan, where another plan than the rules' is better.
 
     Args:
         judged: recalls with replays.
-        least: judged recalls of a signature from which it gets a plan of its own.
+        least: number of judged recalls from which a signature gets a plan of its own.
         position_bias: see `measuring`.
-        seed: of the bootstrap.
+        seed: seed of the bootstrap.
     """
     groups: dict[str, list[Judged]] = {}
     for one in judged:
@@ -65,7 +65,7 @@ def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, see
 
 
 def utilities(judged: Sequence[Judged], position_bias: float, *, seed: int = 0) -> dict[str, Gap]:
-    """Arm → what it adds to nDCG@5."""
+    """Return arm → nDCG@5 that it adds."""
     arms = sorted(
         {
             name.removeprefix(WITHOUT)
@@ -79,10 +79,10 @@ def utilities(judged: Sequence[Judged], position_bias: float, *, seed: int = 0) 
 
 
 def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[str, float]:
-    """Arm → weight after one round. 1 is what the plans give it.
+    """Return arm → weight after one round. 1 is the weight that the plans give it.
 
     Args:
-        old: weights before; 1 where there is none.
+        old: weights before; an arm without one has 1.
         utility: arm → marginal utility.
     """
     most = max((abs(value) for value in utility.values()), default=0.0)

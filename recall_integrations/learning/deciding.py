@@ -1,7 +1,7 @@
-"""Whether a version that a share of the recalls got is promoted or rolled back. Rules are the floor.
+"""Decides whether a version that a share of the recalls got is promoted or rolled back. Rules are the floor.
 
-What is compared are whole recalls of the same query by both, as the replays of judged recalls found them, each
-counted by its inverse propensity (`measuring`). None of these recalls was there when the version was made.
+Both answer whole recalls of the same query, as the replays of judged recalls found them, and are compared, each
+recall counted by its inverse propensity (`measuring`). None of these recalls was there when the version was made.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from recall_integrations.learning.measuring import Gap, bootstrap, compared, ord
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
 
-LEAST = 30  # judged recalls without which nothing is decided
-ENOUGH = 600  # judged recalls with which it is decided before the time is over
+LEAST = 30  # number of judged recalls below which nothing is decided
+ENOUGH = 600  # number of judged recalls with which it is decided before the time is over
 EARLY, LATE = 0.99, 0.90  # probabilities of the intervals: while it is tried, and at the end
 SLACK = 0.01  # nDCG by which the lower end may lie below 0: that it is better was shown when it was made
-WINDOWS_MAX = 4  # how often the time is extended where too little was judged
+WINDOWS_MAX = 4  # times that it is tried, at most, where too little was judged
 PROMOTED, ROLLED_BACK, EXTENDED, WAITING = "promoted", "rolled_back", "extended", ""
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What becomes of a version.
+    """The decision on a version.
 
     Args:
-        step: `promoted`, `rolled_back`, `extended` or empty: it goes on.
-        because: in words.
-        gap: against what served before; `None` = nothing was compared.
-        floor: against rules.
+        step: `promoted`, `rolled_back`, `extended`, or empty: the trial goes on.
+        because: reason in words.
+        gap: gap to the version that served before; `None` = nothing was compared.
+        floor: gap to the rules.
     """
 
     step: str
@@ -42,15 +42,15 @@ class Verdict:
 def decided(
     judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
 ) -> Verdict:
-    """Of a version on trial.
+    """Decide on a version on trial.
 
     Args:
-        judged: recalls since it is tried.
-        tried: its label.
-        before: label of what serves the other recalls.
+        judged: recalls judged since the trial began.
+        tried: label of the version on trial.
+        before: label of the version that serves the other recalls.
         position_bias: see `measuring`.
-        over: whether its time is over.
-        windows: how often the time was extended.
+        over: whether the trial's time is over.
+        windows: number of times that the trial was extended.
     """
     every = {level: _gaps({"": judged}, tried, before, position_bias, level) for level in (EARLY, LATE)}
     return _verdict(every, over=over, windows=windows)
@@ -65,10 +65,10 @@ def decided_shared(
     over: bool,
     windows: int = 0,
 ) -> Verdict:
-    """Of a shared version on trial: every scope counts the same, however much was judged there.
+    """Decide on a shared version on trial: every scope counts the same, however much was judged there.
 
     Args:
-        judged: scope → recalls since it is tried.
+        judged: scope → recalls judged since the trial began.
         tried, before, position_bias, over, windows: as for `decided`.
     """
     every = {level: _gaps(judged, tried, before, position_bias, level) for level in (EARLY, LATE)}
@@ -76,11 +76,11 @@ def decided_shared(
 
 
 def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
-    """Whether a version that serves all is worse than rules by now.
+    """Decide whether a version that serves all is rolled back, as it is worse than rules by now.
 
     Args:
-        judged: recalls since it was promoted.
-        serving: its label.
+        judged: recalls judged since it was promoted.
+        serving: label of the version.
         position_bias: see `measuring`.
     """
     gap = compared(judged, order_of(serving), RULES, position_bias)
@@ -92,7 +92,7 @@ def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -
 def _gaps(
     judged: Mapping[str, Sequence[Judged]], tried: str, before: str, position_bias: float, level: float
 ) -> tuple[Gap, Gap, int]:
-    """Against what served before, and against rules; and how many recalls were compared."""
+    """Return the gaps to what served before, and to rules; and the number of recalls compared."""
     found = []
     count = 0
     for other in (before, RULES):
@@ -127,5 +127,5 @@ def _verdict(every: Mapping[float, tuple[Gap, Gap, int]], *, over: bool, windows
 
 
 def told(gap: Gap) -> str:
-    """In words: "nDCG@5 +0.031 (+0.012 to +0.049) on 214"."""
+    """Write a gap in words: "nDCG@5 +0.031 (+0.012 to +0.049) on 214"."""
     return f"nDCG@5 {gap.mean:+.3f} ({gap.low:+.3f} to {gap.high:+.3f}) on {gap.n}"

@@ -1,4 +1,4 @@
-"""Learns from what was said of recalls, scope by scope, and moves versions along: tried, promoted, rolled back.
+"""Learns from judged recalls, scope by scope, and moves versions along: tried, promoted, rolled back.
 
     judged recalls ─▶ a version (steps, arms, plans), better than rules on a held-out quarter ─▶ a share of the recalls
         ─▶ whole recalls of both compared, a week or 600 judged recalls long ─▶ promoted, or rolled back
@@ -45,16 +45,16 @@ BY_HAND = "by hand"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What was done about a scope.
+    """A step of learning in a scope.
 
     Args:
-        scope: the tenant; `None` = what is shared by all.
-        step: `started`, `promoted`, `rolled_back`, `extended`, `nothing` (what is learned is not better), or `skipped`.
-        version: that it is about; empty = none.
-        because: in words, with the figures.
-        judged: recalls that were judged there.
-        took_ms: how long it took.
-        ndcg_by_plan: plan that the rules chose → nDCG@5 of the rules by what was judged, and on how many recalls.
+        scope: the tenant; `None` = the version that all share.
+        step: `started`, `promoted`, `rolled_back`, `extended`, `nothing` (nothing better was learned), or `skipped`.
+        version: id of its version; empty = none.
+        because: reason in words, with the figures.
+        judged: number of recalls that were judged there.
+        took_ms: milliseconds that it took.
+        ndcg_by_plan: plan that the rules chose → nDCG@5 of the rules by the judgements, and the number of recalls.
     """
 
     scope: Scope | None
@@ -68,18 +68,18 @@ class Step:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Status:
-    """How a scope stands.
+    """The status of a scope.
 
     Args:
-        scope: the tenant; `None` = what is shared by all.
-        state: what serves, what is tried, and the last steps.
-        judged: recalls that were judged.
-        helpful: of these, with a memory that helped.
-        replayed: of these, that can be learned from.
-        signatures: signature → judged recalls that can be learned from.
-        ndcg_by_plan: plan that the rules chose → nDCG@5 by what was judged.
-        ndcg: of the rules, and of each version that was replayed, by label, with the number of recalls.
-        versions: ids, oldest first.
+        scope: the tenant; `None` = the version that all share.
+        state: the versions that serve and are tried, and the last steps.
+        judged: number of recalls that were judged.
+        helpful: number of these with a memory that helped.
+        replayed: number of these that can be learned from.
+        signatures: signature → number of judged recalls that can be learned from.
+        ndcg_by_plan: plan that the rules chose → nDCG@5 by the judgements.
+        ndcg: label of the rules, or of a version that was replayed → nDCG@5 and the number of recalls.
+        versions: ids of the versions, oldest first.
     """
 
     scope: Scope | None
@@ -94,14 +94,14 @@ class Status:
 
 
 class Learner:
-    """Threads may share it. One process learns in a store at a time.
+    """Learns in a store. Threads may share it. One process learns in a store at a time.
 
     Args:
-        store: whose recalls were judged.
+        store: the store whose recalls were judged.
         config: all settings; default the store's.
-        told: called after each step, such as for metrics. What it raises ends the run.
+        told: called after each step, such as for metrics. An error of it ends the run.
         timer: monotonic seconds.
-        shelf: where versions are; default the store's.
+        shelf: the shelf of versions; default the store's.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Learner:
     def _settings(self) -> Any:
         return self._config.learned
 
-    # -- the job -----------------------------------------------------------------------------------------------------
+    # -- runs --------------------------------------------------------------------------------------------------------
 
     def run(
         self,
@@ -135,12 +135,12 @@ class Learner:
 
         Args:
             scope: only this one.
-            force: look at it though its time has not come, and decide about what is tried as if its time were over.
-            progress: called before each scope with it, its place and how many there are.
+            force: look at a scope though its time has not come, and decide on its trial as if its time were over.
+            progress: called before each scope with it, its place and the number of scopes.
 
         Raises:
-            StoreLocked: another process learns from it at the moment; nothing was done.
-            StoreError, StoreClosed: nothing more was done; what was done stays.
+            StoreLocked: another process learns in it at the moment; nothing was done.
+            StoreError, StoreClosed: the run stopped; what was done stays.
         """
         with self.shelf.alone():
             return self._run(scope, force=force, progress=progress)
@@ -168,7 +168,7 @@ class Learner:
         return tuple(steps)
 
     def due(self, now: int | None = None) -> bool:
-        """Whether a run would look at any scope."""
+        """Say whether a run would look at any scope."""
         moment = self._now() if now is None else now
         counts = {self.shelf.name_of(scope): count for scope, count in self.store.judgements.counts().items()}
         return any(self._due(self.shelf.state(name, fresh=True), moment, count) for name, count in counts.items())
@@ -267,7 +267,7 @@ class Learner:
         judged: int = 0,
         there: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True),
     ) -> Step:
-        """What is tried is decided first, what serves is checked next, then something is made."""
+        """Decide first on what is tried, check next what serves, then make something."""
         if state.candidate:
             found = verdict()
             if found.step:
@@ -282,7 +282,7 @@ class Learner:
             return Step(scope=None, step=SKIPPED, because="it was rolled back by hand; promote a version to go on")
         found_version = make(f"v{state.made + 1}")
         event = Event(at=now, step=NOTHING, version="", because=found_version.because)
-        if found_version.too_few:  # it is looked at again as soon as there is more
+        if found_version.too_few:  # the scope is looked at again as soon as there is more
             return Step(scope=None, step=SKIPPED, because=found_version.because)
         if found_version.version is None:
             self.shelf.change(name, lambda old: old.after(event, learned_at=now, learned_from=judged))
@@ -313,19 +313,19 @@ class Learner:
                 return old.after(event)
             if old.candidate == version:
                 return old.after(event, candidate="", since=now, held_back=by_hand)
-            # The floor is rules: what served before may be as bad by now.
+            # The floor is rules: a version that served before may be as bad by now.
             return old.after(event, serving=back if by_hand else RULES, candidate="", since=now, held_back=by_hand)
 
         return self.shelf.change(name, change)
 
     def _over(self, state: State, now: int, *, force: bool) -> tuple[bool, int]:
-        """Whether the time of what is tried is over, and how often it was extended."""
+        """Say whether the time of what is tried is over, and how often it was extended."""
         windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
         return force or now - state.since >= self._cadence * (windows + 1), windows
 
     def _due(self, state: State, now: int, judged: int = 0) -> bool:
-        """Whether a scope is to be looked at: something is tried, its time has come, or, where rules serve, twice as
-        much was judged as when nothing could be learned."""
+        """Say whether to look at a scope: something is tried, its time has come, or, where rules serve, twice as much
+        was judged as when nothing could be learned."""
         twice = state.serving == RULES and 0 < 2 * state.learned_from <= judged
         return bool(state.candidate) or twice or now - state.learned_at >= self._cadence
 
@@ -337,14 +337,14 @@ class Learner:
         return to_micros(self.store.clock())
 
     def _shared_label(self) -> str:
-        """What serves where nothing of a scope's own does."""
+        """Return the label of what serves where no version of a scope's own does."""
         serving = self.shelf.state(SHARED, fresh=True).serving if self._settings.shared else RULES
         return label_of(self.shelf.version(SHARED, serving), own=False)
 
     # -- by hand -----------------------------------------------------------------------------------------------------
 
     def status(self, scope: Scope | None = None) -> tuple[Status, ...]:
-        """How each scope with judged recalls stands, then what is shared; of one scope only, that one."""
+        """Return the status of each scope with judged recalls, then of what is shared; or of `scope` alone."""
         scopes = self.store.judgements.counts() if scope is None else [scope]
         found = [self._status(one, self.shelf.name_of(one), self.store.judgements.of(one)) for one in scopes]
         if scope is None:
@@ -382,7 +382,7 @@ class Learner:
         return self._by_hand(scope, PROMOTED, version, f"{BY_HAND}")
 
     def rollback(self, scope: Scope | None = None) -> State:
-        """Take what is tried back, else what serves: its parent serves again, and nothing is learned until somebody
+        """Take back what is tried, else what serves: its parent serves again, and nothing is learned until somebody
         promotes a version.
 
         Raises:
@@ -401,15 +401,15 @@ class Learner:
         return state
 
     def version(self, version: str, scope: Scope | None = None) -> Version:
-        """A version of a scope; `rules` is one without anything in it.
+        """Return a version of a scope; `rules` is an empty one.
 
         Raises:
-            InvalidArgument: there is none.
+            InvalidArgument: there is no such version.
         """
         return Version(id="v0") if version == RULES else self.shelf.read(self._name(scope), version)
 
     def diff(self, old: str, new: str, scope: Scope | None = None) -> tuple[tuple[str, object, object], ...]:
-        """What is otherwise in one version than in another: (what, before, after), steps by size first.
+        """Return the differences between two versions: (what, before, after), steps by size first.
 
         Raises:
             InvalidArgument: there is no such version.
@@ -421,7 +421,7 @@ class Learner:
 
 
 def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], ...]:
-    """What is otherwise in one version than in another."""
+    """Return the differences between two versions, steps by size first."""
     rows: list[tuple[float, str, object, object]] = []
     for part, plain in (("steps", 0.0), ("arms", 1.0)):
         before, after = getattr(old, part), getattr(new, part)
@@ -437,12 +437,12 @@ def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], 
 
 
 def ndcg_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, float]:
-    """Plan that the rules chose → nDCG@5 of the rules, by what was judged."""
+    """Return plan that the rules chose → nDCG@5 of the rules, by the judgements."""
     return {plan: value for plan, (value, _) in counted_by_plan(judged, position_bias).items()}
 
 
 def counted_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, tuple[float, int]]:
-    """The same, with the number of recalls of which something helped; plans without any are left out."""
+    """Return `ndcg_by_plan` with the number of recalls in which something helped; plans without any are left out."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
         if one.replay is not None:

@@ -1,6 +1,6 @@
-"""A version from judged recalls: checked on recalls that it was not made from, before anybody gets it.
+"""Makes a version from judged recalls: checked on recalls that it was not made from, before anybody gets it.
 
-That is done four times, each with another quarter kept apart (cross-fitting), so that every recall has its say.
+The check is made four times, each with another quarter kept apart (cross-fitting), so that every recall has its say.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
 
 HELD_OUT = 4  # one in so many judged recalls
-LEVEL = 0.90  # of the interval on the held-out ones: better with a probability of 95 %
-LENGTH_MAX = 3.0  # of all steps together, in a scope of its own
+LEVEL = 0.90  # probability of the interval on the held-out recalls: better with a probability of 95 %
+LENGTH_MAX = 3.0  # length of all steps together, in a scope of its own
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What came of learning.
+    """The result of learning.
 
     Args:
-        version: `None` = nothing that is better.
-        because: in words.
-        gap: of the steps, on recalls that they were not made from; `None` = there are none.
+        version: the version; `None` = nothing better was learned.
+        because: reason in words.
+        gap: gap of the steps to none, on recalls that they were not made from; `None` = there are no steps.
         too_few: whether too little was judged yet to learn anything.
     """
 
@@ -44,7 +44,7 @@ class Made:
 
 
 def held_out(judged: Judged) -> bool:
-    """Whether a judged recall is kept apart: always the same ones, whatever their ids are."""
+    """Say whether a judged recall is kept apart: always the same ones, whatever their ids are."""
     said = f"{judged.signature}\0{judged.at}\0{sorted(one.num for one in judged.gains if one.gain > 0)}"
     digest = hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "big") % HELD_OUT == 0
@@ -60,13 +60,13 @@ def made(
     position_bias: float,
     steps: bool = True,
 ) -> Made:
-    """A version for one scope, if what is learned is better than rules on recalls that it was not made from.
+    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from.
 
     Args:
-        judged: of the scope.
-        version_id: that it gets.
-        now: microseconds.
-        parent: what serves; `None` = rules.
+        judged: judged recalls of the scope.
+        version_id: id of the new version.
+        now: time of the new version, microseconds.
+        parent: the version that serves; `None` = rules.
         least: `learned.min_queries_per_signature`.
         position_bias: see `measuring`.
         steps: whether steps of the ranker's weights may be learned: those of another ranker may not.
@@ -110,7 +110,7 @@ def made(
 
 
 def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str, float], Gap | None, str]:
-    """Steps that are better on what they were not made from; else none, and why."""
+    """Return steps that are better on recalls that they were not made from; else none, and why."""
     lists = lists_of(usable, learnable(), position_bias)
     if lists is None:
         return {}, None, "no judged memory is among the candidates"
@@ -123,13 +123,13 @@ def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str,
 
 
 def gained(held: Lists, steps: Mapping[str, float]) -> Gap:
-    """By how much steps are better than none on some recalls."""
+    """Return by how much steps are better than none on some recalls."""
     moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]))
     return gap_of(held, moved - figures(held, np.zeros(len(held.names))), LEVEL)
 
 
 def learnable() -> tuple[str, ...]:
-    """Features that may get a step: those of the fixed sum."""
+    """Return the features that may get a step: those of the fixed sum."""
     return tuple(FEATURES.weights)
 
 

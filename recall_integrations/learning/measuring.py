@@ -1,4 +1,4 @@
-"""How good orders are by what people judged, corrected for where they saw it.
+"""Measures orders by what people judged, corrected for the places where they saw it.
 
 People judge what they look at, and they look at the first hits: clicks at the first place are many whatever stands
 there. So what was said of a memory at place `p` counts `1 / θ(p)`, with `θ(p) = p^-η` the probability that somebody
@@ -7,9 +7,9 @@ Biased Feedback", WSDM 2017); `η` is `learned.position_bias`, 1 by default as m
 `WORTH_MAX`, and means are divided by the sum of the weights (self-normalised: Swaminathan and Joachims 2015), so that
 a few clicks far down do not decide alone.
 
-People are wrong as well, and only about what they are shown: whatever stands there gets some clicks, and what never
-stood there gets none. Counted as it is, that would make every order worse that brings up something new. So of what was
-shown, a memory counts by how much more was said of it than of one that answers nothing (`noise_of`), which may be less
+People are wrong as well, and only about what they are shown: any memory at a place gets some clicks, and a memory that
+was never there gets none. Counted as it is, that would make every order worse that brings up something new. So a memory
+that was shown counts by how much more was said of it than of one that answers nothing (`noise_of`), which may be less
 than nothing; one that nobody saw counts nothing (a baseline, as in counterfactual learning from logs: Joachims,
 Swaminathan and de Rijke 2018).
 
@@ -26,24 +26,24 @@ from numpy.typing import NDArray
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Gain, Judged, Order, place_worth
 
-DEPTH = 5  # nDCG@5
-WORTH_MAX = 5.0  # of one judgement, by its place
+DEPTH = 5  # depth of nDCG@5
+WORTH_MAX = 5.0  # highest worth of one judgement, by its place
 SAMPLES = 1_000
-QUERIES_MIN = 10  # different ones, without which nothing is known about a mean
+QUERIES_MIN = 10  # different queries, without which nothing is known about a mean
 _AT_ONCE = 4_000_000  # random numbers
-PLAN, WITHOUT, VERSION = "plan:", "without:", "version:"  # of the names of orders in a replay
+PLAN, WITHOUT, VERSION = "plan:", "without:", "version:"  # prefixes of orders' names in a replay
 Numbers = NDArray[np.float64]
 _DISCOUNTS = tuple(place_worth(place) for place in range(1, DEPTH + 1))
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A mean difference, and how sure it is.
+    """A mean difference with its interval.
 
     Args:
-        mean: of the differences, weighted.
-        low, high: between which it lies with the probability that was asked for.
-        n: how many pairs.
+        mean: weighted mean of the differences.
+        low, high: ends of the interval that holds it with the probability asked for.
+        n: number of pairs.
     """
 
     mean: float
@@ -53,13 +53,13 @@ class Gap:
 
 
 def worth(gain: Gain, position_bias: float) -> float:
-    """What a judgement counts: how sure it is, over how probably somebody looked at its place."""
+    """Return the worth of a judgement: how sure it is, over the probability that somebody looked at its place."""
     unseen: float = max(gain.place, 1) ** position_bias
     return gain.sure * min(unseen, WORTH_MAX)
 
 
 def weights_of(judged: Sequence[Judged], position_bias: float) -> Numbers:
-    """Of each judged recall: the largest worth of what helped there; 0 where nothing did."""
+    """Return each judged recall's weight: the largest worth of a memory that helped; 0 where none did."""
     return np.asarray(
         [max((worth(g, position_bias) for g in one.gains if g.gain > 0), default=0.0) for one in judged],
         dtype=np.float64,
@@ -67,7 +67,7 @@ def weights_of(judged: Sequence[Judged], position_bias: float) -> Numbers:
 
 
 def ndcg(order: Order, gains: Mapping[int, float], depth: int = DEPTH) -> float:
-    """Of an order. A memory that nobody judged counts nothing.
+    """Return the nDCG of an order. A memory that nobody judged counts nothing.
 
     Args:
         order: numbers of memories, best first.
@@ -80,17 +80,17 @@ def ndcg(order: Order, gains: Mapping[int, float], depth: int = DEPTH) -> float:
 
 
 def gains_by_num(judged: Judged, position_bias: float) -> dict[int, float]:
-    """What each memory of a judged recall is worth to it."""
+    """Return the worth of each judged memory to its recall, by number."""
     return {one.num: one.gain * worth(one, position_bias) for one in judged.gains}
 
 
 def order_of(label: str) -> str:
-    """The name of an order in a replay: of what is called `rules`, `v3` or `shared v2`."""
+    """Return the name of an order in a replay, given the label `rules`, `v3` or `shared v2`."""
     return RULES if label == RULES else f"{VERSION}{label}"
 
 
 def shown(judged: Judged) -> Order:
-    """What a recall showed, as far as its replay knows: the first hits of what answered it; empty = it does not."""
+    """Return what a recall showed, if its replay knows: the first hits of what answered it; else empty."""
     if judged.replay is None or not any(one.place for one in judged.gains):
         return ()
     most = max(DEPTH, *(one.place for one in judged.gains))
@@ -98,8 +98,8 @@ def shown(judged: Judged) -> Order:
 
 
 def noise_of(judged: Sequence[Judged], position_bias: float) -> float:
-    """What is said of a memory that was shown and answers nothing, on average: no more than what is said, corrected for
-    the place, of the place from the second to the fifth of which least is said."""
+    """Return what is said, on average, of a memory that was shown and answers nothing: at most what is said, corrected
+    for the place, of the place from the second to the fifth with the least."""
     said = np.zeros(DEPTH + 1)
     for one in judged:
         for gain in one.gains:
@@ -109,7 +109,7 @@ def noise_of(judged: Sequence[Judged], position_bias: float) -> float:
 
 
 def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, float]:
-    """What each memory is worth to a recall, less what one would be that was shown and answers nothing.
+    """Return the worth of each memory to a recall, less that of one that was shown and answers nothing.
 
     Args:
         judged: the recall.
@@ -124,18 +124,18 @@ def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, f
 
 
 def ideal_of(judged: Judged, position_bias: float) -> float:
-    """The highest sum that an order can have."""
+    """Return the highest sum that an order can have."""
     best = sorted((g for g in gains_by_num(judged, position_bias).values() if g > 0), reverse=True)[:DEPTH]
     return sum(g * each for g, each in zip(best, _DISCOUNTS, strict=False))
 
 
 def summed(order: Order, gains: Mapping[int, float]) -> float:
-    """The discounted sum of the first five."""
+    """Return the discounted sum of the first five."""
     return sum(gains.get(num, 0.0) * each for num, each in zip(order, _DISCOUNTS, strict=False))
 
 
 def query_of(judged: Judged) -> int:
-    """The same number for recalls of the same query: by what it finds, as its text is not kept."""
+    """Return a number that recalls of the same query share: by what it finds, as its text is not kept."""
     return hash(() if judged.replay is None else judged.replay.orders.get(RULES, ())[:DEPTH])
 
 
@@ -147,15 +147,15 @@ def bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Gap:
-    """The weighted mean of paired differences and its percentile interval (Efron 1979).
+    """Return the weighted mean of paired differences and its percentile interval (Efron 1979).
 
     Args:
         gaps: differences, one for each recall.
-        weights: of the recalls; `None` = all count the same.
-        queries: of each recall, a number that recalls of the same query share; `None` = all are different. With fewer
+        weights: weights of the recalls; `None` = all count the same.
+        queries: a number for each recall, which recalls of the same query share; `None` = all are different. With fewer
             than `QUERIES_MIN` different ones the interval is from -1 to 1.
         level: probability of the interval.
-        seed: of the samples.
+        seed: seed of the samples.
     """
     n = len(gaps)
     if not n:
@@ -184,7 +184,7 @@ def bootstrap(
 def compared(
     judged: Sequence[Judged], ours: str, theirs: str, position_bias: float, *, level: float = 0.95, seed: int = 0
 ) -> Gap:
-    """How much better one order is than another, on the recalls that have both and in which something helped."""
+    """Return how much better one order is than another, on the recalls that have both and in which something helped."""
     both = [
         (one, one.replay.orders[ours], one.replay.orders[theirs])
         for one in judged
@@ -203,7 +203,7 @@ def compared(
 
 
 def mean_ndcg(judged: Sequence[Judged], name: str, position_bias: float) -> tuple[float, int]:
-    """The weighted mean nDCG@5 of an order, and on how many recalls."""
+    """Return the weighted mean nDCG@5 of an order, and the number of recalls."""
     got, below, n = 0.0, 0.0, 0
     for one in judged:
         order = None if one.replay is None else one.replay.orders.get(name)

@@ -1,7 +1,7 @@
 """Shared weights: what many scopes teach alike, for scopes that have too little of their own. No data is shared.
 
-Each scope gives the steps that were learned there, no longer than `STEP_LENGTH` together. Of each feature the trimmed
-mean is taken: the highest and the lowest fifth of the scopes do not count (Yin et al. 2018, "Byzantine-Robust
+Each scope gives the steps that were learned there, no longer than `STEP_LENGTH` together. The step of each feature is
+the trimmed mean: the highest and the lowest fifth of the scopes do not count (Yin et al. 2018, "Byzantine-Robust
 Distributed Learning"). So one scope, whatever it says, moves a step by no more than `influence_max`, and a fifth of
 all of them, together, cannot move it beyond what the others say.
 """
@@ -25,21 +25,21 @@ from recall_integrations.types.judged import RULES, Judged
 SCOPES_MIN = 5
 STEP_LENGTH = 1.0
 TRIMMED = 0.2  # share of the scopes that does not count at either end
-PENALTY = 0.1  # of each scope's steps
+PENALTY = 0.1  # penalty of each scope's steps
 
 
 def influence_max(scopes: int) -> float:
-    """How far one scope can move a step of the shared weights.
+    """Return how far one scope can move a step of the shared weights.
 
     Args:
-        scopes: that there are.
+        scopes: number of scopes.
     """
     left = scopes - 2 * math.ceil(TRIMMED * scopes)
     return 2 * STEP_LENGTH / max(1, left)
 
 
 def trimmed_mean(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Of each feature, without the highest and the lowest fifth."""
+    """Return the mean step of each feature, without the highest and the lowest fifth."""
     cut = math.ceil(TRIMMED * len(steps))
     found = {}
     for name in sorted({name for one in steps for name in one}):
@@ -60,14 +60,14 @@ def pooled(
     least: int,
     position_bias: float,
 ) -> Made:
-    """Shared weights of all scopes, if they are better in most of them on recalls that they were not made from.
+    """Make shared weights of all scopes, if they are better in most of them on recalls that they were not made from.
 
     Args:
         judged: scope → its judged recalls.
-        version_id: that the version gets.
-        now: microseconds.
-        parent: what is shared now; `None` = nothing.
-        least: judged recalls of a scope from which it takes part.
+        version_id: id of the new version.
+        now: time of the new version, microseconds.
+        parent: the version that is shared now; `None` = none.
+        least: number of judged recalls from which a scope takes part.
         position_bias: see `measuring`.
     """
     names = learnable()

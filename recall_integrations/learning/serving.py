@@ -1,4 +1,4 @@
-"""Which version answers a recall: a stable share of the queries is given to the one that is being tried."""
+"""Chooses the version that answers a recall: a version on trial gets a stable share of the queries."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WHOLE = 2**64
 
 @record(frozen=True, slots=True, kw_only=True)
 class Served:
-    """What answers a recall.
+    """The version that answers a recall.
 
     Args:
-        version: `None` = the rules do.
-        own: whether it was learned in the scope itself, and not of all scopes.
-        tried: whether it is one that only a share of the recalls gets.
+        version: the version; `None` = the rules answer.
+        own: whether it was learned in the scope itself, and not from all scopes.
+        tried: whether only a share of the recalls gets it.
         ranker: the fixed sum with its steps; `None` = it has none.
     """
 
@@ -32,7 +32,7 @@ class Served:
 
     @property
     def label(self) -> str:
-        """`rules`, `v3`, `shared v2`."""
+        """Label of the version: `rules`, `v3`, `shared v2`."""
         return label_of(self.version, own=self.own)
 
 
@@ -40,27 +40,27 @@ BY_RULES = Served()
 
 
 def label_of(version: Version | None, *, own: bool) -> str:
-    """What a version is called in results and replays."""
+    """Return the label of a version in results and replays."""
     if version is None:
         return RULES
     return version.id if own else f"{SHARED} {version.id}"
 
 
 def share_of(name: str, version: str, text: str) -> float:
-    """A number in [0, 1) that is always the same for a scope, a version and a query."""
+    """Return a number in [0, 1) that is always the same for a scope, a version and a query."""
     said = f"{name}\0{version}\0{' '.join(text.casefold().split())}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "big") / _WHOLE
 
 
 def served(shelf: Shelf, scope: Scope, text: str, share: float, shared: bool = True) -> Served:
-    """What answers a query.
+    """Return the version that answers a query.
 
     Args:
-        shelf: of the store.
-        scope: that is searched.
-        text: of the query.
-        share: of the queries that a version on trial gets, in [0, 1].
-        shared: whether what is shared by all scopes may answer.
+        shelf: the store's shelf.
+        scope: the scope that is searched.
+        text: the query's text.
+        share: share of the queries that a version on trial gets, in [0, 1].
+        shared: whether the version that all scopes share may answer.
     """
     if not shelf.any():
         return BY_RULES
@@ -84,7 +84,7 @@ def _served(shelf: Shelf, name: str, version: Version, *, own: bool, tried: bool
 
 
 def to_replay(shelf: Shelf, scope: Scope) -> tuple[tuple[str, Served], ...]:
-    """Versions whose orders a replay notes: what serves a scope and what is tried there, by label."""
+    """Return the versions whose orders a replay notes: what serves a scope and what is tried there, by label."""
     if not shelf.any():
         return ()
     found = {}

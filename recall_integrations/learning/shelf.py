@@ -1,6 +1,6 @@
-"""What serves a scope, and the versions that there are: a text for each version and one for the state.
+"""The versions of scopes, and what serves each: a text for each version and one for the state.
 
-Where they are kept, and that a process which is killed leaves them whole, is `store.learned_files`.
+`store.learned_files` says where they are kept, and that a process which is killed leaves them whole.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from recall_integrations.types.judged import RULES
 
 SHARED, STATE = "shared", "state.json"
 _SUFFIX = ".json"
-NAMES_MAX = 10_000  # of scopes, in memory
+NAMES_MAX = 10_000  # names of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
-CHANGE_WAIT_S = 5.0  # for another process that learns
-LOOK_SECONDS = 1.0  # how soon a change that another process made is seen
+CHANGE_WAIT_S = 5.0  # seconds to wait for another process that learns
+LOOK_SECONDS = 1.0  # seconds until a change that another process made is seen
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -39,11 +39,11 @@ class Event:
     """A step of learning.
 
     Args:
-        at: microseconds.
+        at: when it was made, microseconds.
         step: `started` a new version serves a share of the recalls; `promoted` it serves all; `rolled_back` it serves
-            none any more; `nothing` what was learned is not better; `extended` too little was judged to decide.
-        version: that it is about.
-        because: in words, with the figures.
+            none any more; `nothing` nothing better was learned; `extended` too little was judged to decide.
+        version: id of its version.
+        because: reason in words, with the figures.
     """
 
     at: int
@@ -54,17 +54,17 @@ class Event:
 
 @record(frozen=True, slots=True, kw_only=True)
 class State:
-    """What serves a scope.
+    """The state of a scope.
 
     Args:
         serving: the version that serves; `rules` = none.
-        candidate: the one that serves a share of the recalls; empty = none.
+        candidate: the version that serves a share of the recalls; empty = none.
         since: when `candidate`, else `serving`, began, microseconds.
         learned_at: when something was last learned, microseconds; 0 = never.
-        learned_from: how many recalls were judged by then.
+        learned_from: number of recalls that were judged by then.
         held_back: whether nothing is learned until somebody promotes a version by hand: it was rolled back by hand.
-        made: how many versions were made.
-        events: the last ones, oldest first.
+        made: number of versions that were made.
+        events: the last events, oldest first.
     """
 
     serving: str = RULES
@@ -77,7 +77,7 @@ class State:
     events: tuple[Event, ...] = ()
 
     def after(self, event: Event, **changes: Any) -> State:
-        """With a step, and what it changes."""
+        """Return the state with a step and its changes."""
         return replace(self, events=(*self.events, event)[-EVENTS_MAX:], **changes)
 
 
@@ -86,7 +86,7 @@ class Shelf:
 
     Args:
         kept: `store.learned`, or the directory of a store.
-        key: of the digests of scopes.
+        key: key of the digests of scopes.
         timer: monotonic seconds.
     """
 
@@ -101,7 +101,7 @@ class Shelf:
         self._there: tuple[float, bool] = (-LOOK_SECONDS, False)
 
     def name_of(self, scope: Scope) -> str:
-        """Of the directory of a scope."""
+        """Return the name of a scope's directory."""
         with self._naming:
             name = self._names.get(scope)
             if name is None:
@@ -109,7 +109,7 @@ class Shelf:
             return name
 
     def any(self) -> bool:
-        """Whether anything was ever learned in this store; looked at once a second."""
+        """Say whether anything was ever learned in this store; looked at once a second."""
         now = self._timer()
         looked, there = self._there
         if now - looked >= LOOK_SECONDS:
@@ -121,10 +121,10 @@ class Shelf:
         return there
 
     def state(self, name: str, *, fresh: bool = False) -> State:
-        """What serves a scope (or `SHARED`). A state that cannot be read is that of rules.
+        """Return the state of a scope (or `SHARED`). A state that cannot be read is that of rules.
 
         Args:
-            name: of its directory.
+            name: name of its directory.
             fresh: look at the file now, and not once a second.
         """
         now, kept = self._timer(), self._states.get(name)
@@ -140,7 +140,7 @@ class Shelf:
         return state
 
     def version(self, name: str, version_id: str) -> Version | None:
-        """A version; `None` where there is none that can be read: then rules serve."""
+        """Return a version; `None` where there is none that can be read: then rules serve."""
         if version_id == RULES or not valid_id(version_id):
             return None
         kept = self._versions.get((name, version_id))
@@ -154,7 +154,7 @@ class Shelf:
         return found
 
     def ranker(self, name: str, version: Version) -> SteppedWeights | None:
-        """The fixed sum with the steps of a version; `None` where it has none, or they are from other weights."""
+        """Return the fixed sum with the steps of a version; `None` if it has none, or they are from other weights."""
         key = (name, version.id)
         if key not in self._rankers:
             made = None
@@ -165,7 +165,7 @@ class Shelf:
         return self._rankers[key]
 
     def read(self, name: str, version_id: str) -> Version:
-        """A version, with a reason where it cannot be read.
+        """Return a version, or raise with the reason why it cannot be read.
 
         Raises:
             InvalidArgument: there is no such version, or its file is damaged.
@@ -178,12 +178,12 @@ class Shelf:
         return from_json(text, self._kept.shown(name, _file(version_id)))
 
     def versions(self, name: str) -> tuple[str, ...]:
-        """Ids of the versions of a scope, oldest first."""
+        """Return the ids of the versions of a scope, oldest first."""
         there = (file.removesuffix(_SUFFIX) for file in self._kept.texts(name) if file.endswith(_SUFFIX))
         return tuple(sorted((one for one in there if valid_id(one)), key=lambda one: int(one[1:])))
 
     def names(self) -> tuple[str, ...]:
-        """Of what something serves, or did."""
+        """Return the directories' names of scopes with a state."""
         return tuple(name for name in self._kept.names() if STATE in self._kept.texts(name))
 
     def put(self, name: str, version: Version) -> None:
@@ -192,10 +192,10 @@ class Shelf:
 
     @contextmanager
     def alone(self, wait_s: float = 0.0) -> Iterator[None]:
-        """Inside, no other process learns or says what serves.
+        """Keep other processes from learning and from changing what serves, inside.
 
         Raises:
-            StoreLocked: another one does, for longer than `wait_s` seconds.
+            StoreLocked: another process does, for longer than `wait_s` seconds.
             StoreError: the lock cannot be asked for.
         """
         with self._kept.alone(wait_s):

@@ -1,8 +1,8 @@
-"""Which queries are alike: about a hundred signatures (docs/learning.md).
+"""Groups queries that are alike: about a hundred signatures (docs/learning.md).
 
-Six things of a parsed query, none of which is a word of it: whether it names entities, asks for a time, for types,
-holds a negation, how specific it is (three buckets, at the thresholds of the planner's defaults) and how long (two):
-2⁴ · 3 · 2 = 96.
+A signature is six properties of a parsed query, none of which is a word of it: whether it names entities, asks for a
+time, for types, holds a negation, how specific it is (three buckets, at the thresholds of the planner's defaults) and
+how long (two): 2⁴ · 3 · 2 = 96.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HAS = ("names", "time", "types", "negation")
 
 
 def signature_of(parsed: ParsedQuery) -> str:
-    """Of a query, readable: `names+time, specific, short`."""
+    """Return the signature of a query, readable: `names+time, specific, short`."""
     has = (
         any(ref.stage != IMPLICIT for ref in parsed.entity_refs),
         parsed.temporal_window is not None or parsed.session is not None,
@@ -30,7 +30,7 @@ def signature_of(parsed: ParsedQuery) -> str:
 
 
 def signatures() -> tuple[str, ...]:
-    """All that there are."""
+    """Return all signatures."""
     found = []
     for bits in range(2 ** len(_HAS)):
         named = "+".join(name for i, name in enumerate(_HAS) if bits >> i & 1) or "plain"

@@ -1,4 +1,4 @@
-"""Steps from the shipped weights, learned from judged recalls.
+"""Learns steps from the shipped weights, from judged recalls.
 
 The model is the fixed sum with a step for each feature: `score = offset + Σ step · x`, where `offset` is the score by
 the shipped weights with all that the plan lifts. Without steps it is the shipped order, so nothing has to be learned
@@ -35,8 +35,8 @@ PENALTIES = (1.0, 0.3, 0.1, 0.03, 0.01)
 FOLDS = 4
 NEWTON_MAX = 25
 ENOUGH = 1e-4  # change of a step below which it is found
-# Rows of one product of matrices. Larger ones are shared out among the threads of BLAS, which wait for each other
-# turning: beside a process that takes recalls, or in a container with fewer cores, that takes ten times as long.
+# Rows of one product of matrices. BLAS shares out larger ones among its threads, which wait for each other in a loop:
+# beside a process that takes recalls, or in a container with fewer cores, that takes ten times as long.
 ROWS = 256
 Numbers = NDArray[np.float64]
 _DISCOUNTS = np.asarray([place_worth(place) for place in range(1, DEPTH + 1)])
@@ -48,17 +48,17 @@ class Lists:
     with all that was said: it teaches the same, and takes no longer.
 
     Args:
-        names: of the features.
-        x: `(candidates, features)`.
-        offset: `(candidates,)`.
-        nums: of the memories, `(candidates,)`.
+        names: names of the features.
+        x: features, `(candidates, features)`.
+        offset: scores by the shipped weights, `(candidates,)`.
+        nums: numbers of the memories, `(candidates,)`.
         target: share of each candidate in what its query gained, `(candidates,)`; sums to 1 in each.
-        value: what each candidate adds to nDCG@5 at the first place, less what is said of one that answers nothing
+        value: nDCG@5 that each candidate adds at the first place, less what is said of one that answers nothing
             (`measuring.net_gains`), `(candidates,)`.
-        starts: where each query begins, `(queries,)`.
-        weight: of each query, `(queries,)`; they sum to the number of recalls.
-        queries: a number of each, which those share that are the same and found something else, `(queries,)`.
-        recalls: how many there are.
+        starts: place where each query begins, `(queries,)`.
+        weight: weight of each query, `(queries,)`; they sum to the number of recalls.
+        queries: number of each query, which those share that are the same and found something else, `(queries,)`.
+        recalls: number of recalls.
     """
 
     names: tuple[str, ...]
@@ -74,11 +74,11 @@ class Lists:
 
 
 def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: float) -> Lists | None:
-    """What can be learned from: recalls of which a candidate helped; `None` where there is none.
+    """Return what can be learned from: recalls in which a candidate helped; `None` where there is none.
 
     Args:
-        judged: recalls.
-        names: of the features that get steps.
+        judged: judged recalls.
+        names: names of the features that get steps.
         position_bias: see `measuring`.
     """
     groups: dict[tuple[Order, bytes], list[tuple[Judged, Numbers]]] = {}
@@ -121,7 +121,7 @@ def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: fl
 
 
 def _columns(replay: Replay, names: tuple[str, ...]) -> Numbers:
-    """Features in this order; zeros where a replay has none."""
+    """Return the features in the order of `names`; zeros where a replay has none."""
     if replay.names == names:
         return replay.x.astype(np.float64)
     places = {name: i for i, name in enumerate(replay.names)}
@@ -139,17 +139,17 @@ def _values(one: Judged, position_bias: float, noise: float) -> Numbers:
 
 
 def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:
-    """The steps of a penalty: the minimum of the loss, each at most `STEP_MAX`.
+    """Return the steps of a penalty: the minimum of the loss, each at most `STEP_MAX`.
 
     Args:
-        lists: to learn from.
+        lists: lists to learn from.
         penalty: λ.
-        begin: steps near it, such as those of another penalty; `None` = none. It is found sooner.
+        begin: steps near it, such as those of another penalty, which make it faster; `None` = none.
     """
     n, size = float(lists.weight.sum()), len(lists.names)
     sizes = np.diff(np.append(lists.starts, len(lists.offset)))
     weight = np.repeat(lists.weight, sizes)
-    # Features whose spread is nothing have nothing to say here; a ridge on standardised features treats all alike.
+    # Features without spread say nothing here; a ridge on standardised features treats all alike.
     scale = np.maximum(lists.x.std(axis=0), 0.05)
     x, steps = lists.x / scale, np.zeros(size) if begin is None else begin * scale
     wanted = _product(x, weight * lists.target)
@@ -168,7 +168,7 @@ def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Number
 
 
 def _product(x: Numbers, y: Numbers) -> Numbers:
-    """`xᵀ y`, `ROWS` rows at a time."""
+    """Return `xᵀ y`, computed `ROWS` rows at a time."""
     whole, columns = len(x) // ROWS * ROWS, y.shape[1:] or (1,)
     blocks = x[:whole].reshape(-1, ROWS, x.shape[1]).transpose(0, 2, 1) @ y[:whole].reshape(-1, ROWS, *columns)
     found: Numbers = blocks.sum(axis=0) + x[whole:].T @ y[whole:].reshape(-1, *columns)
@@ -176,14 +176,14 @@ def _product(x: Numbers, y: Numbers) -> Numbers:
 
 
 def _sums(x: Numbers, steps: Numbers) -> Numbers:
-    """`x steps`, `ROWS` rows at a time."""
+    """Return `x steps`, computed `ROWS` rows at a time."""
     whole = len(x) // ROWS * ROWS
     first = (x[:whole].reshape(-1, ROWS, x.shape[1]) @ steps).reshape(-1)
     return np.concatenate([first, x[whole:] @ steps])
 
 
 def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> Numbers:
-    """The softmax of each recall's candidates."""
+    """Return the softmax of each query's candidates."""
     most = np.maximum.reduceat(scores, starts)
     raised = np.exp(scores - np.repeat(most, sizes))
     shares: Numbers = raised / np.repeat(np.add.reduceat(raised, starts), sizes)
@@ -191,7 +191,7 @@ def _shares(scores: Numbers, starts: NDArray[np.int64], sizes: NDArray[np.int64]
 
 
 def figures(lists: Lists, steps: Numbers) -> Numbers:
-    """nDCG@5 of each query with steps, less what is said of what answers nothing."""
+    """Return the nDCG@5 of each query with steps, less what is said of a memory that answers nothing."""
     scores = lists.offset + _sums(lists.x, steps)
     found = []
     for start, end in zip(lists.starts.tolist(), [*lists.starts[1:].tolist(), len(scores)], strict=True):
@@ -202,12 +202,12 @@ def figures(lists: Lists, steps: Numbers) -> Numbers:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """Steps, and how good they are.
+    """Steps with their gain.
 
     Args:
-        steps: by feature; empty where none are better than none.
-        penalty: that was chosen; `None` = there are no steps.
-        gap: by how much steps of that penalty are better than none, on recalls that they were not made from.
+        steps: feature → step; empty where none are better than none.
+        penalty: the penalty that was chosen; `None` = there are no steps.
+        gap: gap of steps of that penalty to none, on recalls that they were not made from.
     """
 
     steps: Mapping[str, float]
@@ -216,14 +216,14 @@ class Learned:
 
 
 def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.inf) -> Learned:
-    """The steps, made of all recalls, and their gain, measured part by part with steps of the other parts.
+    """Return the steps, made of all recalls, and their gain, measured part by part with steps of the other parts.
 
     Recalls of the same query are in the same part.
 
     Args:
-        lists: to learn from.
+        lists: lists to learn from.
         level: probability of the interval of the gain.
-        length_max: of all steps together.
+        length_max: length of all steps together.
     """
     fold = lists.queries % FOLDS
     if len(np.unique(lists.queries)) < 2 * FOLDS or len(np.unique(fold)) < FOLDS:
@@ -250,7 +250,7 @@ def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.i
 
 
 def gap_of(lists: Lists, gaps: Numbers, level: float) -> Gap:
-    """The mean of differences, one for each of the lists."""
+    """Return the mean of differences, one for each query of the lists."""
     gap = bootstrap(gaps, lists.weight, queries=lists.queries.tolist(), level=level)
     return replace(gap, n=lists.recalls)
 
@@ -282,7 +282,7 @@ def _clipped(steps: Numbers, length_max: float) -> Numbers:
 
 
 def clipped(steps: Mapping[str, float], length_max: float) -> dict[str, float]:
-    """Steps no longer than `length_max` together (Euclidean), in their direction."""
+    """Return steps no longer than `length_max` together (Euclidean), in their direction."""
     length = float(np.sqrt(sum(step * step for step in steps.values())))
     factor = 1.0 if length <= length_max else length_max / length
     return {name: step * factor for name, step in steps.items()}

@@ -24,19 +24,19 @@ PLANS = ("precise", "entity_centric", "temporal", "precision", "exploratory", "b
 
 @record(frozen=True, slots=True, kw_only=True)
 class Version:
-    """What was learned at one time.
+    """The steps, weights and plans that were learned at one time.
 
     Args:
         id: `v1`, `v2`, … within its scope.
         parent: the version that served when it was made; `rules` = none.
-        made_at: microseconds.
+        made_at: when it was made, microseconds.
         data_from, data_to: times of the first and the last judged recall that it is made from, microseconds.
-        judged: how many it was made from.
-        held_out: how many were kept apart to check it.
+        judged: number of recalls that it was made from.
+        held_out: number of recalls that were kept apart to check it.
         steps: feature → step from the shipped weight.
         arms: arm → factor of its weight in every plan, in [0.1, 3.0].
-        plans: signature → name of the plan that is taken instead of the rules'.
-        figures: what was measured when it was made.
+        plans: signature → name of the plan that replaces the rules'.
+        figures: figures that were measured when it was made.
         ranker: version of the shipped weights that the steps are from.
         package: version of the package.
     """
@@ -56,7 +56,7 @@ class Version:
     package: str = ""
 
     def to_json(self) -> str:
-        """As `from_json` reads it."""
+        """Write the version as `from_json` reads it."""
         fields = {
             "format": FORMAT,
             **{name: getattr(self, name) for name in ("id", "parent", "made_at", "data_from", "data_to")},
@@ -66,11 +66,11 @@ class Version:
         return json.dumps(fields, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
     def plan_for(self, signature: str) -> str | None:
-        """The plan that is taken for a signature; `None` = the rules choose."""
+        """Return the plan of a signature; `None` = the rules choose."""
         return self.plans.get(signature)
 
     def applied(self, plan: RetrievalPlan) -> RetrievalPlan:
-        """A plan with the weights of its arms."""
+        """Return a plan with the weights of its arms."""
         if not self.arms:
             return plan
         arms = tuple(
@@ -84,7 +84,7 @@ def from_json(text: str, where: str) -> Version:
     """Read a version.
 
     Raises:
-        InvalidArgument: something else; the message says what.
+        InvalidArgument: the text is no version; the message says what is wrong.
     """
     try:
         fields = json.loads(text)
@@ -115,7 +115,7 @@ def from_json(text: str, where: str) -> Version:
 
 
 def valid_id(text: str) -> bool:
-    """Whether it is the id of a version."""
+    """Say whether a text is the id of a version."""
     return _ID.fullmatch(text) is not None
 
 

@@ -1,1 +1,1 @@
-"""What long work shows of itself, and what is told of recalls: metrics, traces, logs."""
+"""Progress of long work, and metrics, traces and logs of recalls."""

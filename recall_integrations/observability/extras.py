@@ -12,12 +12,12 @@ def needed(module: str, extra: str, what: str) -> Any:
     """Import `module`.
 
     Args:
-        module: its name.
-        extra: the extra that brings it.
-        what: what is made of it, for the message.
+        module: the module's name.
+        extra: name of the extra that installs it.
+        what: object that needs it, for the message.
 
     Raises:
-        MissingExtra: it, or something it imports, is not installed.
+        MissingExtra: the module, or something it imports, is not installed.
     """
     try:
         return importlib.import_module(module)

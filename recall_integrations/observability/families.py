@@ -1,4 +1,4 @@
-"""Every metric there is: its name, what it says, its labels and its buckets. docs/metrics.md has a row for each.
+"""Every metric there is: its name, its help text, its labels and its buckets. docs/metrics.md has a row for each.
 
 The names of the first block are those that the optimizer's design gave them, units and all; the others have base units.
 Prometheus adds `_total` to the name of a counter.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from recall_integrations.observability import labels
 from recall_integrations.observability.labels import Series
 
-# Of a recall that takes some milliseconds, and of one that waits for an LLM.
+# Buckets of a recall that takes some milliseconds, and of one that waits for an LLM.
 SECONDS = (0.001, 0.003, 0.005, 0.008, 0.015, 0.030, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 MILLISECONDS = (
     1.0,
@@ -42,7 +42,7 @@ SCORES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 
 class Computed(NamedTuple):
-    """A metric that is computed when somebody asks: its name, what it says, and its labels."""
+    """A metric that is computed when somebody asks: its name, its help text, and its labels."""
 
     name: str
     says: str
@@ -79,7 +79,7 @@ HANGING = Computed(
 
 
 def filled(family: Any, what: Computed, values: Iterable[tuple[Sequence[str], float]]) -> Any:
-    """A computed metric with its values, by those of its labels."""
+    """Return a computed metric with its values, given by the values of its labels."""
     made = family(what.name, what.says, labels=what.labels)
     for own, value in values:
         made.add_metric(list(own), value)
@@ -91,8 +91,8 @@ class Families:
 
     Args:
         library: `prometheus_client`.
-        registry: where they are registered.
-        names: of stages and arms of the user's own.
+        registry: registry that gets the metrics.
+        names: names of stages and arms of the user's own.
 
     Raises:
         ValueError: the registry has one of them already.
@@ -145,7 +145,7 @@ class Families:
         self._begin()
 
     def _of_operation(self, counter: Any, histogram: Any, stages: frozenset[str], arms: frozenset[str]) -> None:
-        """What operators need besides."""
+        """Make the other metrics that operators need."""
         self.recalls = counter("recall_recalls", "Recalls, by what became of them.", outcome=labels.OUTCOMES)
         self.errors = counter("recall_errors", "Recalls that raised, by the code of the error.", code=labels.CODES)
         self.stage_seconds = histogram(
@@ -175,7 +175,7 @@ class Families:
         )
 
     def _begin(self) -> None:
-        """Series that alerts look at are there from the begin: the first count of an absent one is no increase."""
+        """Make the series that alerts look at from the begin: the first count of an absent one is no increase."""
         for series, values in (
             (self.plans, labels.PLANS),
             (self.lookups, ("hit", "miss")),
@@ -191,10 +191,10 @@ class Families:
 
 
 class ByPlan:
-    """Mean nDCG by plan, of what was judged in many scopes: each is weighted by its judged recalls. Threads share it.
+    """Mean nDCG by plan, from judgements in many scopes: each is weighted by its judged recalls. Threads share it.
 
     Args:
-        most: scopes whose figures are known; of more, that of which nothing was learned for longest is left out.
+        most: number of scopes whose figures are kept; beyond it, the one that was learned from longest ago is dropped.
     """
 
     def __init__(self, most: int = SCOPES_MAX) -> None:
@@ -204,7 +204,7 @@ class ByPlan:
         self._lock = threading.Lock()
 
     def put(self, scope: object, figures: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-        """What is known of a scope now; gives the means of the plans that this may have moved."""
+        """Set the figures of a scope; return the means of the plans that this may have moved."""
         with self._lock:
             touched = set(figures)
             gone = [self._known.pop(scope, {})]
@@ -228,13 +228,13 @@ class Means:
         self._lock = threading.Lock()
 
     def add(self, value: str, number: float) -> None:
-        """One more."""
+        """Add a number to a value of the label."""
         with self._lock:
             own = self._sums[value]
             own[0] += number
             own[1] += 1
 
     def means(self) -> list[tuple[str, float]]:
-        """Of those that have any."""
+        """Return the means of the values with numbers."""
         with self._lock:
             return [(value, total / count) for value, (total, count) in self._sums.items() if count]

@@ -1,4 +1,4 @@
-"""What is logged and traced of a recall: the fields, by the names that the designs gave them.
+"""The fields of a recall in logs and traces, by the names that the designs gave them.
 
 None of them holds a word of a query or a memory, an id, or a scope: names of plans and stages, reason codes, numbers.
 """
@@ -18,7 +18,7 @@ BUDGET = frozenset({"reduced_top_k", "simplified_scoring", "minimal", "budget.to
 
 
 def fields(event: RecallEvent) -> dict[str, Any]:
-    """The fields of a recall. Those with parts (`stagesLatency`, `thresholdsUsed`, …) are mappings."""
+    """Return the fields of a recall. Those with parts (`stagesLatency`, `thresholdsUsed`, …) are mappings."""
     said: dict[str, Any] = {
         "privacyMode": event.privacy,
         "k": event.k,
@@ -59,7 +59,7 @@ def fields(event: RecallEvent) -> dict[str, Any]:
 
 
 def rewriting(done: RewriteOutcome) -> dict[str, Any]:
-    """What became of the rewrite."""
+    """Return the fields of the rewrite's outcome."""
     provider, _, model = done.provider.partition(" ")
     return {
         "rewriteStrategy": done.strategy,
@@ -72,7 +72,7 @@ def rewriting(done: RewriteOutcome) -> dict[str, Any]:
 
 
 def shares(hits: tuple[Hit, ...]) -> dict[str, float]:
-    """Of the hits, which part are chunks of documents, which summaries, and which all other memories."""
+    """Return the shares of hits that are chunks of documents, summaries, and all other memories."""
     if not hits:
         return {"chunks": 0.0, "observations": 0.0, "summaries": 0.0}
     types = [hit.memory.type for hit in hits]
@@ -83,12 +83,12 @@ def shares(hits: tuple[Hit, ...]) -> dict[str, float]:
 
 
 def code_of(error: BaseException) -> str:
-    """The code of one of our errors, else the name of its class."""
+    """Return the code of one of our errors, else the name of its class."""
     return error.code if isinstance(error, RecallError) else type(error).__name__
 
 
 def flat(said: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The fields as attributes of a span: names with a prefix, mappings taken apart, nothing that is not there."""
+    """Return the fields as attributes of a span: names with a prefix, mappings taken apart, empty fields left out."""
     found: dict[str, Any] = {}
     for name, value in said.items():
         if isinstance(value, dict):
@@ -110,7 +110,7 @@ def _graph(event: RecallEvent) -> dict[str, Any]:
 
 
 def _hydrated(event: RecallEvent) -> bool:
-    """Whether all that was delivered was in memory."""
+    """Say whether all that was delivered was in memory."""
     return any(part.hydrated for part in event.parts) and not any(part.read for part in event.parts)
 
 
@@ -124,6 +124,6 @@ def _scores(result: RecallResult) -> dict[str, Any]:
 
 
 def _budget(result: RecallResult) -> dict[str, Any]:
-    """Whether time or tokens cut the recall short, and what that was called first."""
+    """Return whether time or tokens cut the recall short, and the first reason for it."""
     reason = next((d.reason for d in result.degraded if d.reason in BUDGET), "")
     return {"budgetApplied": bool(reason), "budgetReason": reason}

@@ -1,4 +1,4 @@
-"""The values that labels may have. Whatever else comes is `other`, so that a metric has a bounded number of series.
+"""The values that labels may have. Any other value becomes `other`, so that a metric has a bounded number of series.
 
 A label never holds a scope, a text or an id. Names of stages and arms of your own are those that you name
 (`Metrics(names=[...])`).
@@ -16,14 +16,14 @@ PLANS = frozenset({"precise", "entity_centric", "temporal", "precision", "explor
 PRIVACY_MODES = frozenset({"allow", "redact", "block"})
 STAGES = frozenset("parse plan ask embed arms rank rewrite rerank arrange deliver cache".split())
 ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
-# Of `degraded`, besides stages and arms.
+# Stages of `degraded`, besides stages and arms.
 PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "recall", "store"})
-# What opens a breaker by itself.
+# Components with a breaker of their own.
 COMPONENTS = frozenset(
     {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "redis", "vectors", "replica"}
     | {f"arm.{name}" for name in ARMS}
 )
-LOOKUPS = ("hit", "shared", "miss")  # in the result cache; shared: a hit of what another process computed
+LOOKUPS = ("hit", "shared", "miss")  # look-ups in the result cache; shared: a hit of what another process computed
 STEPS = frozenset({"reduced_top_k", "simplified_scoring", "minimal"})
 CODES = frozenset(
     """
@@ -33,7 +33,7 @@ CODES = frozenset(
     privacy_violation vectors_away vectors_refused llm_error rerank_error
     """.split()
 )
-# What was asked for, and is no sign of trouble.
+# Reasons that were asked for, and are no sign of trouble.
 WANTED = frozenset({"abstain", "score_min", "budget.tokens", "query.long"})
 REWRITES = frozenset(
     """
@@ -63,7 +63,7 @@ REASONS = (
 )
 LEVELS = frozenset("01234")
 OUTCOMES = frozenset({"ok", "degraded", "empty", "error", "refused"})
-# What answers a recall, in which ways one is judged, and what is done about versions (docs/learning.md).
+# What answers a recall, kinds of feedback, and steps of versions (docs/learning.md).
 SERVED = frozenset({"rules", "own", "shared"})
 KINDS = frozenset({"helpful", "wrong", "cited", "rating", "asked_again"})
 LEARNING = frozenset({"started", "promoted", "rolled_back", "extended", "nothing"})
@@ -72,7 +72,7 @@ OVERLAPS = ("none", "some", "most", "all")
 
 
 def served_by(version: str) -> str:
-    """Which kind of version answered: `v3` is one of the scope's own, `shared v2` one that scopes have in common."""
+    """Return the kind of version that answered: `v3` is the scope's own, `shared v2` one that all scopes share."""
     if version == "rules":
         return version
     return "shared" if version.startswith("shared ") else "own"
@@ -82,8 +82,8 @@ class Series:
     """The series of one metric, by the values of its labels.
 
     Args:
-        metric: of `prometheus_client`, with labels.
-        known: of each label, the values that it may have.
+        metric: a metric of `prometheus_client`, with labels.
+        known: the values that each label may have.
     """
 
     def __init__(self, metric: Any, *known: Collection[str]) -> None:
@@ -91,7 +91,7 @@ class Series:
         self._children: dict[tuple[str, ...], Any] = {}
 
     def of(self, *values: str) -> Any:
-        """The series with these values, those that are not known replaced."""
+        """Return the series with these values; unknown ones are replaced by `other`."""
         child = self._children.get(values)
         if child is None:
             bounded = tuple(
@@ -104,20 +104,20 @@ class Series:
 
 
 def complexity(specificity: float, precise: float, exploratory: float) -> str:
-    """How much a query leaves open: `simple` it says what it wants, `complex` it is vague, `moderate` between them.
+    """Say how much a query leaves open: `simple` it says what it wants, `complex` it is vague, `moderate` between them.
 
     Args:
-        specificity: of the query.
-        precise, exploratory: the thresholds of the planner.
+        specificity: specificity of the query.
+        precise, exploratory: thresholds of the planner.
     """
     return "simple" if specificity >= precise else "complex" if specificity < exploratory else "moderate"
 
 
 def overlap(named: Sequence[Collection[str]], held: Collection[str]) -> str:
-    """How many of the entities that a query names a memory has.
+    """Say how many of the entities that a query names a memory has, as one of `OVERLAPS`.
 
     Args:
-        named: of each, the names that it goes by, in small letters.
+        named: for each entity, the names that it goes by, in small letters.
         held: names of the memory's entities, likewise.
     """
     shared = sum(any(name in held for name in names) for names in named)

@@ -1,8 +1,8 @@
 """A span that is made when somebody needs it. Imported only where OpenTelemetry is there.
 
 A span of the SDK takes 15 microseconds, and several times that amid other work. Those of a recall are therefore made
-together when it ends. Until then one of these stands for the span of a stage: a client that makes a span of its own
-inside of the stage asks for its context, and only then there has to be one.
+together when it ends. Until then a `LateSpan` stands for the span of a stage: a client that makes a span of its own
+inside of the stage asks for its context, and only then the real one is made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class LateSpan(trace.Span):
     """Stands for a span. Threads share it.
 
     Args:
-        make: makes it.
+        make: makes the real span.
     """
 
     def __init__(self, make: Callable[[], trace.Span]) -> None:
@@ -28,14 +28,14 @@ class LateSpan(trace.Span):
     _made: trace.Span | None
 
     def made(self) -> trace.Span:
-        """The span."""
+        """Return the span, made on the first call."""
         with self._lock:
             if self._made is None:
                 self._made = self._make()
             return self._made
 
     def get_span_context(self) -> trace.SpanContext:
-        """See `Span`; so are all others."""
+        """Return the span's context; see `Span`, as for all other methods."""
         return self.made().get_span_context()
 
     def is_recording(self) -> bool:

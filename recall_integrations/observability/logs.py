@@ -1,4 +1,4 @@
-"""A line of JSON for each recall, for whoever collects logs.
+"""Writes a line of JSON for each recall, for whoever collects logs.
 
     logging.getLogger("recall_integrations.recall").addHandler(handler)
     optimizer = QueryOptimizer(store, observers=[RecallLog()])
@@ -17,7 +17,7 @@ from recall_integrations.observability.fields import fields
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
 
 NAME = "recall_integrations.recall"
-# Who answers requests may set it around a recall; it comes along into our threads.
+# A server may set it around a recall; it comes along into our threads.
 REQUEST_ID: ContextVar[str] = ContextVar("recall_integrations_request_id", default="")
 
 
@@ -27,17 +27,17 @@ class RecallLog(RecallObserver):
     The line is the message of the record, so that any handler and formatter does; `record.recall` has its fields.
 
     Args:
-        logger: where it goes; default `recall_integrations.recall`.
-        content: whether lines hold the query and the ids of what was found. Under `privacy="redact"` and `"block"`
+        logger: name of the logger that gets them; default `recall_integrations.recall`.
+        content: whether lines hold the query and the ids of hits. Under `privacy="redact"` and `"block"`
             they never do.
-        level: of the records; of recalls that raised it is at least `WARNING`.
+        level: level of the records; for recalls that raised it is at least `WARNING`.
     """
 
     def __init__(self, logger: str = NAME, *, content: bool = False, level: int = logging.INFO) -> None:
         self._logger, self._content, self._level = logging.getLogger(logger), content, level
 
     def recalled(self, event: RecallEvent, look: Look | None) -> None:
-        """Write its line."""
+        """Write the line of a recall."""
         level = self._level if event.error is None else max(self._level, logging.WARNING)
         if not self._logger.isEnabledFor(level):
             return
@@ -50,7 +50,7 @@ class RecallLog(RecallObserver):
         self._write(level, "recall", said)
 
     def refused(self, error: Exception) -> None:
-        """Write why."""
+        """Write why a recall was refused."""
         level = max(self._level, logging.WARNING)
         if self._logger.isEnabledFor(level):
             self._write(level, "refused", {"error": getattr(error, "code", type(error).__name__)})
@@ -62,6 +62,6 @@ class RecallLog(RecallObserver):
 
 
 def _where() -> dict[str, str]:
-    """The request, where whoever answers it says which one it is."""
+    """Return the request's id, if the server has set it."""
     request = REQUEST_ID.get()
     return {"requestId": request} if request else {}

@@ -1,4 +1,4 @@
-"""What recalls did, for Prometheus.
+"""Metrics of recalls, for Prometheus.
 
     metrics = Metrics()
     optimizer = QueryOptimizer(store, observers=[metrics])
@@ -39,14 +39,14 @@ class Metrics(RecallObserver):
     after the fork.
 
     Args:
-        registry: of `prometheus_client`; default one of its own, so that several may be in one process.
+        registry: registry of `prometheus_client`; default one of its own, so that several may be in one process.
         instance: value of the label `instance_id`; default the host and the process.
         names: stages and arms of your own that may be values of labels; others are `other`.
         clock: monotonic seconds.
 
     Attributes:
-        registry: where the metrics are.
-        content_type: of `text()`.
+        registry: registry of the metrics.
+        content_type: content type of `text()`.
 
     Raises:
         MissingExtra: `prometheus_client` is not installed.
@@ -73,7 +73,7 @@ class Metrics(RecallObserver):
         self._by_plan = families.ByPlan()
         self._sources = Sources(self._names)
         try:
-            self.registry.register(self)  # the first of its registry that is asked: see `collect`
+            self.registry.register(self)  # the first collector of its registry that is asked: see `collect`
             self._of = families.Families(library, self.registry, self._names)
         except ValueError as e:
             raise InvalidArgument(
@@ -81,15 +81,15 @@ class Metrics(RecallObserver):
             ) from e
 
     def __reduce__(self) -> Any:
-        """A copy, in a worker process, counts by itself."""
+        """Pickle as a copy that, in a worker process, counts by itself."""
         return _copy, (tuple(self._names),)
 
     def attached(self, source: object) -> None:
-        """An optimizer that reports here: the state of its breakers is shown as well."""
+        """Add an optimizer that reports here: the state of its breakers is shown as well."""
         self._sources.optimizer(source)
 
     def watch(self, store: Figures, name: str = DEFAULT_STORE) -> None:
-        """Show the size of a store, what was written to it, and what its indexes lack.
+        """Show the size of a store, the number of its changes, and the changes that its indexes lack.
 
         Args:
             store: a `MemoryStore`. It may be closed; it is not shown from then on.
@@ -104,11 +104,11 @@ class Metrics(RecallObserver):
         """Set `recall_ndcg_by_plan`, which is absent until then, or until something is learned from feedback.
 
         Args:
-            plan: a plan.
+            plan: the plan's name.
             value: nDCG of labelled questions that went that way, in [0, 1].
 
         Raises:
-            InvalidArgument: no such plan, or no such value.
+            InvalidArgument: there is no such plan, or the value is no number from 0 to 1.
         """
         if plan not in PLANS:
             raise InvalidArgument(f"{plan!r} is not a plan. Give one of {', '.join(sorted(PLANS))}.")
@@ -117,7 +117,7 @@ class Metrics(RecallObserver):
         self._of.ndcg.of(plan).set(value)
 
     def text(self) -> bytes:
-        """All metrics of the registry as Prometheus reads them, `content_type`."""
+        """Return all metrics of the registry as Prometheus reads them, as `content_type`."""
         found: bytes = self._library.generate_latest(_WithoutTimes(self.registry))
         return found
 
@@ -153,7 +153,7 @@ class Metrics(RecallObserver):
             self._of.feedback.of(kind).inc()
 
     def learned(self, step: Any) -> None:
-        """Count a step of learning, and show the nDCG by plan of what was judged."""
+        """Count a step of learning, and show the nDCG by plan of the judgements."""
         self._of.learning.of(step.step).inc()
         if step.scope is None:  # of all scopes together: they have told their own
             return
@@ -162,7 +162,7 @@ class Metrics(RecallObserver):
                 self._of.ndcg.of(plan).set(value)
 
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
-        """What holds for the recall as a whole."""
+        """Count the recall as a whole."""
         of, thresholds = self._of, event.thresholds
         trouble = [d for d in result.degraded if d.reason not in labels.WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
@@ -180,7 +180,7 @@ class Metrics(RecallObserver):
                 of.degradations.of(problem.reason).inc()
 
     def _part(self, part: RecallResult) -> None:
-        """What was done in one scope."""
+        """Count the recall in one scope."""
         of, cache = self._of, part.cache
         of.plans.of(part.plan.name).inc()
         if cache.strategy != "disabled":
@@ -192,7 +192,7 @@ class Metrics(RecallObserver):
             elif name != "total":
                 of.stage_seconds.of(name).observe(ms / 1e3)
         if cache.hit:
-            return  # what it says of the LLM and the reranker is of an earlier recall
+            return  # its outcomes of the LLM and the reranker are of an earlier recall
         rewrite, rerank = part.rewrite, part.rerank
         of.rewrites.of(rewrite.reason).inc()
         if rewrite.duration_ms:
@@ -216,11 +216,11 @@ class Metrics(RecallObserver):
     # -- as a collector of the registry ----------------------------------------------------------------------------
 
     def describe(self) -> Iterable[Any]:
-        """Nothing, so that registering it does not ask a store."""
+        """Return nothing, so that registration does not ask a store."""
         return ()
 
     def collect(self) -> Iterator[Any]:
-        """What is computed when somebody asks. Whatever has ended by then is counted first."""
+        """Yield the metrics that are computed when somebody asks. All that has ended by then is counted first."""
         self._sources.flush()
         gauge = self._core.GaugeMetricFamily
         (recalls,), seconds = self._recent.sums()

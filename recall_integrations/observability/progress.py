@@ -1,6 +1,6 @@
-"""How far long work is: a bar with rate and remaining time on a terminal, elsewhere a line every few seconds.
+"""Shows the progress of long work: a bar with rate and remaining time on a terminal, elsewhere a line now and then.
 
-Everything goes to standard error. Work that is done before the first line would be due says nothing.
+Everything goes to standard error. Work that is done before the first line would be due shows nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Told = Callable[[str, int, "int | None"], None]
 """Called with what is being done, how much of it is done, and how much there is; `None` = nobody knows."""
 
-FIRST_S, EVERY_S = 5.0, 10.0  # when the first line is written, and how long after it the next
+FIRST_S, EVERY_S = 5.0, 10.0  # seconds until the first line is written, and from then to the next
 
 
 def _nothing(_what: str, _done: int, _total: int | None) -> None:
@@ -28,11 +28,11 @@ def _nothing(_what: str, _done: int, _total: int | None) -> None:
 def telling(
     progress: bool | Told, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Told]:
-    """What long work tells how far it is.
+    """Yield the function that long work tells of its progress.
 
     Args:
-        progress: whether to show it; or somebody else who is told instead.
-        stream: where; default standard error.
+        progress: whether to show it; or a function that is told instead.
+        stream: stream to write to; default standard error.
         clock: monotonic seconds.
     """
     if not isinstance(progress, bool):
@@ -51,11 +51,11 @@ def telling(
 
 @contextmanager
 def counted(title: str, total: int | None, progress: bool | Told) -> Iterator[Callable[[int], None]]:
-    """Gives a function to call with the number of items that were done since.
+    """Yield a function to call with the number of items that were done since.
 
     Args:
-        title: what is being done.
-        total: how many items there are; `None` = nobody knows.
+        title: name of the work.
+        total: number of items; `None` = nobody knows.
         progress: as for `telling`.
     """
     with telling(progress) as tell:
@@ -71,10 +71,10 @@ def counted(title: str, total: int | None, progress: bool | Told) -> Iterator[Ca
 
 
 class Lines:
-    """Says how far work is in lines, some seconds apart.
+    """Writes the progress of work in lines, some seconds apart.
 
     Args:
-        stream: where.
+        stream: stream to write to.
         clock: monotonic seconds.
     """
 
@@ -85,7 +85,7 @@ class Lines:
         self._said: set[str] = set()
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
-        """As `Told`."""
+        """Write a line if one is due; arguments as of `Told`."""
         now = self._clock()
         began, first = self._begun.setdefault(what, (now, done))
         over = what in self._said and total is not None and done >= total
@@ -97,13 +97,13 @@ class Lines:
 
 
 def line(what: str, done: int, total: int | None, seconds: float, first: int = 0) -> str:
-    """How far work is, in words: "Importing: 12,000 of 100,000 (12 %), 850 a second, 1:43 left".
+    """Write progress in words: "Importing: 12,000 of 100,000 (12 %), 850 a second, 1:43 left".
 
     Args:
         what: the work.
-        done, total: of it.
-        seconds: since it began.
-        first: how much was done then.
+        done, total: number of items that are done, and of all.
+        seconds: seconds since it began.
+        first: number of items that were done then.
     """
     said = f"{done:,}" if total is None else f"{done:,} of {total:,}"
     if total:
@@ -117,21 +117,21 @@ def line(what: str, done: int, total: int | None, seconds: float, first: int = 0
 
 
 def rate_words(rate: float) -> str:
-    """How many a second, with as many digits as say something."""
+    """Write a rate a second, with as many digits as say something."""
     return (
         f"{rate:,.0f} a second" if rate >= 10 else f"{rate:.2g} a second" if rate >= 0.1 else f"{1 / rate:.0f} s each"
     )
 
 
 def clock_words(seconds: float) -> str:
-    """A time as a clock has it: "1:43", "2:01:05"."""
+    """Write a time as a clock shows it: "1:43", "2:01:05"."""
     minutes, rest = divmod(round(min(seconds, 1e9)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 class _Bars:
-    """Tells a terminal: a bar for each work."""
+    """Shows a bar for each work on a terminal."""
 
     def __init__(self, bars: Progress) -> None:
         self._bars = bars
@@ -162,7 +162,7 @@ def _rate_column() -> ProgressColumn:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """How many a second."""
+        """A rate a second."""
 
         def render(self, task: Task) -> Text:
             rate = task.finished_speed or task.speed

@@ -1,4 +1,4 @@
-"""What is asked when somebody reads the metrics: stores for their size, optimizers for their breakers."""
+"""Sources of metrics that are computed when somebody reads them: sizes of stores, breakers of optimizers."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Values = list[tuple[Sequence[str], float]]
 
 
 class Figures(Protocol):
-    """A store, as it is watched."""
+    """A store, as far as metrics use it."""
 
     def figures(self) -> Mapping[str, Any]:
-        """Its sizes; see `MemoryStore.figures`."""
+        """Return its sizes; see `MemoryStore.figures`."""
         ...
 
 
@@ -28,7 +28,7 @@ class Sources:
     """Stores and optimizers, which may go away. Threads share it.
 
     Args:
-        names: of stages and arms of the user's own.
+        names: names of stages and arms of the user's own.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -38,14 +38,14 @@ class Sources:
         self._lock = threading.Lock()
 
     def store(self, store: Figures, name: str) -> None:
-        """See `Metrics.watch`."""
+        """Add a store; see `Metrics.watch`."""
         if not callable(getattr(store, "figures", None)):
             raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
         with self._lock:
             self._stores[name] = weakref.ref(store)
 
     def optimizer(self, source: object) -> None:
-        """One whose breakers are shown."""
+        """Add an optimizer whose breakers are shown."""
         with self._lock:
             self._optimizers.add(source)
 
@@ -57,7 +57,7 @@ class Sources:
             optimizer.flush()
 
     def collect(self, core: Any) -> Iterator[Any]:
-        """The families of all of them."""
+        """Yield the families of all stores and optimizers."""
         yield from self._of_stores(core)
         yield from self._of_breakers(core)
 
@@ -84,7 +84,7 @@ class Sources:
         yield families.filled(core.CounterMetricFamily, families.HYDRATION, hydrated)
 
     def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
-        """Of each store that is open; `None` = it cannot be read."""
+        """Yield name and figures of each store that is open; `None` = it cannot be read."""
         with self._lock:
             stores = [(name, ref()) for name, ref in self._stores.items()]
         for name, store in stores:
@@ -103,7 +103,7 @@ class Sources:
             optimizers = list(self._optimizers)
         for optimizer in optimizers:
             for part in optimizer.health():
-                kind = part.component.partition(" ")[0]  # of replicas, which addresses follow
+                kind = part.component.partition(" ")[0]  # the name of a replica is followed by its address
                 name = next((one for one in (part.component, kind) if one in self._components), OTHER)
                 state = STATES.index(part.breaker) if part.breaker in STATES else 0
                 states[name] = max(states.get(name, 0), state)
@@ -122,7 +122,7 @@ _CLOSED: Mapping[str, Any] = {}
 
 
 def _asked(store: Figures) -> Mapping[str, Any] | None:
-    """A store that cannot be read must not cost the other metrics."""
+    """Return the figures of a store; an error must not cost the other metrics."""
     try:
         return store.figures()
     except StoreClosed:

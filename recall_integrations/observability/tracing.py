@@ -1,4 +1,4 @@
-"""Recalls as spans of OpenTelemetry: one for the recall, inside of it one for each stage and each arm.
+"""Writes recalls as spans of OpenTelemetry: one for the recall, inside of it one for each stage and each arm.
 
     optimizer = QueryOptimizer(store, observers=[Tracing()])
 
@@ -12,7 +12,7 @@
     ├─ recall.rewrite         ◀ spans of an LLM's own client are inside of this one
     └─ recall.deliver
 
-The span of a recall is inside of whatever span its caller is in. A stage's span is the current one while it runs, also
+The span of a recall is inside of its caller's span. A stage's span is the current one while it runs, also
 in threads of ours, so that clients that make spans themselves have their place. How to read them: docs/read-a-trace.md.
 """
 
@@ -32,11 +32,11 @@ from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, Reca
 PREFIX = "recall."
 ARMS = "arms"
 SCOPE = "recall_integrations"
-DOCUMENTS_MAX = 20  # whose ids and scores are told, where content is asked for
-# The conventions for databases: what is read, and by which system.
+DOCUMENTS_MAX = 20  # documents whose ids and scores are told, where content is asked for
+# The conventions for databases: the operation, and the system.
 READS = {"db.system.name": "sqlite", "db.operation.name": "SELECT"}
 NEAREST = {"db.system.name": "chroma", "db.operation.name": "query"}
-# Those for generative AI (which are in development).
+# The conventions for generative AI (which are in development).
 RETRIEVAL = {"gen_ai.operation.name": "retrieval"}
 OF_STAGES = {
     "embed": {"gen_ai.operation.name": "embeddings"},
@@ -48,13 +48,13 @@ class Tracing(RecallObserver):
     """Makes spans of recalls. Threads share it.
 
     Args:
-        tracer_provider: of OpenTelemetry; default the global one, as it is when this is made or set later.
-        content: whether spans hold the query, what was found (ids, scores, texts) and the messages of errors. Under
+        tracer_provider: provider of OpenTelemetry; default the global one, as it is when this is made or set later.
+        content: whether spans hold the query, the hits (ids, scores, texts) and the messages of errors. Under
             `privacy="redact"` and `"block"` they never do.
 
     Attributes:
         tracer: makes the spans.
-        trace, context, late: what it takes, of OpenTelemetry and for it.
+        trace, context, late: modules of OpenTelemetry, and the class of late spans.
 
     Raises:
         MissingExtra: `opentelemetry-api` is not installed.
@@ -68,21 +68,21 @@ class Tracing(RecallObserver):
         self._content = content
 
     def __reduce__(self) -> Any:
-        """A copy, in a worker process, uses the global provider of that process."""
+        """Pickle as a copy that, in a worker process, uses the global provider of that process."""
         return _copy, (self._content,)
 
     def begin(self) -> Look:
-        """What stands for the span of a recall is the current one from here on."""
+        """Make a late span of the recall the current one from here on."""
         return _Spans(self)
 
     def recalled(self, event: RecallEvent, look: Look | None) -> None:
-        """Its spans, with what became of the recall."""
+        """Write the spans of a recall, with its outcome."""
         assert isinstance(look, _Spans)
         look.tell(event, self._content)
 
 
 class _Stage:
-    """A stage of a recall, as it will be told."""
+    """A stage of a recall, until its span is written."""
 
     __slots__ = ("began_ns", "degraded", "ended_ns", "failed", "name", "span")
 
@@ -94,7 +94,7 @@ class _Stage:
 
 
 class _Spans:
-    """The spans of one recall. They are made when it is told, but for those that are needed before."""
+    """The spans of one recall. They are made when it has ended, but for those that are needed before."""
 
     def __init__(self, tracing: Tracing) -> None:
         self._tracing, self._stages = tracing, list[_Stage]()
@@ -109,28 +109,28 @@ class _Spans:
         self._open: Any = None
 
     def stage(self, name: str) -> None:
-        """See `Look`."""
+        """Begin the span of a stage; see `Look`."""
         began_ns = self._now()
         span = self._tracing.late(functools.partial(self._span, name, began_ns))
         self._stages.append(_Stage(name, began_ns, span))
         self._open = self._tracing.context.attach(self._tracing.trace.set_span_in_context(span, self._within))
 
     def ended(self, name: str, failed: bool, degraded: Sequence[Degradation]) -> None:
-        """See `Look`."""
+        """Note the end of a stage; see `Look`."""
         self._tracing.context.detach(self._open)
         self._open = None
         stage = self._stages[-1]
         stage.ended_ns, stage.failed, stage.degraded = self._now(), failed, degraded
 
     def over(self) -> None:
-        """See `Look`."""
+        """Note the end of the recall; see `Look`."""
         self._ended_ns = self._now()
         if self._open is not None:  # a stage raised, and the recall with it
             self._tracing.context.detach(self._open)
         self._tracing.context.detach(self._token)
 
     def tell(self, event: RecallEvent, content: bool) -> None:
-        """Make what is not there yet, and end all."""
+        """Make the spans that are not made yet, and end all."""
         root = self._root.made()
         if not root.is_recording():
             return
@@ -182,7 +182,7 @@ class _Spans:
             span.end(end_time=start + int(arm.took_ms * 1e6))
 
     def _trouble(self, span: Any, failed: bool, degraded: Sequence[Degradation]) -> None:
-        """What did not work, by its codes; details may quote, and stay out."""
+        """Write problems by their codes; details may quote, and are left out."""
         trace = self._tracing.trace
         for problem in degraded:
             span.add_event("recall.degraded", {"recall.stage": problem.stage, "recall.reason": problem.reason})
@@ -192,7 +192,7 @@ class _Spans:
             span.set_status(trace.Status(trace.StatusCode.ERROR, reason))
 
     def _failed(self, span: Any, error: BaseException | None, told: bool) -> None:
-        """An error ends it. Its message may quote the query."""
+        """Mark a span as failed by an error. Its message may quote the query."""
         trace, code = self._tracing.trace, "error" if error is None else code_of(error)
         span.set_attribute("error.type", code)
         if told and error is not None:
@@ -222,7 +222,7 @@ def _attributes(event: RecallEvent, told: bool) -> dict[str, Any]:
 
 
 def _content(result: RecallResult) -> dict[str, Any]:
-    """The query, and what was found for it, by the conventions for retrieval."""
+    """Return the query and its hits, by the conventions for retrieval."""
     first = result.hits[:DOCUMENTS_MAX]
     documents = [{"id": hit.memory.id, "score": round(hit.score, 4), "content": hit.memory.text} for hit in first]
     return {

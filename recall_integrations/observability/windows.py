@@ -1,4 +1,4 @@
-"""Counts of the last minutes, for gauges that say how it is now. Threads share them."""
+"""Counts of the last minutes, for gauges of the present. Threads share them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class Window:
     """Sums over the recent past, kept in slots of time.
 
     Args:
-        counts: how many sums are kept.
-        seconds: how far back.
-        slots: into how many the time is cut; a slot is forgotten as a whole.
+        counts: number of sums.
+        seconds: how far back they go.
+        slots: number of parts of that time; a slot is forgotten as a whole.
         clock: monotonic seconds.
     """
 
@@ -27,7 +27,7 @@ class Window:
         self._lock = threading.Lock()
 
     def add(self, *values: float) -> None:
-        """Add to the sums of now."""
+        """Add to the current sums."""
         turn = int(self._clock() / self._width)
         place = turn % len(self._sums)
         with self._lock:
@@ -38,7 +38,7 @@ class Window:
                 sums[i] += value
 
     def sums(self) -> tuple[Sequence[float], float]:
-        """The sums, and of how many seconds they are."""
+        """Return the sums, and the seconds that they cover."""
         now = self._clock()
         turn, slots = int(now / self._width), len(self._sums)
         with self._lock:

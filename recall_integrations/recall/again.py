@@ -1,4 +1,4 @@
-"""The same search for other words: by the arms that look for words and meaning, and by the ranker of the recall."""
+"""Search once more for other words: with the arms that look for words and meaning, and with the recall's ranker."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from recall_integrations.resilience.guard import Guard
 from recall_integrations.types import Degradation, ParsedQuery
 from recall_integrations.types.watching import Step
 
-BY_WORDS = ("semantic", "lexical")  # the others look for names, times and types: those of the query itself
+BY_WORDS = ("semantic", "lexical")  # the other arms look for names, times and types, which stay the query's
 
 
 class Again:
-    """Threads may share one.
+    """Searches a recall's scope for phrasings of its query. Threads may share one.
 
     Args:
-        embed, arms, rank: of the optimizer.
-        outside: what calls a ranker of the user's own; `None` = the ranker is ours.
+        embed, arms, rank: the optimizer's stages.
+        outside: guard that calls a ranker of the user's own; `None` = the ranker is ours.
     """
 
     def __init__(self, embed: Embed, arms: Arms, rank: Rank, outside: Guard | None = None) -> None:
@@ -36,13 +36,13 @@ class Again:
         deadline: Deadline,
         step: Step | None = None,
     ) -> tuple[list[Fused], list[Degradation]]:
-        """What each phrasing finds, in their order, and what did not work; those there was no time for are left out.
+        """Return what each phrasing finds, in their order, and the problems; phrasings without time left are left out.
 
         Args:
-            state: of the recall, ranked.
-            phrasings: texts, and as they were understood.
-            deadline: of all of them.
-            step: of the stage that asks.
+            state: the recall's state after `rank`.
+            phrasings: each text with its parsed query.
+            deadline: limit for all phrasings together.
+            step: step of the stage that asks.
         """
         semantic = state.plan.arm("semantic") is not None
         texts = [text for text, _ in phrasings] if semantic else []
@@ -82,7 +82,7 @@ class Again:
 
     @staticmethod
     def _as_asked(asked: ParsedQuery, read: ParsedQuery) -> ParsedQuery:
-        """The words of a phrasing; names, time, exclusions and all else as the query has them."""
+        """Return the query with the words of a phrasing; names, time, exclusions and the rest stay the query's."""
         known = {ref.entity_id for ref in asked.entity_refs}
         window = asked.temporal_window
         return replace(

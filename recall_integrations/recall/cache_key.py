@@ -1,4 +1,4 @@
-"""What must be the same for an answer to be given again, as digests: no query stays in memory for it.
+"""Digests of what two recalls must share to have one answer: no query stays in memory for it.
 
 Two recalls share an answer where all their arguments but `now` and the time budget are the same, and their days. Where
 only the letters differ, by case, white space or punctuation at the ends (`loosely`), both are read, and must read the
@@ -24,37 +24,37 @@ from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, Filters, ParsedQuery, Scope, TemporalWindow
 from recall_integrations.types.request import RecallRequest
 
-# Of the query's ends only, and neither quotes, brackets nor a minus: these mean something to the parser.
+# Stripped at the query's ends only; quotes, brackets and a minus are left out, as they mean something to the parser.
 ENDING = "?!.,;:…¿¡。？！，；："
 _SPACE = re.compile(r"\s+")
 _BYTES = 16
 
 
 class Key(NamedTuple):
-    """Where an answer is kept."""
+    """Key of an answer in the cache."""
 
     scope: Scope
     digest: bytes
 
 
 def exactly(request: RecallRequest, fingerprint: str, zone: ZoneInfo) -> Key:
-    """The key of a recall.
+    """Return the key of a recall.
 
     Args:
-        request: its arguments.
-        fingerprint: of the configuration.
-        zone: in which dates are read where the request names none.
+        request: the recall's arguments.
+        fingerprint: fingerprint of the configuration.
+        zone: time zone in which dates are read where the request names none.
     """
     return _key(request, request.text, fingerprint, zone)
 
 
 def loosely(request: RecallRequest, fingerprint: str, zone: ZoneInfo, settings: CacheConfig) -> Key:
-    """The same for all ways of writing a query that may mean the same."""
+    """Return a key that is the same for all ways of writing a query that may mean the same."""
     return _key(request, loose(request.text, settings), fingerprint, zone)
 
 
 def loose(text: str, settings: CacheConfig) -> str:
-    """A query without what may not matter: kinds of white space, and what `settings` name."""
+    """Return a query in normal form: single spaces, and as `settings` says without case and punctuation at the ends."""
     spaced = _SPACE.sub(" ", text).strip()
     if settings.normalize_punctuation:
         spaced = spaced.strip(ENDING + " ") or spaced
@@ -62,12 +62,12 @@ def loose(text: str, settings: CacheConfig) -> str:
 
 
 def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
-    """What the stages read of a query, without where in its text it stands.
+    """Return a digest of a parsed query as the stages read it, without places in its text.
 
     Args:
-        parsed: the query, as the parser gives it. Its letters are told by its words, in normal form; identifiers,
+        parsed: the query, as the parser gives it. Its words count in normal form; identifiers,
             negations and readings count as they are written.
-        vector: its embedding; `None` where that was given.
+        vector: the query's embedding; `None` where the caller gave it.
     """
     window = parsed.temporal_window
     bare = replace(
@@ -111,7 +111,7 @@ def _key(request: RecallRequest, text: str, fingerprint: str, zone: ZoneInfo) ->
 
 
 def day(moment: datetime, zone: ZoneInfo) -> str:
-    """The date of a moment in a zone; in its own where the calendar ends."""
+    """Return the date of a moment in a zone; where the calendar ends, the moment itself in ISO format."""
     try:
         return moment.astimezone(zone).date().isoformat()
     except OverflowError:
@@ -128,7 +128,7 @@ def _window(window: TemporalWindow) -> tuple[object, ...]:
 
 
 def _plain(value: object) -> object:
-    """A time by its instant: two of the same zone compare equal in the hour that a clock shows twice."""
+    """Return a time as its instant: two times of one zone compare equal in the hour that a clock shows twice."""
     return to_micros(value) if isinstance(value, datetime) else value
 
 

@@ -1,4 +1,4 @@
-"""Recalls that may be answered from the result cache: what is looked up before one, and kept after it.
+"""Recalls that may be answered from the result cache: the look-up before a recall, and the keeping after it.
 
 request ─▶ same letters? ─▶ hit
               └─▶ same loose letters? ─▶ read it ─▶ reads the same? ─▶ hit
@@ -35,7 +35,7 @@ from recall_integrations.store.revisions import Revision
 from recall_integrations.types import CacheOutcome, ParsedQuery, RecallResult
 from recall_integrations.types.request import RecallRequest
 
-# Reasons of the reranker and the rewriter that may be others a moment later; and all that begin with "failure".
+# Reasons of the reranker and the rewriter that may change a moment later; so may all that begin with "failure".
 UNSETTLED = frozenset(
     {"skip.budget", "skip.slow", "skip.slo", "skip.busy", "skip.cold", "skip.breaker", "success.partial"}
     | {"circuit_open"}
@@ -48,9 +48,9 @@ class Asked:
     """A recall for which there may be an answer.
 
     Args:
-        request: its arguments.
-        key: of it.
-        revision: of the scope, before the recall.
+        request: the recall's arguments.
+        key: the recall's key.
+        revision: the scope's revision before the recall.
     """
 
     request: RecallRequest
@@ -62,10 +62,10 @@ class Caching:
     """The result cache of an optimizer. Threads share it.
 
     Args:
-        store: where the memories are.
+        store: the store of the memories.
         config: all settings; `caches` is true.
-        read: reads a query as a recall at that time would; `None` where that may take long.
-        results: where the answers are; other settings find none of these there.
+        read: reads a query as a recall at that time would; returns `None` where that may take long.
+        results: the answers; other settings find none of these there.
         literal: whether something that a user brought (a model, an arm, a stage) sees the letters of a query, so that
             only the same ones have the same answer.
         timer: monotonic seconds.
@@ -90,16 +90,16 @@ class Caching:
         self._results = results
 
     def asked(self, request: RecallRequest) -> Asked:
-        """What is known before a recall."""
+        """Return the key and the scope's revision, before a recall."""
         key = exactly(request, self._fingerprint, self._zone)
         return Asked(request=request, key=key, revision=self._store.revisions.of(request.scope))
 
     def found(self, asked: Asked, deadline: Deadline) -> RecallResult | None:
-        """The answer that is kept for a recall, as one that the caller may change.
+        """Return the answer that is kept for a recall, as a copy that the caller may change.
 
         Args:
             asked: the recall.
-            deadline: of it.
+            deadline: the recall's deadline.
         """
         if asked.revision is None:
             return None
@@ -114,12 +114,12 @@ class Caching:
         return replace(copied(kept.result), cache=CacheOutcome(strategy="hit", reason=reason, age_ms=round(age_ms, 3)))
 
     def kept(self, asked: Asked, state: RecallState, result: RecallResult) -> RecallResult:
-        """An answer that says whether it is kept.
+        """Keep an answer if it may be kept, and return it with a note on that.
 
         Args:
             asked: the recall.
-            state: its last.
-            result: its answer.
+            state: the recall's last state.
+            result: the recall's answer.
         """
         return replace(result, cache=CacheOutcome(strategy="miss", reason=self._keep(asked, state, result)))
 
@@ -142,7 +142,7 @@ class Caching:
         return "kept"
 
     def _of_others(self, asked: Asked, revision: Revision, deadline: Deadline) -> Kept | None:
-        """The answer that another process has put there, kept here as well."""
+        """Return the answer that another process has put into Redis, and keep it here as well."""
         if self._others is None:
             return None
         kept = self._others.get(asked.key, revision, asked.request, deadline)
@@ -152,7 +152,7 @@ class Caching:
         return kept if self._results.put(asked.key, kept, revision, loose) else None
 
     def _settled(self, request: RecallRequest, result: RecallResult) -> bool:
-        """Whether the same recall would do the same things in a moment."""
+        """Say whether the same recall would do the same things in a moment."""
         reasons = (result.rerank.reason, result.rewrite.reason)
         if any(reason in UNSETTLED or reason.startswith("failure") for reason in reasons):
             return False
@@ -160,7 +160,7 @@ class Caching:
         return scope_id is None or not self._config.query.spelling or self._store.speller(scope_id) is not None
 
     def _read_alike(self, asked: Asked) -> Kept | None:
-        """The answer to a query that is written differently and reads the same, kept for this one as well."""
+        """Return the answer to a query that is written differently and reads the same, and keep it for this one."""
         request, loose = asked.request, self._loosely(asked.request)
         kept = None if loose is None else self._results.alike(loose, request)
         if kept is None or kept.meaning is None:
@@ -175,7 +175,7 @@ class Caching:
         return own if self._results.put(asked.key, own, asked.revision) else None
 
     def _loosely(self, request: RecallRequest) -> Key | None:
-        """The key that other ways of writing the query share; `None` where the letters matter."""
+        """Return the key that other ways of writing the query share; `None` where the letters matter."""
         if self._literal or not (self._bundled or request.vector is not None):
             return None
         return loosely(request, self._fingerprint, self._zone, self._config.cache)

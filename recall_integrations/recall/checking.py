@@ -1,4 +1,4 @@
-"""Checks the arguments of a recall before anything is searched."""
+"""Check the arguments of a recall before anything is searched."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from recall_integrations.types.numbers import is_number, is_whole, real, shown, 
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.watching import Step
 
-K_MAX = 2**31 - 1  # what arrays are indexed by; a scope of more memories gives them all in several recalls
+K_MAX = 2**31 - 1  # the highest index of an array; a scope of more memories gives them all in several recalls
 NO_FILTERS = Filters()
-CONTEXT_MAX = 50  # memories before and after a hit
+CONTEXT_MAX = 50  # number of memories before and after a hit
 
 
 def checked_request(
@@ -57,12 +57,12 @@ def checked_request(
     watch: Step | None = None,
     as_of: datetime | None = None,
 ) -> RecallRequest:
-    """From what a caller gave.
+    """Check the arguments of a caller and return the request.
 
     Args:
         limits: defaults and bounds.
-        clock: what `now` is where it is not given.
-        dimensions: of the store's embedding; asked only where a vector is given.
+        clock: gives `now` where the caller does not.
+        dimensions: gives the dimensions of the store's embedding; called only where a vector is given.
 
     Raises:
         InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: what is wrong with the first bad argument.
@@ -104,10 +104,10 @@ def _of_several(scope: object, scopes: object) -> tuple[Scope, ...]:
 
 
 def checked_budget(time_budget_ms: object) -> float:
-    """How long a recall may take, in milliseconds.
+    """Return a recall's time budget, in milliseconds.
 
     Raises:
-        InvalidArgument: no positive number.
+        InvalidArgument: it is no positive number.
     """
     budget = real(time_budget_ms)
     if not is_number(budget) or not 0 < budget < math.inf:
@@ -116,10 +116,10 @@ def checked_budget(time_budget_ms: object) -> float:
 
 
 def checked_score(score: object) -> float | None:
-    """A score that hits must have; `None` = the one of the settings.
+    """Return the score that hits must have; `None` = the one of the settings.
 
     Raises:
-        InvalidArgument: no number from 0 to 1.
+        InvalidArgument: it is no number from 0 to 1.
     """
     least = real(score)
     if least is not None and (not is_number(least) or not 0 <= least <= 1):
@@ -128,10 +128,10 @@ def checked_score(score: object) -> float | None:
 
 
 def checked_window(window: object) -> Window:
-    """A window that may be given to a recall.
+    """Return a window that may be given to a recall.
 
     Raises:
-        InvalidArgument: something else.
+        InvalidArgument: it is something else.
     """
     if window is None or window is False:
         return window
@@ -144,7 +144,7 @@ def checked_window(window: object) -> Window:
 
 
 def checked_zone(name: str | None) -> ZoneInfo | None:
-    """The time zone of a name.
+    """Return the time zone of a name; `None` without a name.
 
     Raises:
         InvalidArgument: there is none of that name.
@@ -158,20 +158,20 @@ def checked_zone(name: str | None) -> ZoneInfo | None:
 
 
 def checked_vector(vector: Any, dimensions: int) -> NDArray[np.float32]:
-    """A query's embedding as a unit vector.
+    """Return a query's embedding as a unit vector.
 
     Raises:
-        InvalidArgument: no list of `dimensions` finite numbers.
+        InvalidArgument: it is no list of `dimensions` finite numbers.
     """
     try:
-        with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+        with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused below
             array = np.asarray(vector, dtype=np.float32)
     except (TypeError, ValueError) as e:
         raise InvalidArgument(f"query_vector must be a list of numbers: {e}.") from e
     if array.shape != (dimensions,) or not np.isfinite(array).all():
         raise InvalidArgument(f"query_vector must be {dimensions} finite numbers, not an array of shape {array.shape}.")
     largest = max(float(np.abs(array).max(initial=0.0)), 1e-12)
-    if largest > 1e18:  # its squares are beyond a float
+    if largest > 1e18:  # the squares of its numbers are beyond a float
         array = array / largest
     unit: NDArray[np.float32] = array / max(float(np.linalg.norm(array)), 1e-12)
     return unit

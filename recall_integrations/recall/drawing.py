@@ -1,11 +1,11 @@
-"""What a recall draws from a scope that no node reads whole: the rows that arms, facts and ranking may look at.
+"""Draws from a scope that no node reads whole the rows that arms, facts and ranking may look at.
 
     query, plan, filters ─▶ PostgreSQL: best by BM25 · nearest · in the window · of the types · mentioned · told
                         ─▶ their rows, with what stands around them in their threads ─▶ a view as any other
 
-The stages after it compute on that view what they would on the whole scope: each arm finds there what it would find
-among all memories, since its best were drawn, and statistics are those of the whole (`store.outlines`). With vectors of
-a server the nearest are as near as the server says.
+The later stages compute on that view what they would on the whole scope: each arm finds there what it would find
+among all memories, since its best were drawn, and the statistics are those of the whole scope (`store.outlines`). With
+vectors on a server the nearest are as near as the server says.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _PAST, _FUTURE = -(2**62), 2**62
 
 @record(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is drawn for.
+    """A recall for which rows are drawn.
 
     Args:
         request, parsed, plan: the recall, as far as it is understood.
-        vectors: of the query and its readings; `None` = it has none.
-        frequency: memories of the scope that hold a stem.
+        vectors: vectors of the query and its readings; `None` = it has none.
+        frequency: counts the memories of the scope that hold a stem.
         nums: numbers of memories that say what is asked.
-        deadline: for all of it.
+        deadline: limit for the whole draw.
     """
 
     request: RecallRequest
@@ -73,13 +73,13 @@ class Wanted:
 
 
 class Drawing:
-    """Threads may share one.
+    """Draws the rows of recalls. Threads may share one.
 
     Args:
-        store: where the memories are.
+        store: the store of the memories.
         config: all settings.
         graph: the graph arm; `None` = there is none.
-        coarse: how many candidates an arm is asked for: (hits wanted, limit of the plan).
+        coarse: returns how many candidates an arm is asked for, given (hits wanted, limit of the plan).
     """
 
     def __init__(
@@ -92,11 +92,11 @@ class Drawing:
         self._store, self._config, self._graph, self._coarse = store, config, graph, coarse
 
     def drawn(self, outline: Outline, wanted: Wanted) -> tuple[ScopeView, tuple[str, str] | None]:
-        """The rows of a scope that a recall looks at, and what it had to do without, as reason and detail.
+        """Return the rows of a scope that a recall looks at, and what it had to do without, as reason and detail.
 
         Raises:
             StoreError: the database cannot be reached, or took too long.
-            RecallTimeout: there is no time any more.
+            RecallTimeout: there is no time left.
         """
         store, request = self._store, wanted.request
         asked = store.conditions(outline, request.filters, request.now)
@@ -131,7 +131,7 @@ class Drawing:
 
 
 class _Draw:
-    """One recall's."""
+    """The draw of one recall."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class _Draw:
         self._connection, self._outline, self._wanted = connection, outline, wanted
         self._asked, self._limit = asked, limit
         self.nums: set[int] = set()
-        self.first: set[int] = set()  # the best by words
+        self.first: set[int] = set()  # the best memories by BM25
         self.nearest: Nearest | None = None
         if wanted.vectors is not None and len(wanted.vectors):
             self.nearest = Nearest(connection, outline, wanted.vectors, server, lambda: wanted.deadline.over)
@@ -158,11 +158,11 @@ class _Draw:
             self._typed = names
 
     def add(self, nums: Iterable[Any]) -> None:
-        """Memories that are to be there."""
+        """Add memories to the draw."""
         self.nums.update(int(num) for num in nums)
 
     def by_words(self) -> None:
-        """The best by BM25."""
+        """Add the best memories by BM25."""
         wanted, own = self._wanted, self._outline.view
         terms = wanted.parsed.terms
         if not terms:
@@ -183,7 +183,7 @@ class _Draw:
                 self.first.update(nums[:REPLIES_FROM].tolist())
 
     def by_vectors(self) -> None:
-        """The nearest, of all and of the types that are asked for."""
+        """Add the nearest memories, of all and of the types that the query asks for."""
         if self.nearest is None:
             return
         parts = self._parts()
@@ -193,7 +193,7 @@ class _Draw:
             self.add(self.nearest.best(asked, self._limit))
 
     def by_time(self) -> None:
-        """What lies in the window, or tells of it: as the temporal arm orders it."""
+        """Add memories that lie in the window or tell of it, in the order of the temporal arm."""
         if self._wanted.parsed.temporal_window is None:
             return
         inside = self._in_window(self._asked)
@@ -215,14 +215,14 @@ class _Draw:
                 self.add(self._select(group, f"ORDER BY {AT}, m.num", self._limit))
 
     def newest(self) -> None:
-        """The newest: what is left where nothing else is known of memories."""
+        """Add the newest memories, which are left where nothing else is known of any."""
         most = max(self._limit, RECENT_MENTIONS if self._wanted.plan.name == "exploratory" else 0)
         self.add(self._select(self._asked, "ORDER BY m.num DESC", most))
         if self._typed is not None:
             self.add(self._select(self._of_types(self._asked), f"ORDER BY {AT} DESC, m.num DESC", self._limit))
 
     def by_names(self, graph: GraphRetriever) -> None:
-        """What the graph arm reaches: the highest first, then the nearest."""
+        """Add the memories that the graph arm reaches: the highest first, then the nearest."""
         wanted = self._wanted
         if wanted.plan.arm("graph") is None:
             return
@@ -242,15 +242,15 @@ class _Draw:
         if len(found.nums):
             among = self._asked.also("m.num = ANY(CAST({reached} AS bigint[]))", reached=found.nums.tolist())
             found = found.among(np.isin(found.nums, np.asarray(self._select(among, "", None), dtype=np.int64)))
-        if len(found.nums) > SCAN_MAX:  # what states an edge, then the highest, of equal ones the newest
+        if len(found.nums) > SCAN_MAX:  # first those that state an edge, then the highest, of equal ones the newest
             found = found.among(np.sort(np.lexsort((found.nums, found.values, found.stated))[-SCAN_MAX:]))
-        top = max(float(found.values.max(initial=0)), found.whole, 1e-9)  # as the arm has it
+        top = max(float(found.values.max(initial=0)), found.whole, 1e-9)  # as the graph arm computes it
         worth = dict(zip(found.nums[::-1].tolist(), (found.values[::-1] / top).tolist(), strict=True))
         self.add(found.nums[found.stated][-4 * self._limit :].tolist())
         self.add(self._best_of(worth, (1 - SIMILARITY_SHARE, SIMILARITY_SHARE)))
 
     def _best_of(self, worth: dict[int, float], weights: tuple[float, float] = (0.5, 0.5)) -> list[int]:
-        """The best by what they are worth and how near they are; where no vectors are, the first of the best."""
+        """Return the best memories by worth and nearness; without vectors, the first of the best by worth."""
         if len(worth) <= self._limit or self.nearest is None:
             return sorted(worth, key=lambda num: -worth[num])[: max(self._limit, 1)]
         nums, near = self.nearest.of(list(worth))
@@ -261,7 +261,7 @@ class _Draw:
         return [num for num, score in scored.items() if score >= bound][: 4 * self._limit]
 
     def _parts(self) -> list[Conditions]:
-        """What arms may be asked for: everything, and where the plan filters, what it lets through."""
+        """Return the conditions that arms may ask for: everything, and where the plan filters, what it lets through."""
         plan, parts = self._wanted.plan, [self._asked]
         if self._wanted.parsed.temporal_window is not None and (plan.time_filter or plan.window_filter):
             parts.append(self._in_window(self._asked))
@@ -281,7 +281,7 @@ class _Draw:
         return asked.also("m.type = ANY(CAST({types} AS text[]))", types=self._typed)
 
     def _said(self, asked: Conditions) -> list[Conditions]:
-        """By those who are named, or of the role whose words are asked for."""
+        """Return conditions for words said by the people named, and for words of the role that is asked for."""
         parsed, found = self._wanted.parsed, []
         names = [ref.name for ref in parsed.entity_refs if ref.stage != IMPLICIT]
         if names:

@@ -1,4 +1,4 @@
-"""The last recalls of an optimizer, in memory, so that somebody can say whether they helped."""
+"""The last recalls of an optimizer, kept in memory, so that somebody can say whether they helped."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Recalled:
     """A recall that was answered.
 
     Args:
-        request: its arguments.
-        shown: of each hit its scope and id, in order.
-        version: what answered it: `rules`, `v3`, `shared v2`.
+        request: the recall's arguments.
+        shown: scope and id of each hit, in order.
+        version: name of the version that answered: `rules`, `v3`, `shared v2`.
         signature: makes the signature of the query when somebody asks.
     """
 
@@ -39,7 +39,7 @@ _recalled = maker(Recalled)
 
 
 class Lately:
-    """Threads share it. In a forked child ids begin otherwise, and nothing is remembered yet.
+    """Remembers recalls. Threads share it. A forked child begins other ids, and remembers nothing yet.
 
     Args:
         most: how many recalls are remembered; 0 = none, and results have ids all the same.
@@ -56,14 +56,14 @@ class Lately:
         self._lock = threading.Lock()
 
     def hold(self, most: int) -> None:
-        """Remember so many from now on."""
+        """Remember at most so many recalls from now on."""
         with self._lock:
             self._most = most
             while len(self._kept) > most:
                 self._kept.popitem(last=False)
 
     def new_id(self) -> str:
-        """Of a result: distinct among all that were ever given."""
+        """Return the id of a result: distinct from all that were ever given."""
         if self._depth != forking.depth():
             self._begin()
         return f"{self._prefix}-{next(self._counter):x}"
@@ -76,7 +76,7 @@ class Lately:
             return
         where = request.scope
         shown = tuple([(hit.scope or where, hit.memory.id or "") for hit in result.hits])
-        if request.watch is not None:  # who looked on is not kept alive
+        if request.watch is not None:  # whoever watches is not kept alive
             request = changed(request, watch=None)
         kept = _recalled(request, shown, version, signature)
         with self._lock:
@@ -85,11 +85,11 @@ class Lately:
                 self._kept.popitem(last=False)
 
     def get(self, result_id: str) -> Recalled | None:
-        """A recall; `None` = it is not remembered, or not any more."""
+        """Return a recall; `None` = it is not remembered, or not any more."""
         with self._lock:
             return self._kept.get(result_id)
 
     def forget(self) -> None:
-        """Forget all of them."""
+        """Forget all recalls."""
         with self._lock:
             self._kept.clear()

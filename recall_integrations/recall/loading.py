@@ -1,4 +1,4 @@
-"""Reads what a recall needs of a scope into memory, beside the recall: for a large scope that takes seconds."""
+"""Reads into memory what a recall needs of a scope, beside the recall: for a large scope that takes seconds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ SCOPES_AT_ONCE = 4
 
 
 class Loader:
-    """Threads share it.
+    """Reads scopes in threads of its own. Threads share it.
 
     Args:
-        store: what is read.
-        prepare: what else takes time when it is first done.
-        waiting: what surrounds a wait: the caller does not compute meanwhile.
+        store: the store whose scopes are read.
+        prepare: does other work that takes time when it is first done.
+        waiting: context around a wait, in which the caller computes nothing.
     """
 
     def __init__(
@@ -32,14 +32,14 @@ class Loader:
     ) -> None:
         self._store, self._prepare, self._waiting = store, prepare, waiting
         self._threads = Bulkhead("load", SCOPES_AT_ONCE, hanging_max=0)
-        self._lock = threading.RLock()  # a call may end before its callback is there
+        self._lock = threading.RLock()  # a call may end before its callback is attached
         self._under_way: dict[int, Future[None]] = {}
 
     def loaded(self, scope_id: int, deadline: Deadline) -> bool:
-        """Whether the scope is in memory now. If not, it is being read, and will be there for a later recall.
+        """Say whether the scope is in memory now. If not, a thread reads it for a later recall.
 
         Raises:
-            StoreError: what reading it raised.
+            StoreError: reading the scope raised it.
         """
         if self._store.in_memory(scope_id):
             return True
@@ -75,9 +75,9 @@ class Loader:
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Inside, Python looks for no garbage: what is loaded stays, and to walk over all objects of a process takes 80 ms.
+    """Stop Python's garbage collection inside: what is loaded stays, and a walk over all objects takes 80 ms.
 
-    Where two threads are inside at once, the first to leave begins it again.
+    Where two threads are inside at once, the first to leave starts it again.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Whether an answer without hits says that nothing is known, or only that nothing could be looked at."""
+"""Tells an answer without hits because nothing is known from one where nothing could be looked at."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ DETAIL = "Nothing could be searched: that there are no hits says nothing of what
 
 
 def unsearched(state: RecallState) -> tuple[Degradation, ...]:
-    """What says that nothing could be looked at; empty where the memories were, where there are hits or no memories."""
+    """Return the problem "nothing was searched"; empty if memories were searched, or there are hits or no memories."""
     if state.hits or not _missed(state):
         return ()
     return (Degradation(stage="recall", reason=NOT_SEARCHED, detail=DETAIL),)
 
 
 def _missed(state: RecallState) -> bool:
-    """Whether memories that could answer were not looked at.
+    """Say whether memories that could answer were not looked at.
 
-    The semantic arm compares every memory with the query: where it was, no other matters. Where the plan does without,
-    each of the others does.
+    The semantic arm compares every memory with the query: where it ran, no other arm matters. Where the plan has no
+    semantic arm, each of the other arms matters.
     """
     if state.loading:
         return True
     view = state.view
-    if view is None:  # where the database is away, nobody knows whether there is such a scope
+    if view is None:  # while the database is away, nobody knows whether there is such a scope
         return any(problem.reason == AWAY for problem in state.degraded)
     if not view.count or (state.allowed is not None and not (state.allowed & view.alive).any()):
         return False

@@ -1,4 +1,4 @@
-"""Tells observers of whole recalls (`types.observing`) what became of one. They cannot cost it the answer.
+"""Tells observers of whole recalls (`types.observing`) about each recall. Their errors cannot cost it the answer.
 
 Without such observers nothing here is made or called.
 """
@@ -39,10 +39,10 @@ class Looking:
 
     Args:
         observers: in the order in which they are told.
-        key: of the digests of scopes; two stores have different ones.
+        key: key of the digests of scopes; two stores have different ones.
 
     Attributes:
-        later: tells them.
+        later: thread that tells them.
     """
 
     def __init__(self, observers: Sequence[RecallObserver], key: bytes) -> None:
@@ -51,16 +51,16 @@ class Looking:
         self._complained: set[str] = set()
 
     def begun(self, request: RecallRequest, thresholds: Mapping[str, float]) -> Looked:
-        """A recall begins.
+        """Begin to observe a recall.
 
         Args:
-            request: what is asked.
-            thresholds: of the planner, by name.
+            request: the recall's arguments.
+            thresholds: the planner's thresholds, by name.
         """
         return Looked(self, request, thresholds)
 
     def refused(self, error: Exception) -> None:
-        """The arguments of a recall were refused."""
+        """Tell observers that the arguments of a recall were refused."""
         context = contextvars.copy_context()
         for observer in self.observers:
             self.later.add(
@@ -68,17 +68,17 @@ class Looking:
             )
 
     def learned(self, step: object) -> None:
-        """Something was learned, promoted or rolled back."""
+        """Tell observers that something was learned, promoted or rolled back."""
         for observer in self.observers:
             self.later.add(functools.partial(self.tell, observer, functools.partial(observer.learned, step)))
 
     def judged(self, feedback: Feedback) -> None:
-        """Feedback was given, and is kept."""
+        """Tell observers of feedback that was given and is kept."""
         for observer in self.observers:
             self.later.add(functools.partial(self.tell, observer, functools.partial(observer.judged, feedback)))
 
     def tell(self, observer: RecallObserver, call: Callable[[], object]) -> None:
-        """Tell an observer. That it raised is logged, once for each kind of error."""
+        """Tell an observer. If it raises, log that once for each kind of error."""
         try:
             call()
         except failures() as e:
@@ -96,7 +96,7 @@ class Looking:
         result: RecallResult | None,
         error: BaseException | None,
     ) -> RecallEvent:
-        """What is told at the end."""
+        """Return the event that observers are told at the end."""
         return RecallEvent(
             took_ms=took_ms,
             privacy=request.privacy,
@@ -113,12 +113,12 @@ class Looking:
 
 
 class Looked:
-    """One recall that is observed. What can wait is done when it is told.
+    """One recall that is observed. Work that can wait is done when observers are told.
 
     Args:
-        looking: by whom.
-        request: what is asked.
-        thresholds: of the planner, by name.
+        looking: the observers.
+        request: the recall's arguments.
+        thresholds: the planner's thresholds, by name.
     """
 
     def __init__(self, looking: Looking, request: RecallRequest, thresholds: Mapping[str, float]) -> None:
@@ -134,7 +134,7 @@ class Looked:
         self._looks = [look for _, look in self._of if look is not None]
 
     def stage(self, name: str) -> None:
-        """A stage begins."""
+        """Tell the observers that a stage begins."""
         self._stage_s = time.perf_counter()
         for look in self._looks:
             self._asked(look.stage, name)
@@ -142,13 +142,13 @@ class Looked:
     def ended(
         self, name: str, state: RecallState, failed: bool, degraded: Sequence[Degradation], searching: list[Searching]
     ) -> None:
-        """It has ended.
+        """Tell the observers that a stage has ended.
 
         Args:
-            name: of the stage.
-            state: behind it.
+            name: the stage's name.
+            state: the state after it.
             failed: whether its fallback was taken.
-            degraded: what did not work in it, not yet as it may be told.
+            degraded: its problems, before the door has withheld anything.
             searching: arms that searched in it.
         """
         if name == ARMS:
@@ -160,10 +160,10 @@ class Looked:
                 self._asked(look.ended, name, failed, told)
 
     def computed(self, state: RecallState, hydrated: int, read: int) -> None:
-        """All stages of one scope have ended.
+        """Note the figures of one scope, all stages of which have ended.
 
         Args:
-            state: the last.
+            state: the last state.
             hydrated, read: see `PartSeen`.
         """
         fused = state.fused
@@ -175,7 +175,7 @@ class Looked:
         )
 
     def answered(self, result: RecallResult, door: Door, error: BaseException | None = None) -> RecallResult:
-        """The answer is there; it is given back with a word on observers that raised."""
+        """Tell the observers of the answer, and return it with a note on observers that raised."""
         self._over(result, error)
         if not self._raised:
             return result
@@ -184,7 +184,7 @@ class Looked:
         return replace(result, degraded=(*result.degraded, *door.degradations((named,))))
 
     def failed(self, error: BaseException) -> None:
-        """There is none."""
+        """Tell the observers that the recall failed."""
         self._over(None, error)
 
     def _over(self, result: RecallResult | None, error: BaseException | None) -> None:
@@ -209,12 +209,12 @@ class Looked:
     def _asked(self, call: Callable[..., object], *args: object) -> None:
         try:
             call(*args)
-        except failures() as e:  # who looks on must not cost the answer; the result names it
+        except failures() as e:  # an observer must not cost the answer; the result names it
             self._raised.append(e)
 
 
 class _Searched(NamedTuple):
-    """A run of the arms: which searched, which were given up, when it began and ended."""
+    """A run of the arms: those that searched, those that were given up, its begin and its end."""
 
     searching: list[Searching]
     late: list[str]
@@ -223,7 +223,7 @@ class _Searched(NamedTuple):
 
 
 class _Computed(NamedTuple):
-    """What is kept of a scope until it is told: nothing that holds its columns."""
+    """The figures of a scope until observers are told: nothing that holds its columns."""
 
     level: int
     candidates: int
@@ -234,7 +234,7 @@ class _Computed(NamedTuple):
     read: int
 
     def seen(self) -> PartSeen:
-        """As observers are told."""
+        """Return the figures as observers are told them."""
         arms = [arm for run in self.searched for arm in self._arms(run)]
         return PartSeen(
             level=self.level,
@@ -245,9 +245,9 @@ class _Computed(NamedTuple):
         )
 
     def _arms(self, run: _Searched) -> list[ArmSeen]:
-        """In the order in which they began; those that were given up last."""
+        """Return the arms in the order in which they began; those that were given up last."""
         results = {found.arm: found for found in self.results}
-        last = {one[0]: one for one in run.searching}  # one that lacked something in memory was asked again
+        last = {one[0]: one for one in run.searching}  # an arm that lacked something in memory was asked again
         seen = [self._arm(results.get(one[0]), *one) for one in sorted(last.values(), key=lambda one: one[1])]
         known = {arm.name for arm in seen}
         took_ms = (run.ended_s - run.began_s) * 1e3

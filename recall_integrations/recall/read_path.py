@@ -1,6 +1,6 @@
-"""What an optimizer is made of: the stages, and all that a recall goes through around them.
+"""The parts of an optimizer: the stages, and all that a recall goes through around them.
 
-It is loaded when an optimizer is made; who only imports `QueryOptimizer` loads none of it.
+The module is loaded when an optimizer is made; a program that only imports `QueryOptimizer` loads none of it.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 
 SCOPE_SETTINGS = "settings.scope"
-CACHE = "cache"  # in `timings_ms` and events: an answer that was kept
-EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest to ask again, and the dearest to do without
-BUSY_S = 0.01  # how soon a scope is asked for again where as many as may be are being read
-LATE_S = 1.0  # beyond the deadline, that the server of a store is waited for: a small scope may come late
+CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
+EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
+BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
+LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's server: a small scope may come late
 
 
 class Sources:
-    """What a user brought, and what all read paths of an optimizer have in common: breakers, threads, times.
+    """Objects that a user brought, and those that all read paths of an optimizer share: breakers, threads, times.
 
     Args: those of `QueryOptimizer`.
     """
@@ -125,15 +125,15 @@ class Sources:
         self.showing = Showing(self.admission.waiting)
         looking = [observer for observer in observers if isinstance(observer, RecallObserver)]
         self.looking = Looking(looking, store.entity_key) if looking else None
-        if self.looking is not None:  # what nobody has been told of when the optimizer goes
+        if self.looking is not None:  # when the optimizer goes, tell what nobody has been told of yet
             weakref.finalize(self, self.looking.later.flush).atexit = False
         self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
-        # What tells the models from those of other processes; `None` where that cannot be told.
+        # Tells the models from those of other processes; `None` where that is not possible.
         told = ranker is None and not arms and not stages and (reranker is None or isinstance(reranker, str))
         self.models = repr((identity_of(self.llm), reranker)) if told else None
 
     def _breakers(self, config: RecallConfig) -> BreakerShelf:
-        """Where states of breakers are: in a file of the store, and those of services that all nodes ask in Redis."""
+        """Return the shelf of breakers' states: a file of the store, and Redis for services that all nodes ask."""
         own = FileShelf(self.store.path / BREAKERS_FILE)
         if self.shared is None:
             return own
@@ -143,7 +143,7 @@ class Sources:
         return SharedShelf(own, self.shared, asked, config.breakers.open_s)
 
     def health(self) -> tuple[Health, ...]:
-        """See `QueryOptimizer.health`."""
+        """Return the health of each component; see `QueryOptimizer.health`."""
         shared = () if self.shared is None else (self.shared.link.health(),)
         return (*self.guards.health(), *shared, *self.store.health())
 
@@ -153,19 +153,19 @@ class Sources:
             self.looking.learned(step)
 
     def judged(self, feedback: Feedback) -> None:
-        """Tell them of feedback."""
+        """Tell observers of whole recalls of feedback."""
         if self.looking is not None:
             self.looking.judged(feedback)
 
     def flush(self) -> None:
-        """See `QueryOptimizer.flush`."""
+        """Wait for observers and the shared link; see `QueryOptimizer.flush`."""
         if self.looking is not None:
             self.looking.later.flush()
         if self.shared is not None:
             self.shared.link.flush()
 
     def close(self) -> None:
-        """Let the connections go that are not the store's."""
+        """Close the connections that are not the store's."""
         if self.shared is not None:
             self.shared.link.close()
 
@@ -174,7 +174,7 @@ class ReadPath:
     """A read path with its settings. Threads share it.
 
     Args:
-        sources: what it is made of.
+        sources: the objects that it is made of.
         config: all settings, as they hold for the scopes that it answers for.
         results: answers that are kept; `None` = none are.
         acting: the entry of `scopes` that these settings come from; "" = none does.
@@ -200,18 +200,18 @@ class ReadPath:
             outside.setdefault("rank", self.guards.of("ranker"))
         of_stages = [observer for observer in sources.observers if not isinstance(observer, RecallObserver)]
         self.runner = Runner(arranged(known, sources.stages), of_stages, outside)
-        # What `parse` and `plan` do without a recall is what they do in one.
+        # `parse` and `plan` do the same without a recall as in one.
         self._parse = next((s for s in self.runner.stages if isinstance(s, Parse)), cast("Parse", known[0]))
         self._plan = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
         self._caching: Caching | None = None
         if results is not None:
-            shared = None if config.ranking.weights else others  # a file that may be another elsewhere
+            shared = None if config.ranking.weights else others  # a file of weights may be another elsewhere
             self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal, others=shared)
 
     def _default_stages(
         self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
     ) -> list[Stage]:
-        """The stages of a recall, in order."""
+        """Make the stages of a recall, in order."""
         store, config, ranking = self.store, self.config, self.config.ranking
         own = ranker is not None and _may_hang(ranker)
         if ranker is None:
@@ -252,7 +252,7 @@ class ReadPath:
         ]
 
     def _rewriting(self, llm: Callable[[str], str] | None) -> Rewriting:
-        """Asks the LLM for other words. What is known of it is kept beside the store."""
+        """Make the component that asks the LLM for phrasings; its cache and its contract are kept beside the store."""
         settings, path = self.config.rewriting, self.store.path
         limits = Limits(fallback=settings.fallback_max, empty=settings.empty_max, median_ms=settings.median_max_ms)
         return Rewriting(
@@ -290,7 +290,7 @@ class ReadPath:
         )
 
     def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
-        """The LLM as the speller asks it, beside the recall, about corrections that it has made."""
+        """Return the LLM as the speller asks it, beside the recall, about corrections that it has made."""
         guard = self.guards.of("spelling", who=_name(llm), limit_ms=self.config.rewriting.timeout_ms)
 
         def ask(prompt: str) -> str:
@@ -304,12 +304,12 @@ class ReadPath:
     def _arm_guard(self, name: str) -> Guard:
         return self.guards.of(f"arm.{name}")
 
-    # -- what the surface asks for ---------------------------------------------------------------------------------
+    # -- called by the optimizer ------------------------------------------------------------------------------------
 
     def read(
         self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
     ) -> ParsedQuery:
-        """See `QueryOptimizer.parse`."""
+        """Parse a query; see `QueryOptimizer.parse`."""
         text = clean(query, self.config.limits.query_chars_max)
         where, zone = checked_scope(scope), checked_zone(name)
         moment = self._clock() if now is None else checked_time(now, "now", InvalidArgument)
@@ -321,7 +321,7 @@ class ReadPath:
         return settled(parsed, None if scope_id is None else self.store.outline(scope_id))[0]
 
     def _reading(self, request: RecallRequest, now: datetime) -> ParsedQuery | None:
-        """How a recall at that time would read its query; `None` where that may take long."""
+        """Read a query as a recall at that time would; `None` where that may take long."""
         scope_id = self.store.scope_id(request.scope)
         if len(request.text) >= LONG_CHARS or (scope_id is not None and not self.store.in_memory(scope_id)):
             return None
@@ -329,10 +329,10 @@ class ReadPath:
             return self._read(request.text, now, request.scope, request.window, request.zone)
 
     def load(self, request: RecallRequest, scope: Scope, until: Deadline) -> bool:
-        """Wait until what a recall of the scope needs is in memory; whether it had to be read.
+        """Wait until what a recall of the scope needs is in memory; say whether it had to be read.
 
         Raises:
-            StoreError: what reading it raised.
+            StoreError: reading it raised this.
         """
         store, filters = self.store, request.filters
         scope_id = store.known(scope)
@@ -348,26 +348,26 @@ class ReadPath:
         return True
 
     def _filters_there(self, scope_id: int, filters: Filters) -> bool:
-        """Whether what filters look at is in memory; of a scope that is not read whole, the database is asked."""
+        """Say whether the columns of the filters are in memory, or need not be, as the database holds the scope."""
         store = self.store
         return not filters or store.pushed(scope_id) is not None or store.filters_ready(store.view(scope_id), filters)
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
-        """See `QueryOptimizer.plan`."""
+        """Plan a parsed query; see `QueryOptimizer.plan`."""
         return self._plan.made(parsed)
 
     def checked(self, **arguments: Any) -> RecallRequest:
-        """The arguments of a recall, checked. What is wrong with them goes through a door."""
+        """Check the arguments of a recall. Errors about them go through a door."""
         check = functools.partial(
             checked_request, self.config.limits, self._clock, lambda: self.store.dimensions, **arguments
         )
-        # No memory has been read, and what is wrong with an argument must be said: here `block` is as `redact`.
+        # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
         if arguments["mode"] not in ("redact", "block"):
             return check()
         return passing(Door("redact", self._own), check)
 
     def door(self, mode: str) -> Door:
-        """What leaves a recall goes through it."""
+        """Return the door through which a recall's answer leaves."""
         return Door(mode, self._own)
 
     def answer(
@@ -380,15 +380,15 @@ class ReadPath:
         *,
         kept: bool = True,
     ) -> RecallResult:
-        """The answer to a checked request for one scope: one that is kept, or of the stages.
+        """Answer a checked request for one scope: from the result cache, or by the stages.
 
         Args:
-            request: checked.
-            deadline: of it.
-            door: what it goes through.
-            looked: tells observers of it; `None` = there are none.
-            served: what was learned from use and answers it.
-            kept: whether it may be one that is kept, and is kept.
+            request: the checked request.
+            deadline: the request's deadline.
+            door: door through which the answer goes.
+            looked: tells observers of the recall; `None` = there are none.
+            served: the version learned from use that answers the request.
+            kept: whether the answer may come from the cache, and is kept there.
         """
         if self._caching is None or not kept:
             return self._computed(request, deadline, door, looked, served)[0]
@@ -418,7 +418,7 @@ class ReadPath:
             less = (*_unseen(self.store.away), *_pressed(given, request, k, deadline))
             state, timings = self.runner.run(state.degraded_by(*less), deadline)
             state = state.degraded_by(*unsearched(state))
-            if state.query.original != request.text:  # there was time to read a part of it only
+            if state.query.original != request.text:  # there was time to read only a part of it
                 shown.query(state.query.original)
         if looked is not None:
             after = self.store.hydration()
@@ -444,7 +444,7 @@ class ReadPath:
         return result, state
 
     def _given_again(self, request: RecallRequest, kept: RecallResult, began: float, door: Door) -> RecallResult:
-        """An answer of the result cache, with what it took to find it."""
+        """Return an answer of the result cache, with the time it took to find it."""
         took = (time.perf_counter() - began) * 1e3
         state = RecallState(
             request=request,
@@ -460,12 +460,12 @@ class ReadPath:
         )
         told = self.runner.tell(CACHE, state, took)
         timings = {CACHE: round(took, 3), "total": round((time.perf_counter() - began) * 1e3, 3)}
-        new = told.degraded[len(kept.degraded) :]  # an observer that raised
+        new = told.degraded[len(kept.degraded) :]  # problems of observers that raised
         return replace(kept, timings_ms=timings, degraded=(*kept.degraded, *door.degradations(new)))
 
 
 def _may_hang(given: object) -> bool:
-    """Whether what a user brought is called in a thread that may be left behind."""
+    """Say whether a part that the user brought is called in a thread that may be left behind."""
     return bool(getattr(given, "may_hang", True))
 
 
@@ -474,12 +474,12 @@ def _name(llm: Callable[[str], str] | None) -> str:
 
 
 def _unseen(why: str) -> tuple[Degradation, ...]:
-    """The answer is of what this process has in memory: what others wrote meanwhile is not in it."""
+    """Return the problem that the database is away: writes of others since then are not in the answer."""
     return (Degradation(stage="store", reason=AWAY, detail=why),) if why else ()
 
 
 def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:
-    """What is left out under pressure, step by step."""
+    """Return the problems of pressure: what is left out, step by step."""
     if not given.steps:
         return ()
     why = f"{deadline.remaining_ms():.1f} of {request.time_budget_ms:g} ms are left; a whole recall takes "

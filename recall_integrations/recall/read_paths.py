@@ -1,4 +1,4 @@
-"""The read paths of an optimizer: one, and others for the scopes that have settings of their own."""
+"""The read paths of an optimizer: one for all, and others for the scopes that have settings of their own."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, 
 from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest, Window
 
-PATHS_MAX = 256  # of entries of `scopes` that are in use
+PATHS_MAX = 256  # number of entries of `scopes` that are in use at once
 
 
 class ReadPaths:
-    """Threads share it. It never changes: other settings are another object.
+    """The read paths of one configuration. Threads share it. It never changes: other settings are another object.
 
     Args:
-        sources: what the paths are made of.
+        sources: the objects that the paths are made of.
         config: all settings.
 
     Raises:
-        ConfigError: weights that cannot be read, also those of an entry of `scopes`.
+        ConfigError: weights cannot be read, also those of an entry of `scopes`.
     """
 
     def __init__(self, sources: Sources, config: RecallConfig) -> None:
@@ -61,10 +61,10 @@ class ReadPaths:
         self._lock = threading.Lock()
         if sources.ranker is None:
             for ranking in {config.with_entry(entry).ranking for entry in config.scopes}:
-                resolve_ranker(ranking)  # a file of weights that is not there is told now, not to who recalls
+                resolve_ranker(ranking)  # tell of a missing file of weights now, not to whoever recalls
 
     def of(self, scope: Scope) -> ReadPath:
-        """The path of a scope."""
+        """Return the path of a scope."""
         entry = acting(self._entries, scope) if self._entries else None
         if entry is None:
             return self.base
@@ -79,7 +79,7 @@ class ReadPaths:
             return path
 
     def with_config(self, config: RecallConfig) -> ReadPaths:
-        """The same with other settings: breakers and times are kept, answers are not."""
+        """Return read paths with other settings: breakers and times are kept, answers are not."""
         return ReadPaths(self.sources, config)
 
     def forget(self) -> None:
@@ -90,17 +90,17 @@ class ReadPaths:
     def read(
         self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
     ) -> ParsedQuery:
-        """See `QueryOptimizer.parse`."""
+        """Parse a query; see `QueryOptimizer.parse`."""
         path = self.of(checked_scope(scope)) if self._entries else self.base
         return path.read(query, scope, now, window, name)
 
     def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
-        """See `QueryOptimizer.plan`."""
+        """Plan a parsed query; see `QueryOptimizer.plan`."""
         path = self.of(checked_scope(scope)) if self._entries else self.base
         return path.plan(parsed)
 
     def checked(self, **arguments: Any) -> RecallRequest:
-        """The arguments of a recall, checked."""
+        """Check the arguments of a recall."""
         try:
             request = self.base.checked(**arguments)
         except RecallError as e:
@@ -113,7 +113,7 @@ class ReadPaths:
         return request
 
     def load(self, request: RecallRequest, deadline: Deadline) -> float:
-        """Wait until what a recall needs is in memory, `load_wait_ms` beyond its time at most; how long, in seconds."""
+        """Wait until what a recall needs is in memory, up to `load_wait_ms` beyond its time; return seconds waited."""
         if not request.load_wait_ms:
             return 0.0
         began, until = time.monotonic(), deadline.later(request.load_wait_ms / 1e3)
@@ -121,7 +121,7 @@ class ReadPaths:
         return time.monotonic() - began if any(loaded) else 0.0
 
     def recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
-        """The answer to a checked request."""
+        """Answer a checked request."""
         door = self.base.door(request.privacy)
         path = self.base if request.scopes else self.of(request.scope)
         looking = self.sources.looking
@@ -149,23 +149,23 @@ class ReadPaths:
         return result
 
     def _served(self, request: RecallRequest) -> Served:
-        """What was learned from use and answers a request for one scope."""
+        """Return the version learned from use that answers a request for one scope; by default the rules."""
         if self._learned is None:
             return BY_RULES
         return served_by(self.sources.shelf, request.scope, request.text, *self._learned)
 
     def _identified(self, request: RecallRequest, result: RecallResult, served: Served) -> RecallResult:
-        """The answer with an id, by which feedback will name it."""
+        """Return the answer with an id, by which feedback will name it."""
         lately = self.sources.lately
         result_id = lately.new_id()
-        label = result.version if served.version is None else served.label  # of several scopes that of the first
+        label = result.version if served.version is None else served.label  # of several: the first's
         lately.note(result_id, request, result, label, functools.partial(signature_of, result.query))
         return changed(result, id=result_id, version=label)
 
     def _of_several(
         self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
     ) -> RecallResult:
-        """One of each scope, by its own settings, brought together."""
+        """Answer for each scope by its own settings, and merge the answers."""
 
         def answer(part: RecallRequest, own: Deadline) -> RecallResult:
             # A placeholder of an answer that was kept would stand for something else here.
@@ -177,7 +177,7 @@ class ReadPaths:
 
 
 def _with_wait(result: RecallResult, seconds: float) -> RecallResult:
-    """The answer, which says how long it was waited for what it needed to be read into memory."""
+    """Return the answer with the time that the recall waited until what it needed was in memory."""
     if not seconds:
         return result
     took, ms = dict(result.timings_ms), round(seconds * 1e3, 3)
@@ -186,7 +186,7 @@ def _with_wait(result: RecallResult, seconds: float) -> RecallResult:
 
 
 def _thresholds(config: RecallConfig) -> dict[str, float]:
-    """What decides about plans, reranks and answers, by name."""
+    """Return the thresholds that decide about plans, reranks and answers, by name."""
     planner = config.planner
     return {
         "precise": planner.precise_threshold,

@@ -1,4 +1,4 @@
-"""Keeps answers for a short time: so many, the least recently used leave first; a write drops those of its scope."""
+"""Keeps answers for a short time: the least recently used leave first, and a write drops those of its scope."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from recall_integrations.types.request import RecallRequest
 
 @record(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An answer.
+    """An answer in the cache.
 
     Args:
-        result: as it was given, after privacy and packing.
-        now: of the recall that it answers, in microseconds since 1970.
-        made_at: when, by the cache's timer.
-        meaning: how the query reads; `None` where nobody may ask it in other letters.
+        result: the answer as it was given, after privacy and packing.
+        now: `now` of the recall that it answers, in microseconds since 1970.
+        made_at: when it was made, by the cache's timer, in seconds.
+        meaning: digest of how the query reads; `None` where nobody may ask it in other letters.
     """
 
     result: RecallResult
@@ -35,7 +35,7 @@ class Kept:
 
 
 class ResultCache:
-    """Threads share it; nobody waits in it for more than a few microseconds.
+    """Answers by key. Threads share it; nobody waits in it for more than a few microseconds.
 
     Args:
         revisions: tells of writes.
@@ -52,10 +52,10 @@ class ResultCache:
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self._revisions, self._ttl_s, self._entries_max, self._timer = revisions, ttl_s, entries_max, timer
-        self._lock = threading.RLock()  # a write may be made by the garbage collector's thread of the moment
+        self._lock = threading.RLock()  # the garbage collector may run a write in the thread that holds the lock
         self._kept: TTLCache[Key, Kept] = TTLCache(entries_max, ttl_s, timer)
         self._alike: LRUCache[Key, Key] = LRUCache(entries_max)
-        # Of each scope, keys that may be kept: those that left by themselves stay here until there are too many.
+        # Keys of each scope that may be kept: expired and evicted ones stay here until there are too many.
         self._of: dict[Scope, set[Key]] = {}
         self._noted = 0
         revisions.watch(self)
@@ -66,29 +66,29 @@ class ResultCache:
             return len(self._kept)
 
     def get(self, key: Key, request: RecallRequest) -> Kept | None:
-        """The answer for a recall; not one that was made for a later `now`, or one more than the time it is kept."""
+        """Return the answer for a recall, unless it was made for a later `now` or is older than the time it is kept."""
         now = to_micros(request.now)
         with self._lock:
             kept = self._kept.get(key)
-            # What was taken over under another key is as old as it is.
+            # An answer that was taken over under another key is as old as under its first.
             if kept is None or not 0 <= self._timer() - kept.made_at < self._ttl_s:
                 return None
         return kept if 0 <= now - kept.now <= self._ttl_s * 1e6 else None
 
     def alike(self, loosely: Key, request: RecallRequest) -> Kept | None:
-        """The answer for the recall that was last asked with this loose key, if any is still kept."""
+        """Return the answer for the recall that was last asked with this loose key, if any is still kept."""
         with self._lock:
             key = self._alike.get(loosely)
             return None if key is None else self.get(key, request)
 
     def put(self, key: Key, kept: Kept, revision: Revision | None, loosely: Key | None = None) -> bool:
-        """Keep an answer, unless its scope was written to since.
+        """Keep an answer and say so, unless its scope was written to since.
 
         Args:
-            key: of the recall.
+            key: the recall's key.
             kept: the answer.
-            revision: of the scope, from before the recall.
-            loosely: the loose key of the recall, under which others may find it.
+            revision: the scope's revision before the recall.
+            loosely: loose key of the recall, under which others may find it.
         """
         with self._lock:
             if revision is None or self._revisions.of(key.scope) != revision:
@@ -125,7 +125,7 @@ class ResultCache:
 
 
 def copied(result: RecallResult) -> RecallResult:
-    """The same answer with memories of its own: whoever changes their metadata changes no other's."""
+    """Return the answer with memories of its own: a change of their metadata changes no other answer."""
     return replace(result, hits=tuple(map(_own, result.hits)))
 
 

@@ -1,7 +1,7 @@
 """Takes a recall through its stages.
 
-A stage only says what it does. The runner gives each of them its share of the time that is left, times it, names what
-went wrong in `degraded`, takes its fallback where it fails, and tells observers. A stage that is essential raises
+A stage only does its work. The runner gives each of them its share of the time that is left, times it, names problems
+in `degraded`, takes its fallback where it fails, and tells observers. Where an essential stage fails, it raises
 instead: without it there is no answer.
 """
 
@@ -30,12 +30,12 @@ from recall_integrations.types.watching import Step
 
 @record(slots=True)
 class Turn:
-    """What a stage is given besides the state.
+    """A stage's turn: its deadline, and the collectors that it fills.
 
     Args:
-        deadline: the end of its share of the time.
-        timings_ms: of steps that it wants to see timed by themselves: name → milliseconds.
-        step: tells who looks on of steps inside of it; `None` = nobody does.
+        deadline: end of the stage's share of the time.
+        timings_ms: steps that the stage wants timed by themselves: name → milliseconds.
+        step: tells a watcher of steps inside of the stage; `None` = nobody watches.
         searching: gets each arm that searches, when it began and when it ended; `None` = nobody asks.
     """
 
@@ -47,16 +47,16 @@ class Turn:
 
 @record(frozen=True, slots=True, kw_only=True)
 class StageEvent:
-    """What observers are told when a stage has ended.
+    """The event that observers are told when a stage has ended.
 
     Args:
-        stage: its name.
-        began_ms: since the recall began.
-        took_ms: how long it took.
+        stage: the stage's name.
+        began_ms: milliseconds from the begin of the recall.
+        took_ms: milliseconds that it took.
         failed: whether its fallback was taken.
-        degraded: what did not work in it.
-        timings_ms: steps inside of it.
-        state: as it is now; `None` unless `privacy="allow"`, for it holds the query and the memories as they are. Do
+        degraded: its problems.
+        timings_ms: steps inside of it, in milliseconds.
+        state: the state after it; `None` unless `privacy="allow"`, for it holds the query and memories as they are. Do
             not keep it: it holds the columns of the scope.
     """
 
@@ -69,7 +69,7 @@ class StageEvent:
     state: RecallState | None
 
 
-OUTSIDE_SHARE = 0.5  # of the time that is left, for a stage that may hang: the others need theirs
+OUTSIDE_SHARE = 0.5  # share of the time that is left, for a stage that may hang: the others need theirs
 Observer = Callable[[StageEvent], None]
 
 
@@ -77,16 +77,16 @@ class Stage(ABC):
     """One step of a recall. Threads share it.
 
     Attributes:
-        name: in `degraded`, `timings_ms` and events.
-        after: the stage behind which it comes, for one given to `QueryOptimizer(stages=[...])`; one that has the name
+        name: its name in `degraded`, `timings_ms` and events.
+        after: the stage behind which it comes, for one given to `QueryOptimizer(stages=[...])`; a stage with the name
             of a known stage takes its place.
-        share: of the time that is left, in (0, 1].
-        essential: whether the recall fails with it.
-        level: where more than this is left out (`RecallState.level`), its fallback is taken instead.
-        paced: whether its fallback is taken where it does not fit into the time that is left, by its recent runs. For
+        share: share of the time that is left, in (0, 1].
+        essential: whether the recall fails if the stage fails.
+        level: where more than this is left out (`RecallState.level`), the runner takes its fallback instead.
+        paced: whether its fallback is taken where, by its recent runs, it does not fit into the time that is left. For
             work that cannot be stopped once it has begun.
-        may_hang: of one given to `QueryOptimizer(stages=[...])`: whether it is called in a thread that may be left
-            behind, as what waits for something must be. What only computes may say no.
+        may_hang: for one given to `QueryOptimizer(stages=[...])`: whether it is called in a thread that may be left
+            behind, as a stage that waits for something must be. A stage that only computes may say no.
     """
 
     name: str
@@ -98,15 +98,15 @@ class Stage(ABC):
     may_hang: bool = True
 
     def applies(self, state: RecallState) -> bool:
-        """Whether there is anything to do. Default: where the scope holds something."""
+        """Say whether there is anything to do. Default: yes where the scope holds something."""
         return state.view is not None
 
     @abstractmethod
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """The state, extended. Whatever it raises is named in `degraded`."""
+        """Return the state, extended. Whatever it raises is named in `degraded`."""
 
     def fallback(self, state: RecallState) -> RecallState:
-        """The state if `run` failed. Default: as it was."""
+        """Return the state if `run` failed. Default: the state as it was."""
         return state
 
 
@@ -114,9 +114,9 @@ class Runner:
     """Takes recalls through stages. Threads share it.
 
     Args:
-        stages: in order.
-        observers: called when a stage has ended, in the thread of the recall. What they raise is named in `degraded`.
-        outside: by name, stages that hold what a user brought and may hang, and what calls them.
+        stages: the stages in order.
+        observers: called when a stage has ended, in the thread of the recall. Their errors are named in `degraded`.
+        outside: guards that call stages which hold what a user brought and may hang, by the stage's name.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Runner:
         self._paces = {stage.name: Pace(RECENT_SECONDS) for stage in self.stages if stage.paced}
 
     def run(self, state: RecallState, deadline: Deadline) -> tuple[RecallState, dict[str, float]]:
-        """The last state, and how long each stage took: milliseconds by name, with those of steps, and `total`."""
+        """Run the stages; return the last state and the milliseconds by name of stage and step, with `total`."""
         clock = time.perf_counter
         begin = clock()
         timings: dict[str, float] = {}
@@ -171,7 +171,7 @@ class Runner:
         return state, timings
 
     def _shown(self, stage: Stage, state: RecallState, turn: Turn, watch: Watched) -> tuple[RecallState, bool]:
-        """Through a stage, before somebody's eyes."""
+        """Run a stage and report it to the watcher."""
         before = len(state.degraded)
         turn.step = step = watch.begin(stage.name, watching.given(stage.name, state))
         try:
@@ -185,7 +185,7 @@ class Runner:
         return state, failed
 
     def _through(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
-        """The state behind a stage, and whether that is its fallback."""
+        """Run a stage; return the state after it, and whether that is its fallback."""
         if state.level > stage.level:
             return stage.fallback(state), True
         pace = self._paces.get(stage.name) if stage.paced else None
@@ -206,7 +206,7 @@ class Runner:
         return after, False
 
     def _beside(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
-        """The same, in a thread that may be left behind."""
+        """Run a stage as `_through` does, in a thread that may be left behind."""
         own = turn.deadline.child(turn.deadline.remaining_ms() * OUTSIDE_SHARE)
         answer = self._outside[stage.name].call(own, _extended, stage, state, replace(turn, deadline=own))
         if answer.value is not None:
@@ -219,8 +219,7 @@ class Runner:
         ), True
 
     def tell(self, stage: str, state: RecallState, took_ms: float) -> RecallState:
-        """Observers of what was done outside of the stages, from the begin of the recall; the state, which names those
-        that raised."""
+        """Tell observers of what was done before the stages; return the state with the errors that they raised."""
         raised: list[BaseException] = []
         watch = _watched(state, raised)
         if watch is not None:
@@ -251,14 +250,14 @@ def _extended(stage: Stage, state: RecallState, turn: Turn) -> RecallState:
 
 
 def _essential(stage: Stage, error: BaseException) -> Exception:
-    """What a recall raises where there is no answer without a stage."""
+    """Return the error that a recall raises where there is no answer without a stage."""
     if isinstance(error, Exception):
         return error
     return RecallError(f"The stage {stage.name!r} raised {type(error).__name__}: {error}")
 
 
 def _watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
-    """Who looks on; `None` = nobody."""
+    """Return the watcher of a recall; `None` = nobody watches."""
     watch = state.request.watch
     return None if watch is None else Watched(watch, raised, state.door)
 
@@ -266,13 +265,13 @@ def _watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
 def _told(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
     try:
         observer(event)
-    except failures() as e:  # who looks on must not cost the answer; the result names it
+    except failures() as e:  # an observer must not cost the answer; the result names it
         return state.degraded_by(degradation("observer", e))
     return state
 
 
 def degradation(stage: str, error: BaseException, reason: str | None = None) -> Degradation:
-    """What went wrong in a stage: `reason`, or the code of the error."""
+    """Return the problem of a stage, with `reason` or the code of the error."""
     if reason is None:
         timed_out = isinstance(error, TimeoutError | FutureTimeout)  # two classes before Python 3.11
         reason = error.code.lower() if isinstance(error, RecallError) else "timeout" if timed_out else "error"
@@ -280,10 +279,10 @@ def degradation(stage: str, error: BaseException, reason: str | None = None) -> 
 
 
 def arranged(known: Sequence[Stage], own: Sequence[Stage]) -> list[Stage]:
-    """The known stages with one's own among them: in the place of the one of the same name, or behind `after`.
+    """Return the known stages with the user's among them: in the place of the one of the same name, or behind `after`.
 
     Raises:
-        InvalidArgument: something that is no stage, or whose place is not told.
+        InvalidArgument: something is no stage, or does not say its place.
     """
     stages = list(known)
     for stage in own:

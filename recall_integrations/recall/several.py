@@ -1,4 +1,4 @@
-"""A recall of several scopes: one of each by itself, and one ranking of what they found.
+"""A recall of several scopes: one recall of each, and one ranking of what they found.
 
 Scores can be compared across scopes: each is the probability that the memory is relevant, calibrated with the
 statistics of its own scope. What holds for all hits together (`k`, `tokens_max`, `ranking.abstain_below`) is applied
@@ -28,13 +28,13 @@ Answer = Callable[[RecallRequest, Deadline], RecallResult]
 def of_several(
     request: RecallRequest, deadline: Deadline, answer: Answer, door: Door, abstain_below: float
 ) -> RecallResult:
-    """The answer to a request with several scopes.
+    """Answer a request with several scopes.
 
     Args:
-        request: what was asked for.
-        deadline: of all of it; each scope has an equal share of what is left.
-        answer: the answer to the request for one scope.
-        door: what everything goes through.
+        request: the request.
+        deadline: limit for all scopes; each has an equal share of what is left.
+        answer: answers the request for one scope.
+        door: door through which everything goes.
         abstain_below: confidence below which nothing is returned.
     """
     began, scopes, parts = time.perf_counter(), request.scopes, []
@@ -43,7 +43,7 @@ def of_several(
         one = replace(request, scope=scope, scopes=(), part=True, tokens_max=None)
         parts.append(_before_eyes(one, own, answer, door))
     hits = tuple(islice(_merged([part.hits for part in parts]), request.k))
-    # The best that any of them is sure of: as if the others were not there.
+    # The best confidence of any scope: as if the others were not there.
     confidence = max(part.confidence or 0.0 for part in parts)
     problems: list[Degradation] = []
     if hits and confidence < abstain_below:
@@ -67,7 +67,7 @@ def of_several(
 
 
 def _before_eyes(request: RecallRequest, deadline: Deadline, answer: Answer, door: Door) -> RecallResult:
-    """The answer for one scope; to who looks on it is a step, with the stages inside."""
+    """Answer for one scope; to a watcher it is a step, with the stages inside."""
     if request.watch is None:
         return answer(request, deadline)
     raised: list[BaseException] = []
@@ -83,7 +83,7 @@ def _before_eyes(request: RecallRequest, deadline: Deadline, answer: Answer, doo
 
 
 def _merged(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
-    """By falling score, ties by id and then by scope; each list stays in its order."""
+    """Merge lists of hits by falling score, ties by id and then by scope; each list stays in its order."""
 
     def placed(hits: Sequence[Hit]) -> Iterator[tuple[float, str, str, Hit]]:
         for hit in hits:
@@ -94,7 +94,7 @@ def _merged(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
 
 
 def _degraded(parts: Iterable[RecallResult], named: Sequence[str]) -> Iterator[Degradation]:
-    """What did not work, with the scope in which it did not."""
+    """Yield the problems, each with the scope in which it arose."""
     for name, part in zip(named, parts, strict=True):
         for problem in part.degraded:
             yield replace(problem, detail=f"{name}: {problem.detail}" if problem.detail else name)
@@ -109,6 +109,6 @@ def _added(parts: Iterable[RecallResult]) -> dict[str, float]:
 
 
 def _outcome(parts: Sequence[RecallResult]) -> CacheOutcome:
-    """A hit where all of them were, as old as the oldest; else what the first says that was none."""
+    """Return a hit of the cache where all parts were hits, as old as the oldest; else the first other outcome."""
     missed = next((part.cache for part in parts if not part.cache.hit), None)
     return missed or max((part.cache for part in parts), key=lambda outcome: outcome.age_ms)

@@ -1,9 +1,9 @@
-"""Answers that processes of a store give each other: behind the result cache of each, in a Redis that they share.
+"""Answers that processes of a store share: behind the result cache of each process, in a common Redis.
 
-An answer is put under what it depends on: the scope and its state (`store.states`), the settings, the models, all
+An answer is kept under what it depends on: the scope and its state (`store.states`), the settings, the models, all
 arguments of the recall, the version of the package. Whoever looks has the state from before the recall, as the result
-cache has its revision, and takes the answer over only if that is still the same: so what any process has written is in
-every answer that another is given. How old one is, Redis's own expiry says; no process's clock is asked.
+cache has its revision, and takes the answer over only if that is still the same: so whatever any process has written
+is in every answer that another is given. Redis's own expiry says how old an answer is; no process's clock is asked.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from recall_integrations.types.request import RecallRequest
 if TYPE_CHECKING:
     import redis
 
-# A value, and its key in the list of the scope's, from which what has expired by itself is left out.
+# Puts a value, and its key into the scope's list, from which expired keys are removed.
 PUT = """
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 local t = redis.call('TIME')
@@ -43,14 +43,14 @@ redis.call('PEXPIRE', KEYS[2], ARGV[2])
 
 
 class SharedAnswers:
-    """Threads share it.
+    """Puts answers into Redis and reads them. Threads share it.
 
     Args:
-        shared: by which they are shared.
-        store: where the memories are.
-        models: what tells the models of this optimizer from those of others.
+        shared: the link to Redis, and the sealing.
+        store: the store of the memories.
+        models: text that tells the models of this optimizer from those of others.
         ttl_s: seconds that an answer is kept.
-        timer: monotonic seconds, of the result cache.
+        timer: the result cache's timer, monotonic seconds.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class SharedAnswers:
         self._store, self._models, self._ttl_s, self._timer = store, models, ttl_s, timer
         self._ttl_ms = max(1, round(ttl_s * 1e3))
         self._lock = threading.Lock()
-        self._of: set[Scope] = set()  # of which something was put there from here
+        self._of: set[Scope] = set()  # scopes of which this process has put an answer there
         store.revisions.watch(self)
 
     def get(self, key: Key, revision: Revision, request: RecallRequest, deadline: Deadline) -> Kept | None:
-        """The answer for a recall that some process has put there, if it is good for this one.
+        """Return the answer for a recall that some process has put there, if it is good for this one.
 
         Args:
-            key, revision: of the recall, from before it.
-            request: its arguments.
-            deadline: of it.
+            key, revision: key of the recall, and the scope's revision before it.
+            request: the recall's arguments.
+            deadline: the recall's deadline.
         """
         name = self._name(key, revision)
         if name is None:
@@ -88,7 +88,7 @@ class SharedAnswers:
         return kept if kept is not None and 0 <= to_micros(request.now) - kept.now <= self._ttl_s * 1e6 else None
 
     def put(self, key: Key, kept: Kept, revision: Revision | None) -> None:
-        """Let others have an answer. Returns at once."""
+        """Let others have an answer. Return at once."""
         name = None if revision is None else self._name(key, revision)
         if name is not None and revision is not None:
             self._link.beside(functools.partial(self._put, name, key.scope, kept, revision))
@@ -96,7 +96,7 @@ class SharedAnswers:
     def drop(self, scope: Scope | None) -> None:
         """Remove the answers of a scope that is written to, a moment later: no text of what is forgotten is to stay.
 
-        Nobody finds them from the write on. After a write to all scopes they go by their expiry.
+        Nobody finds the answers from the write on. After a write to all scopes they go by their expiry.
         """
         with self._lock:
             if scope is None or scope not in self._of:
@@ -114,14 +114,14 @@ class SharedAnswers:
         return self._sealing.key("results", _parts(scope))
 
     def _put(self, name: str, scope: Scope, kept: Kept, revision: Revision) -> None:
-        """Beside the callers: an answer that reads back as it is, of a scope that nobody has written to since."""
+        """Put an answer that reads back as it is, if nobody has written to its scope since. Runs beside the callers."""
         value = packed(kept)
         sealed = None if value is None else self._sealing.sealed(name, value)
         left_ms = self._ttl_ms - round((self._timer() - kept.made_at) * 1e3)
         if sealed is None or left_ms < 1:
             return
         try:
-            self._store.scope_id(scope)  # notice of what others wrote is taken
+            self._store.scope_id(scope)  # takes notice of what others wrote
         except RecallError:
             return
         with self._lock:
@@ -136,7 +136,7 @@ class SharedAnswers:
         try:
             return unpacked(value, made_at)
         except (RecallError, ValueError, TypeError, KeyError, AttributeError):
-            return None  # of another shape than ours
+            return None  # another package wrote it in another shape
 
 
 def _parts(scope: Scope) -> tuple[str, str, str]:
@@ -144,7 +144,7 @@ def _parts(scope: Scope) -> tuple[str, str, str]:
 
 
 def _read(client: redis.Redis, name: str) -> tuple[Any, int]:
-    """A value, and for how many milliseconds it is still kept, in one way there and back."""
+    """Read a value and the milliseconds for which it is still kept, in one round trip."""
     asked = client.pipeline(transaction=False)
     asked.get(name)
     asked.pttl(name)
@@ -157,11 +157,11 @@ def _remove(client: redis.Redis, names: str) -> None:
 
 
 def packed(kept: Kept) -> bytes | None:
-    """An answer as JSON; `None` where it would not be the same afterwards."""
+    """Return an answer as JSON; `None` where it would not be the same afterwards."""
     result = kept.result
     memories = (memory for hit in result.hits for memory in (hit.memory, *hit.context))
     if any(memory.metadata and packed_record(memory.metadata) != memory.metadata for memory in memories):
-        return None  # a number that JSON lacks
+        return None  # it holds a number that JSON lacks
     said = {
         "result": packed_record(result),
         "marks": packed_marks(result),
@@ -171,14 +171,14 @@ def packed(kept: Kept) -> bytes | None:
     try:
         return to_json(said)
     except ValueError:
-        return None  # half a character
+        return None  # it holds half a character
 
 
 def unpacked(value: bytes, made_at: float) -> Kept:
-    """What `packed` was given.
+    """Read back what `packed` made.
 
     Raises:
-        ServerError, ValueError, TypeError, KeyError, AttributeError: it is something else.
+        ServerError, ValueError, TypeError, KeyError, AttributeError: the value is something else.
     """
     said = from_json(value)
     meaning = said["meaning"]

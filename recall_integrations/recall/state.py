@@ -1,4 +1,4 @@
-"""What one recall knows so far. Every stage reads it and gives back an extended one; nothing in it is changed."""
+"""The knowledge of one recall so far. Every stage reads the state and returns an extended one; no state is changed."""
 
 from __future__ import annotations
 
@@ -45,44 +45,44 @@ def _held_by_none(_term: str) -> int:
 
 @record(frozen=True, kw_only=True)  # without slots, which make `changed` take three times as long
 class RecallState:
-    """What one recall knows so far, in the order in which the stages find it out.
+    """The knowledge of one recall so far, in the order in which the stages find it out.
 
     Args:
         request: the checked arguments.
         door: what may leave the recall; whatever goes to the caller or to a service goes through it.
         level: how much is left out, 0 = nothing (`resilience.admission`).
-        looked: tells observers of whole recalls of this one; `None` = there are none.
-        served: what was learned from use and answers this recall; nothing = the rules do.
+        looked: tells observers of whole recalls about this one; `None` = there are none.
+        served: the version learned from use that answers this recall; default: the rules.
         cache: whether the answer comes from the result cache; then no stage is run.
         loading: whether the scope's columns are still being read, so that there is no view.
-        parsed: the query as understood (`parse`); `query` is the same for whoever needs it.
+        parsed: the query as understood (`parse`); `query` returns the same or raises.
         unread: what a counterfactual forgets of the query, by names of rules.
-        frequency: memories of the scope that hold a stem (`parse`).
-        planned: what is done about it (`plan`); `plan` is the same.
+        frequency: counts the memories of the scope that hold a stem (`parse`).
+        planned: the plan (`plan`); `plan` returns the same or raises.
         view: the scope's columns; `None` where nothing was ever remembered in it (`plan`).
         allowed: rows that meet the filters; `None` = all (`plan`).
         searched: rows that the arms look at; `None` = all (`plan`).
-        wanted: rows of the types asked for, which come first where there are too few of them to look at no others.
+        wanted: rows of the types asked for, which come first where they are too few to search them alone.
         asked: the time or the session that decides; `None` = none does (`plan`).
-        held: what of facts decides (`facts`); `None` = nothing does.
+        held: what facts decide (`facts`); `None` = nothing.
         trust: factor of all probabilities, below 1 where nothing lies in what was asked for (`plan`).
-        asking: a question to the LLM that is under way (`ask`); `None` = there is none.
-        rewrite: what became of the rewrites (`rewrite`).
+        asking: the question that the LLM is asked (`ask`); `None` = there is none.
+        rewrite: outcome of the rewrites (`rewrite`).
         phrased: row → the phrasing that lifted it (`rewrite`).
         unphrased: the candidates without what phrasings found; `None` = these changed nothing (`rewrite`).
-        vectors: float32 `(m, d)`: of the query and its readings (`embed`).
+        vectors: vectors of the query and its readings (`embed`), float32 `(m, d)`.
         similarities: each row's best cosine with them, where vectors can be scanned.
         results: what each arm found (`arms`).
-        fused: the candidates, best first (`rank`); `candidates` is the same.
+        fused: the candidates, best first (`rank`); `candidates` returns the same or raises.
         confidence: probability that one of the first k is relevant; `None` = not known (`rank`).
-        reranked: row → what the reranker made of it (`rerank`).
-        rerank: what the reranker did.
+        reranked: row → the reranker's contribution (`rerank`).
+        rerank: outcome of the reranker.
         denied: rows that are about a negated term (`arrange`).
         folded: row → rows that repeat it (`arrange`).
         overtaken: older row → the newer one about the same thing that comes before it (`arrange`).
         hits: the answer (`deliver`).
-        degraded: what did not work.
-        notes: what explains the answer.
+        degraded: the problems.
+        notes: notes that explain the answer.
     """
 
     request: RecallRequest
@@ -128,7 +128,7 @@ class RecallState:
 
     @property
     def plan(self) -> RetrievalPlan:
-        """What is done about it. Raises `InvalidArgument` before `plan`."""
+        """The plan of the query. Raises `InvalidArgument` before `plan`."""
         return _there(self.planned, "planned", "plan")
 
     @property
@@ -150,15 +150,15 @@ class RecallState:
         looked: Looked | None = None,
         served: Served = BY_RULES,
     ) -> RecallState:
-        """Of a recall of which nothing is known yet: `RecallState(…)`, in a fraction of its time."""
+        """Return the state of a recall of which nothing is known yet: `RecallState(…)`, in a fraction of its time."""
         return changed(_BLANK, request=request, door=door, level=level, looked=looked, served=served)
 
     def degraded_by(self, *more: Degradation) -> RecallState:
-        """With more of what did not work."""
+        """Return the state with more problems."""
         return changed(self, degraded=(*self.degraded, *more)) if more else self
 
 
-_BLANK = RecallState(request=cast("RecallRequest", None))  # for `begun`: what else it holds, nobody changes
+_BLANK = RecallState(request=cast("RecallRequest", None))  # for `begun`: nobody changes its other fields
 
 
 def _there(value: T | None, name: str, stage: str) -> T:

@@ -1,4 +1,4 @@
-"""What `recall(strict=True)` raises where the default degrades."""
+"""The errors that `recall(strict=True)` raises where the default degrades."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recall_integrations.types.result import NOT_SEARCHED
 LATE = frozenset(
     {"timeout", "cancelled", "partial", "skip.budget", "skip.slow", "skip.busy", "skip.no_vector", "reduced_top_k"}
     | {"simplified_scoring", "minimal", NOT_SEARCHED}
-)  # without a vector, or where nothing was searched: why is named beside it
+)  # a missing vector or an unsearched scope is named beside its cause
 INDEX = frozenset({"index.behind", "index_unavailable", "vectors.away", "vectors_away", "vectors_refused"})
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 _SUGGESTIONS = {
@@ -26,10 +26,10 @@ _SUGGESTIONS = {
 
 
 def complaint(result: RecallResult, time_budget_ms: float) -> RecallError | None:
-    """The error for a result that is not whole; `None` where it is.
+    """Return the error for a result that is not whole; `None` where it is.
 
-    By the worst that happened: `PrivacyViolation`, `IndexUnavailable`, `RecallTimeout`, else `DegradationFailed`. The
-    result is in it.
+    The worst problem decides: `PrivacyViolation`, `IndexUnavailable`, `RecallTimeout`, else `DegradationFailed`. The
+    error holds the result.
     """
     problems = [problem for problem in result.degraded if problem.reason not in ASKED_FOR]
     if not problems:

@@ -1,6 +1,6 @@
-"""Tells whoever looks on (`recall(watch=…)`) what a recall does, a step at a time. They cannot cost it the answer.
+"""Tells a watcher (`recall(watch=…)`) what a recall does, a step at a time. Its errors cannot cost the answer.
 
-Without somebody who looks on, nothing here is made or called.
+Without a watcher, nothing here is made or called.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.types import Degradation
 from recall_integrations.types.watching import Step
 
-FIRST = 10  # of candidates, whose ids are told
+FIRST = 10  # number of candidates whose ids are told
 Told = Mapping[str, Any]
 
 
 class Watched:
-    """A step that is told to somebody: it ends once, and whatever they raise is kept. Threads share it.
+    """A step that a watcher is told: it ends once, and errors of the watcher are kept. Threads share it.
 
     Args:
-        step: theirs.
-        raised: gets what they raise.
-        door: what may leave the recall: they see words and ids where the caller does.
+        step: the watcher's step.
+        raised: gets the watcher's errors.
+        door: what may leave the recall: the watcher sees words and ids where the caller does.
     """
 
     def __init__(self, step: Step | None, raised: list[BaseException], door: Door) -> None:
@@ -34,17 +34,17 @@ class Watched:
         self._ended, self._lock = False, threading.Lock()
 
     def begin(self, name: str, inputs: Told) -> Watched:
-        """A step inside of this one."""
+        """Begin a step inside of this one."""
         inner: Step | None = None
         if self._step is not None:
             try:
                 inner = self._step.begin(name, inputs if self._door.open else {})
-            except failures() as e:  # who looks on must not cost the answer; the result names it
+            except failures() as e:  # a watcher must not cost the answer; the result names it
                 self._raised.append(e)
         return Watched(inner, self._raised, self._door)
 
     def end(self, outputs: Told, error: BaseException | None = None) -> None:
-        """It has ended; what comes after that, from a thread that was given up, is not told."""
+        """End the step; what comes after that, from a thread that was given up, is not told."""
         with self._lock:
             over, self._ended = self._ended, True
         if over or self._step is None:
@@ -59,13 +59,13 @@ class Watched:
 
 
 def given(stage: str, state: RecallState) -> dict[str, Any]:
-    """What a stage has to go by, as JSON has it."""
+    """Return a stage's input, as JSON has it."""
     made = _GIVEN.get(stage)
     return {} if made is None else made(state)
 
 
 def found(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> dict[str, Any]:
-    """What came of a stage, as JSON has it, and what did not work."""
+    """Return a stage's output and its problems, as JSON has them."""
     made = _FOUND.get(stage)
     outputs = {} if made is None else made(state)
     if degraded:
@@ -74,7 +74,7 @@ def found(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> 
 
 
 def failure(stage: str, degraded: tuple[Degradation, ...]) -> RecallError | None:
-    """The error of a stage whose fallback was taken; `None` where it was left out on purpose."""
+    """Return the error of a stage whose fallback was taken; `None` where it was left out on purpose."""
     said = next((d for d in degraded if d.stage == stage), None)
     return None if said is None else RecallError(f"{said.reason}: {said.detail}")
 

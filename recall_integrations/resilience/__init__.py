@@ -1,1 +1,1 @@
-"""Deadlines, and threads for what may hang."""
+"""Deadlines, breakers, and threads for calls that may hang."""

@@ -1,4 +1,4 @@
-"""Who may compute now, and how much is done for them: recalls that cannot be made in time are made smaller instead.
+"""Decides who may compute now, and how much: a recall that cannot be made in time is made smaller instead.
 
     a recall ─▶ waits for a place ─▶ what is left of its time ─▶ the first level that fits ─▶ the stages
                                      0  all of it
@@ -7,8 +7,8 @@
                                      3  the arms' own scores  `simplified_scoring`
                                      4  vectors alone         `minimal`
 
-What fits is judged by how long recent recalls took at each level. A level is left again only where the one before it
-fits with some room, so that recalls do not go back and forth.
+Recent recalls at each level tell how long it takes, and so what fits. A level is left again only where the one before
+it fits with some room, so that recalls do not go back and forth.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.pace import Window
 from recall_integrations.resilience.places import Places
 
-TOP_K = (5, 3)  # at the levels 1 and 2, and 3 from there on
+TOP_K = (5, 3)  # k at the levels 1 and 2; the last one from there on
 FULL, SIMPLE, MINIMAL = 0, 3, 4
 LEVELS = MINIMAL + 1
-# What a level takes, as a share of the whole recall, until some were seen: fewer hits save little, ranking is half.
+# Time of a level, as a share of the whole recall, until some were seen: fewer hits save little, ranking is half.
 SHARES = (1.0, 0.95, 0.9, 0.6, 0.35)
 RUNS, RUNS_MIN = 64, 5  # recent recalls that a level is judged by, and how few say nothing
-RECENT_SECONDS = 10.0  # what is older says nothing of how busy the machine is
+RECENT_SECONDS = 10.0  # older recalls say nothing of how busy the machine is
 ROOM = 1.3  # a better level must fit that many times
 
 
 @record(frozen=True, slots=True)
 class Admitted:
-    """How much is done for a recall.
+    """The admission of a recall: its level, and its times.
 
     Args:
         level: 0 = all of it … 4 = next to nothing.
-        waited_ms: for its place.
-        usual_ms: what a whole recall takes these days; 0 = not known.
+        waited_ms: milliseconds that it waited for its place.
+        usual_ms: milliseconds that a whole recall takes these days; 0 = not known.
     """
 
     level: int
@@ -50,17 +50,17 @@ class Admitted:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What is left out, in words of the degradation path."""
+        """Reductions of this level, in words of the degradation path."""
         steps = ("reduced_top_k", "simplified_scoring", "minimal")
         return steps[: (0, 1, 1, 2, 3)[self.level]]
 
     def k(self, wanted: int) -> int:
-        """How many hits are looked for."""
+        """Return the number of hits to look for."""
         return wanted if self.level == FULL else min(wanted, TOP_K[min(self.level, len(TOP_K)) - 1])
 
 
 class Admission:
-    """Threads share it.
+    """Gives recalls places and levels. Threads share it.
 
     Args:
         places: recalls that compute at once; default one per processor, at least two. More would only take the
@@ -72,20 +72,20 @@ class Admission:
         self._places = Places(places or max(2, os.cpu_count() or 2))
         self._clock = clock
         self._lock = threading.Lock()
-        # Of each level when recalls ended, and how long they took.
+        # When recalls of each level ended, and how long they took.
         self._took = tuple(Window(RECENT_SECONDS, RUNS) for _ in range(LEVELS))
         self._level = FULL
         self._mine = threading.local()
 
     def admitted(self, deadline: Deadline) -> _Place:
-        """Inside, there is a place for this thread; without one in time, the least is done without.
+        """Give this thread a place inside; without one in time, only the least is done.
 
         A recall inside of a recall, as an observer may make one, has the place of the outer one.
         """
         return _Place(self, deadline)
 
     def _enter(self, deadline: Deadline) -> tuple[Admitted, float]:
-        """How much is done for a recall that has a place now, and when it began."""
+        """Take a place; return how much is done for the recall, and when it began."""
         mine, began = self._mine, self._clock()
         mine.held = self._places.acquire(deadline)
         waited_ms = (self._clock() - began) * 1e3
@@ -103,13 +103,13 @@ class Admission:
             self._took[level].add(ended, (ended - started - mine.away) * 1e3)
 
     def _within(self, deadline: Deadline) -> Admitted | None:
-        """For a recall inside of one of this thread; `None` = it is none."""
+        """Return the level of a recall inside of one of this thread; `None` = it is not inside of one."""
         held = getattr(self._mine, "held", False)
         return self._chosen(deadline.remaining_ms(), 0.0) if held else None
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """Inside, the thread waits for somebody else and needs no place; it gets one again before it goes on."""
+        """Give up the thread's place inside, while it waits for somebody else; it gets one again before it goes on."""
         mine = self._mine
         if not getattr(mine, "held", False):
             yield
@@ -124,7 +124,7 @@ class Admission:
             mine.away += self._clock() - began
 
     def usual_ms(self, level: int) -> float | None:
-        """What a recall of a level takes: the 95th percentile of the recent ones; `None` = not known."""
+        """Return what a recall of a level takes, in ms: the 95th percentile of the recent ones; `None` = not known."""
         with self._lock:
             return self._usual(level)
 
@@ -141,7 +141,7 @@ class Admission:
         raise AssertionError("The last level always fits.")
 
     def _usual(self, level: int) -> float | None:
-        """By the recalls of this level; by those of another one, where too few were seen."""
+        """Return the usual time of a level by its recalls; where too few were seen, by those of another level."""
         known = self._p95(level)
         if known is not None:
             return known

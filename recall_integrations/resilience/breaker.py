@@ -1,10 +1,10 @@
-"""Whether a component that failed lately is asked again.
+"""Decides whether a component that failed lately is asked again.
 
     closed ── failures in a row ──▶ open ── after a pause ──▶ one trial ── it works ──▶ closed
                                      ▲                            └────── it fails ──▶ open
 
-After Nygard, *Release It!* (2007). It decides under its lock; the call is made outside of it. What is known is kept on
-a shelf, which may be a file: then it survives the process, and processes of one store share it.
+After Nygard, *Release It!* (2007). A breaker decides under its lock; the call is made outside of it. States are kept on
+a shelf, which may be a file: then they survive the process, and processes of one store share them.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ WHY_CHARS_MAX = 200
 
 @record(frozen=True, slots=True, kw_only=True)
 class BreakerState:
-    """What is known of a component.
+    """The state of a component's breaker.
 
     Args:
-        failures: in a row.
-        since: when the last of them was; seconds of the breaker's clock.
+        failures: number of failures in a row.
+        since: time of the last failure; seconds of the breaker's clock.
         trial: when the trial that is under way began; `None` = there is none.
-        why: what the last failure was, in a word.
+        why: cause of the last failure, in a word.
     """
 
     failures: int = 0
@@ -51,40 +51,40 @@ States = Mapping[str, BreakerState]
 
 
 class Shelf(Protocol):
-    """Where the states of breakers are kept."""
+    """Keeps the states of breakers."""
 
     def read(self, name: str) -> BreakerState: ...
 
     def update(self, name: str, change: Change) -> BreakerState:
-        """Replace a state by what `change` makes of it, with nobody else in between; gives the new one."""
+        """Replace a state by what `change` makes of it, with nobody else in between; return the new one."""
         ...
 
 
 class MemoryShelf:
-    """In this process only. Threads share it."""
+    """Keeps states in this process only. Threads share it."""
 
     def __init__(self) -> None:
         self._states: dict[str, BreakerState] = {}
         self._lock = threading.Lock()
 
     def read(self, name: str) -> BreakerState:
-        """The state of a component."""
+        """Return the state of a component."""
         return self._states.get(name, BreakerState())
 
     def update(self, name: str, change: Change) -> BreakerState:
-        """See `Shelf.update`."""
+        """Replace a state; see `Shelf.update`."""
         with self._lock:
             state = self._states[name] = change(self.read(name))
             return state
 
 
 class FileShelf:
-    """In a JSON file that processes share. Threads share it.
+    """Keeps states in a JSON file that processes share. Threads share it.
 
-    Where the file cannot be read or written, what this process knows goes on to count; `trouble` says why.
+    Where the file cannot be read or written, the states of this process go on to count; `trouble` says why.
 
     Args:
-        path: of the file; made when a component first fails.
+        path: path of the file; made when a component first fails.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,11 +96,11 @@ class FileShelf:
         return self._file.trouble
 
     def read(self, name: str) -> BreakerState:
-        """The state of a component, as the file says now: costs one `stat`, microseconds."""
+        """Return the state of a component, as the file says now: costs one `stat`, microseconds."""
         return self._file.read().get(name, BreakerState())
 
     def update(self, name: str, change: Change) -> BreakerState:
-        """See `Shelf.update`."""
+        """Replace a state; see `Shelf.update`."""
 
         def changed(states: States) -> States:
             others = {other: state for other, state in states.items() if other != name}
@@ -115,7 +115,7 @@ def _text_of(states: States) -> str:
 
 
 def _states_of(text: str) -> States:
-    """What a file says. Raises `ValueError` if it is none of ours."""
+    """Read the states of a file. Raises `ValueError` if it is none of ours."""
     loaded = json.loads(text)
     if not isinstance(loaded, Mapping):
         raise ValueError("The states of breakers must be a JSON object.")
@@ -133,23 +133,23 @@ def _state_of(fields: Any) -> BreakerState:
 
 @record(frozen=True, slots=True)
 class Pass:
-    """A call may be made; `trial`: it decides whether the component works again."""
+    """A permission to make a call; with `trial` the call decides whether the component works again."""
 
     trial: bool = False
 
 
 class Breaker:
-    """Threads and, through its shelf, processes share it.
+    """Decides whether one component is called. Threads and, through its shelf, processes share it.
 
     Args:
-        name: of the component, on the shelf.
-        failures_max: so many failures in a row open it.
+        name: the component's name on the shelf.
+        failures_max: number of failures in a row that open it.
         open_s: seconds until a trial is let through; also how long a trial is waited for that never reports back.
         clock: seconds that processes agree on, so the wall clock. If it jumps back, the pause starts again.
-        shelf: where its state is.
+        shelf: keeps its state; `None` = in memory.
 
     Raises:
-        ConfigError: a value out of its range.
+        ConfigError: a value is out of its range.
     """
 
     def __init__(
@@ -181,12 +181,12 @@ class Breaker:
 
     @property
     def known(self) -> BreakerState:
-        """All that is known."""
+        """The whole state."""
         return self._shelf.read(self.name)
 
     @property
     def refuses(self) -> bool:
-        """Whether a call would be refused now."""
+        """True where a call would be refused now."""
         known = self._shelf.read(self.name)
         if known.failures < self._failures_max:
             return False
@@ -195,7 +195,7 @@ class Breaker:
         return self._left(known) > 0
 
     def _put_back(self, known: BreakerState) -> BreakerState:
-        """If the clock was put back, the pause begins now."""
+        """Return a state whose pause begins now, if the clock was put back."""
         now = self._clock()
         if self._began(known) <= now:
             return known
@@ -208,7 +208,7 @@ class Breaker:
         return max(0.0, self._left(known)) if known.failures >= self._failures_max else 0.0
 
     def enter(self) -> Pass | None:
-        """Whether a call may be made now. After the pause only the first to ask may, until it reports back."""
+        """Return a pass if a call may be made now. After the pause only the first call gets one, until it reports."""
         if self._shelf.read(self.name).failures < self._failures_max:
             return Pass()
         granted: list[Pass] = []
@@ -230,12 +230,12 @@ class Breaker:
         return granted[0] if granted else None
 
     def succeeded(self, given: Pass) -> None:
-        """The call worked. While the breaker is open, only its trial closes it."""
+        """Note that the call worked. While the breaker is open, only its trial closes it."""
         if self._shelf.read(self.name).failures:
             self._shelf.update(self.name, lambda known: BreakerState() if self._decides(given, known) else known)
 
     def failed(self, given: Pass, why: str = "") -> None:
-        """The call failed, gave nothing or did not return in time."""
+        """Note that the call failed, gave nothing or did not return in time."""
 
         def count(known: BreakerState) -> BreakerState:
             if not self._decides(given, known):
@@ -246,7 +246,7 @@ class Breaker:
         self._shelf.update(self.name, count)
 
     def released(self, given: Pass) -> None:
-        """Nobody waited for the call to end: no word on the component. A trial is for the next to make."""
+        """Note that nobody waited for the call, which says nothing of the component. The next call makes the trial."""
         if given.trial:
             self._shelf.update(self.name, lambda known: _replace(known, trial=None))
 
@@ -257,7 +257,7 @@ class Breaker:
         return known.since if known.trial is None else known.trial
 
     def _left(self, known: BreakerState) -> float:
-        """Seconds until the next trial."""
+        """Return the seconds until the next trial."""
         return self._open_s - max(0.0, self._clock() - self._began(known))
 
 

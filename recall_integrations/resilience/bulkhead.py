@@ -1,4 +1,4 @@
-"""Threads for what may hang: one set for each component, so that none takes another's.
+"""Threads for calls that may hang: one set for each component, so that none takes another's.
 
 A language model, a cross-encoder, a remote embedding or an index may never return. `concurrent.futures` joins its
 threads when the interpreter ends, so one hung call would hold the process for ever; these are daemons.
@@ -24,20 +24,20 @@ IDLE_SECONDS = 60.0  # a thread without work ends after that
 
 
 class Busy(RuntimeError):
-    """No further call may begin."""
+    """The error that no further call may begin."""
 
 
 class Threads(Protocol):
-    """Where calls of a component run."""
+    """Runs the calls of a component."""
 
     @property
     def active(self) -> int:
-        """Calls that somebody waits for."""
+        """Number of calls that somebody waits for."""
         ...
 
     @property
     def hanging(self) -> int:
-        """Calls that were given up and have not returned."""
+        """Number of calls that were given up and have not returned."""
         ...
 
     def submit(self, call: Callable[..., T], *args: object) -> Future[T]:
@@ -45,7 +45,7 @@ class Threads(Protocol):
         ...
 
     def give_up(self, future: Future[Any]) -> None:
-        """Nobody waits for this call any more."""
+        """Note that nobody waits for this call any more."""
         ...
 
 
@@ -58,18 +58,18 @@ class _Task:
 
 
 class Bulkhead:
-    """So many calls of one component at once, in daemon threads. Threads share it.
+    """Runs so many calls of one component at once, in daemon threads. Threads share it.
 
-    A call that cannot begin fails at once instead of queueing behind calls that hang. One that is given up
-    (`give_up`) frees its place: it counts as hanging until it returns, and there may be `hanging_max` of these.
+    A call that cannot begin fails at once instead of queueing behind calls that hang. A call that is given up
+    (`give_up`) frees its place: it counts as hanging until it returns. While more than `hanging_max` hang, none begins.
 
     Args:
-        name: of the component, in messages and names of threads.
-        limit: calls at once.
-        hanging_max: calls that nobody waits for any more and that have not returned; beyond that, none begins.
+        name: the component's name, in messages and names of threads.
+        limit: number of calls at once.
+        hanging_max: number of calls that nobody waits for any more and that have not returned; beyond it, none begins.
 
     Raises:
-        InvalidArgument: a limit below 1, or `hanging_max` below 0.
+        InvalidArgument: `limit` is below 1, or `hanging_max` below 0.
     """
 
     def __init__(self, name: str, limit: int = LIMIT, hanging_max: int = HANGING_MAX) -> None:
@@ -84,13 +84,13 @@ class Bulkhead:
 
     @property
     def active(self) -> int:
-        """Calls that somebody waits for."""
+        """Number of calls that somebody waits for."""
         with self._lock:
             return self._active
 
     @property
     def hanging(self) -> int:
-        """Calls that were given up and have not returned."""
+        """Number of calls that were given up and have not returned."""
         with self._lock:
             return self._hanging
 
@@ -123,7 +123,7 @@ class Bulkhead:
         return future
 
     def give_up(self, future: Future[Any]) -> None:
-        """Nobody waits for this call any more: its place is free. Giving it up twice changes nothing."""
+        """Note that nobody waits for this call any more: its place is free. A second time changes nothing."""
         future.cancel()  # if it has not begun
         with self._lock:
             task = self._tasks.get(future)
@@ -144,7 +144,7 @@ class Bulkhead:
             inbox: queue.SimpleQueue[_Task] = queue.SimpleQueue()
             inbox.put(task)
             threading.Thread(target=self._work, args=(inbox,), name=f"recall-{self.name}", daemon=True).start()
-        except RuntimeError as e:  # no thread to be had
+        except RuntimeError as e:  # no thread can be started
             self._ended(task)
             task.future.set_exception(Busy(f"No thread can be started for {self.name}: {e}"))
 

@@ -36,14 +36,14 @@ class Deadline:
         self._clock = clock
         self._end = end
         self._cancelled = False
-        # A parent knows nothing of its children: they ask it, and who waits under one of them is noted up to the root.
+        # A parent knows nothing of its children: they ask it, and a waiter under one is noted up to the root.
         self._parent = parent
         self._lock: threading.Lock = threading.Lock() if parent is None else parent._lock
         self._waiting: tuple[threading.Event, ...] = ()
 
     @classmethod
     def after(cls, ms: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """A deadline `ms` milliseconds from now; `None` = no limit, 0 = already over.
+        """Return a deadline `ms` milliseconds from now; `None` = no limit, 0 = already over.
 
         Raises:
             InvalidArgument: `ms` is negative, NaN or not a number.
@@ -51,7 +51,7 @@ class Deadline:
         return cls(math.inf if ms is None else clock() + checked_ms(ms) / 1000, clock)
 
     def child(self, ms: float | None = None) -> Deadline:
-        """A deadline for one step: `ms` milliseconds from now, or the end of this one if that comes first.
+        """Return a deadline for one step: `ms` milliseconds from now, or the end of this one if that comes first.
 
         Raises:
             InvalidArgument: `ms` is negative, NaN or not a number.
@@ -62,28 +62,28 @@ class Deadline:
         return Deadline(end, self._clock, parent=self)
 
     def later(self, seconds: float) -> Deadline:
-        """As this one, but ending so many seconds later; it is cancelled with it."""
+        """Return a deadline that ends so many seconds later than this one; it is cancelled with it."""
         return Deadline(self._end + seconds, self._clock, parent=self)
 
     def remaining(self) -> float:
-        """Seconds left, never negative; `math.inf` without a limit; 0 once cancelled. Fits every `timeout=`."""
+        """Return the seconds left, at least 0; `math.inf` without a limit; 0 once cancelled. Fits any `timeout=`."""
         if self.cancelled:
             return 0.0
         left = self._end - self._clock()
         return left if left > 0 else 0.0
 
     def remaining_ms(self) -> float:
-        """`remaining()` in milliseconds."""
+        """Return `remaining()` in milliseconds."""
         return self.remaining() * 1000
 
     @property
     def expired(self) -> bool:
-        """Whether the time is up."""
+        """True where the time is up."""
         return self._clock() >= self._end
 
     @property
     def cancelled(self) -> bool:
-        """Whether `cancel()` was called here or on a parent."""
+        """True where `cancel()` was called here or on a parent."""
         above: Deadline | None = self
         while above is not None:  # a loop, not recursion: a long chain must not exhaust the stack
             if above._cancelled:
@@ -93,7 +93,7 @@ class Deadline:
 
     @property
     def over(self) -> bool:
-        """Expired or cancelled: whether to stop."""
+        """True where the deadline has expired or is cancelled, so that work must stop."""
         return self._clock() >= self._end or self.cancelled
 
     def cancel(self) -> None:
@@ -108,7 +108,7 @@ class Deadline:
         """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled.
 
         Returns:
-            whether the deadline is over.
+            Whether the deadline is over.
         """
         woken = threading.Event()
         self._note(woken)
@@ -122,7 +122,7 @@ class Deadline:
         """Wait until all of these are done; no longer than the end, and not once cancelled.
 
         Returns:
-            whether all are done.
+            Whether all are done.
         """
         left = [future for future in futures if not future.done()]
         if not left:
@@ -143,7 +143,7 @@ class Deadline:
         return all(future.done() for future in left)
 
     def _note(self, woken: threading.Event) -> None:
-        """Somebody waits: either a `cancel()` here or above finds the event, or what is left is nothing."""
+        """Note a waiter: either a `cancel()` here or above finds the event, or no time is left."""
         with self._lock:
             above: Deadline | None = self
             while above is not None:
@@ -163,7 +163,7 @@ class Deadline:
 
 
 def checked_ms(value: object) -> float:
-    """A number of milliseconds from zero on, as a float."""
+    """Return a number of milliseconds from zero on, as a float."""
     ms = real(value)
     if not is_number(ms) or not ms >= 0:
         raise InvalidArgument(f"A time limit must be a number of milliseconds from 0 on, not {shown(value)}.")

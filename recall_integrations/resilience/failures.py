@@ -1,8 +1,8 @@
-"""What a component of the user's may raise without it being the caller's business.
+"""Errors that a component of the user's may raise without harm to the caller.
 
 `CancelledError` is an `Exception` no more, and `SystemExit` and `KeyboardInterrupt` never were. Raised by a component,
 they say that it failed. But in the main thread the latter two may come from a signal (Ctrl-C, a handler that ends the
-process), whatever was running: there they go out. Other threads get no signals.
+process), whatever was running: there they pass through. Other threads get no signals.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from recall_integrations.types.memory import checked_time
 
 
 def failures() -> tuple[type[BaseException], ...]:
-    """For `except failures() as e` around a call of a component: what counts as its failure in this thread."""
+    """Return the errors that count as a component's failure in this thread, for `except failures() as e`."""
     if threading.current_thread() is threading.main_thread():
         return (Exception, asyncio.CancelledError)
     return (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt)
 
 
 def time_of(clock: Callable[[], datetime]) -> datetime:
-    """What a clock of the user's says.
+    """Return the time that a clock of the user's gives.
 
     Raises:
-        InvalidArgument: it raised, or gave no timezone-aware `datetime`.
+        InvalidArgument: the clock raised, or gave no timezone-aware `datetime`.
     """
     try:
         now: object = clock()

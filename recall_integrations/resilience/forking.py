@@ -1,4 +1,4 @@
-"""What a forked child must not do: release objects whose threads exist in its parent only.
+"""Keeps a forked child from releasing objects whose threads exist in its parent only.
 
 tantivy's writer and Chroma's core join their threads when they are released, as happens when an interpreter ends. In a
 forked child those threads do not exist, and it would wait for them for ever.
@@ -13,7 +13,7 @@ from typing import Protocol
 
 
 class Parked(Protocol):
-    """An owner of such objects. `park` is called in the child, and gives those that must never be released."""
+    """An owner of such objects. A child calls `park`, which returns those that must never be released."""
 
     def park(self) -> list[object]: ...
 
@@ -22,7 +22,7 @@ _owners: weakref.WeakSet[Parked] = weakref.WeakSet()
 
 
 def park_in_children(owner: Parked) -> None:
-    """From now on, in a forked child, keep what `owner.park()` gives alive until the process is gone."""
+    """Keep in every forked child, from now on, what `owner.park()` returns alive until the process is gone."""
     _owners.add(owner)
 
 
@@ -30,7 +30,7 @@ _forks: list[None] = []
 
 
 def depth() -> int:
-    """How many forks lie between this process and the one that loaded this. The process's id is a system call."""
+    """Return the forks between this process and the one that loaded this. The process's id would be a system call."""
     return len(_forks)
 
 

@@ -27,7 +27,7 @@ from recall_integrations.resilience.pace import Pace
 
 T = TypeVar("T")
 FAIR_MS = 1_000.0  # a call that had less than this, and less than its whole limit, may be late and not have failed
-FAIR_SHARE = 0.9  # of these: something was spent before the call began
+FAIR_SHARE = 0.9  # share of these: some time was spent before the call began
 LATE = 2.0  # a run that did not end in time is taken to need this many times the time it had
 RETRY_SECONDS, RETRY_SECONDS_MAX = 0.05, 1.0
 SUCCESS, EMPTY, TIMEOUT, ERROR, CANCELLED = "success", "empty", "timeout", "error", "cancelled"
@@ -36,16 +36,16 @@ NO_TIME, OPEN, BUSY = "skip.budget", "skip.breaker", "skip.busy"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """What came of a call.
+    """The outcome of a call.
 
     Args:
         reason: `success`; `empty`: it gave nothing that can be used; `timeout`; `error`: it raised; `cancelled`: nobody
             waited any more; `skip.budget`: it does not fit into the time; `skip.breaker`: it failed several times in a
             row; `skip.busy`: as many calls as may be are under way, or hang.
-        value: its result; `None` but for `success` and `empty`.
-        detail: for people.
-        error: what it raised.
-        took_ms: since it was begun; 0 if it was not.
+        value: the call's result; `None` but for `success` and `empty`.
+        detail: details for people.
+        error: error that it raised.
+        took_ms: milliseconds since it was begun; 0 if it was not.
     """
 
     reason: str
@@ -56,7 +56,7 @@ class Answer(Generic[T]):
 
     @property
     def begun(self) -> bool:
-        """Whether the component was asked at all."""
+        """True where the component was asked at all."""
         return not self.reason.startswith("skip.")
 
     @property
@@ -69,16 +69,16 @@ class Answer(Generic[T]):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How a component is.
+    """The health of a component.
 
     Args:
-        component: its name.
+        component: the component's name.
         breaker: `closed`, `open` or `half_open`.
-        failures: in a row.
-        why: what the last of them was.
-        active: calls under way.
-        hanging: calls that were given up and have not returned.
-        median_ms: of the recent calls; `None` = not known yet.
+        failures: number of failures in a row.
+        why: cause of the last failure.
+        active: number of calls under way.
+        hanging: number of calls that were given up and have not returned.
+        median_ms: median time of the recent calls; `None` = not known yet.
     """
 
     component: str
@@ -92,7 +92,7 @@ class Health:
 
 @record(slots=True, eq=False)
 class Call(Generic[T]):
-    """A call that is under way. Whoever began it calls `Guard.ended`; others may wait for `future`."""
+    """A call that is under way. Its beginner calls `Guard.ended`; others may wait for `future`."""
 
     future: Future[T]
     given: Pass
@@ -108,12 +108,12 @@ class Guard:
     """Calls one component. Threads share it.
 
     Args:
-        name: of the component.
-        limit_ms: longest wait.
-        breaker: whether it is asked at all; default one that only this guard knows of.
-        threads: where it runs; default a bulkhead of its own.
-        attempts: how often a call that raises is tried within its time, with growing pauses of random length.
-        waiting: what surrounds a wait: the caller does not compute meanwhile.
+        name: the component's name.
+        limit_ms: longest wait for a call.
+        breaker: decides whether it is asked at all; default one that only this guard knows of.
+        threads: runs the calls; default a bulkhead of its own.
+        attempts: times that a call which raises is tried within its time, with growing pauses of random length.
+        waiting: context around a wait, in which the caller computes nothing.
         clock: monotonic seconds.
     """
 
@@ -135,7 +135,7 @@ class Guard:
         self._attempts, self._waiting, self._clock = attempts, waiting, clock
 
     def limited(self, limit_ms: float) -> Guard:
-        """The same with another longest wait: one breaker, the same threads, the same recent times."""
+        """Return the guard with another longest wait: one breaker, the same threads, the same recent times."""
         if limit_ms == self.limit_ms:
             return self
         other = copy.copy(self)
@@ -150,12 +150,12 @@ class Guard:
         empty: Callable[[T], bool] | None = None,
         work: float = 1.0,
     ) -> Answer[T]:
-        """The function's result, or why there is none. Never raises, never waits beyond the deadline.
+        """Return the function's result, or why there is none. Never raises, never waits beyond the deadline.
 
         Args:
-            deadline: of whoever asks.
+            deadline: the caller's deadline.
             function: the component; it runs in a thread.
-            args: for it.
+            args: arguments of the function.
             empty: whether a result is one that cannot be used; that counts as a failure.
             work: the size of the call, in any unit that its time grows with.
         """
@@ -175,9 +175,9 @@ class Guard:
         """Start a call, or say why not. Arguments as for `call`.
 
         Args:
-            pieces: for `Pace.median_ms`.
-            paced: whether one that recent calls say does not fit into the time is refused.
-            probe: it runs although it was slow, to see whether it still is.
+            pieces: number of pieces, for `Pace.median_ms`.
+            paced: whether to refuse a call that, by recent calls, does not fit into the time.
+            probe: whether the call runs although it was slow, to see if it still is.
         """
         limit = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
         left = limit.remaining_ms()
@@ -210,9 +210,9 @@ class Guard:
         """Wait for a call to end, or for its time to be over, and learn from it.
 
         Args:
-            call: begun here.
+            call: a call that this guard began.
             empty: whether a result is one that cannot be used.
-            done: work and pieces that a result stands for, if it may be less than was asked.
+            done: returns the work and pieces that a result stands for, if it may be less than was asked.
         """
         if not call.future.done():
             with self._waiting():
@@ -236,11 +236,11 @@ class Guard:
         return answer
 
     def joined(self, call: Call[T], deadline: Deadline, empty: Callable[[T], bool] | None = None) -> Answer[T]:
-        """What comes of a call that somebody else began. If it is late, that counts for whoever began it.
+        """Return the outcome of a call that somebody else began. If it is late, that counts for its beginner.
 
         Args:
-            call: under way.
-            deadline: of whoever waits for it.
+            call: the call under way.
+            deadline: the waiter's deadline.
             empty: whether a result is one that cannot be used.
         """
         began = self._clock()
@@ -254,7 +254,7 @@ class Guard:
         return Answer(reason=TIMEOUT, detail="A call that was under way did not end in time.", took_ms=took_ms)
 
     def seen(self, call: Call[T], empty: Callable[[T], bool] | None = None, took_ms: float = 0.0) -> Answer[T]:
-        """What a call that has ended gave, for those who did not begin it. Nothing is learned from it."""
+        """Return the outcome of a call that has ended, for those who did not begin it. Nothing is learned from it."""
         error = _raised(call.future)
         if isinstance(error, RecallTimeout):
             return Answer(reason=TIMEOUT, detail=str(error), error=error, took_ms=took_ms)
@@ -267,7 +267,7 @@ class Guard:
         return Answer(reason=SUCCESS, value=value, took_ms=took_ms)
 
     def _late(self, call: Call[T], took_ms: float) -> Answer[T]:
-        """A call has used up its time."""
+        """Count a call that has used up its time, and return that as its outcome."""
         self.pace.record(LATE * took_ms, call.work, call.pieces)
         if call.fair:
             self.breaker.failed(call.given, TIMEOUT)
@@ -277,7 +277,7 @@ class Guard:
         return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
 
     def health(self) -> Health:
-        """How the component is."""
+        """Return the health of the component."""
         known = self.breaker.known
         return Health(
             component=self.name,

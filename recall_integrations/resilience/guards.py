@@ -15,13 +15,13 @@ from recall_integrations.resilience.guard import Guard, Health
 
 
 class Guards:
-    """Threads share it.
+    """The guards by component. Threads share it.
 
     Args:
-        settings: of the breakers.
-        shelf: where their states are; `None` = in this object only.
-        threads: calls of one component at once.
-        waiting: what surrounds a wait for a component.
+        settings: settings of the breakers.
+        shelf: keeps the breakers' states; `None` = in this object only.
+        threads: number of calls of one component at once.
+        waiting: context around a wait for a component.
         clock: wall seconds.
     """
 
@@ -39,13 +39,13 @@ class Guards:
         self._lock = threading.Lock()
 
     def of(self, name: str, *, who: str = "", limit_ms: float = math.inf, attempts: int = 1) -> Guard:
-        """The guard of a component. The first call says what it is like; later ones may have another limit.
+        """Return the guard of a component. The first call sets its properties; later ones may have another limit.
 
         Args:
-            name: of the component.
-            who: which one it is: another model does not inherit what is known of the one before.
-            limit_ms: longest wait.
-            attempts: how often a call that raises is tried.
+            name: the component's name.
+            who: the model: another model does not inherit the state of the one before.
+            limit_ms: longest wait for a call.
+            attempts: number of times that a call which raises is tried.
         """
         made = self._made.get(name)
         if made is not None:
@@ -74,5 +74,5 @@ class Guards:
         return made.limited(limit_ms)
 
     def health(self) -> tuple[Health, ...]:
-        """How each component is, by name."""
+        """Return the health of each component, by name."""
         return tuple(guard.health() for _, guard in sorted(dict(self._made).items()))

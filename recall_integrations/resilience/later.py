@@ -1,6 +1,6 @@
-"""Work that nobody waits for: done in order, a moment later, in a thread that ends when there is none.
+"""Does work that nobody waits for: in order, a moment later, in a thread that ends when there is none.
 
-What observers do with a recall takes as long as a tenth of it. Amid the work of recalls each of these calls finds the
+The work of observers takes as long as a tenth of a recall. Amid the work of recalls each of these calls finds the
 processor's caches filled with other things; many in a row take a third of the time, and no caller waits for them.
 """
 
@@ -16,16 +16,16 @@ from collections.abc import Callable
 
 from recall_integrations.resilience import forking
 
-PAUSE_SECONDS = 0.05  # between two rounds
-ROUNDS_MAX = 40  # without work, after which the thread ends
-WAITING_MAX = 1_024  # calls; whoever brings one more does them himself
+PAUSE_SECONDS = 0.05  # seconds between two rounds
+ROUNDS_MAX = 40  # rounds without work, after which the thread ends
+WAITING_MAX = 1_024  # calls that wait; a thread that brings one more does them itself
 Call = Callable[[], object]
 
 
 class Later:
     """Does calls in their order. They must not raise. Threads share it.
 
-    What waits is done too when this object goes, and when the process ends as it should.
+    Calls that wait are done too when this object goes, and when the process ends as it should.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Later:
         weakref.finalize(self, _over, work).atexit = False
 
     def add(self, call: Call) -> None:
-        """One more. Returns at once."""
+        """Add a call. Return at once."""
         if not self._work.own:
             self._begin()
         work = self._work
@@ -48,12 +48,12 @@ class Later:
             work.start()
 
     def flush(self) -> None:
-        """Do now what waits, and wait for what is being done."""
+        """Do the calls that wait, and wait for those that are being done."""
         self._work.do()
 
 
 class _Work:
-    """What waits, of one process: in a forked child it is the parent's, and its lock may be held by a thread of it."""
+    """The waiting calls of one process: a forked child has the parent's, whose lock a thread of the parent may hold."""
 
     def __init__(self) -> None:
         self._depth = forking.depth()
@@ -64,7 +64,7 @@ class _Work:
 
     @property
     def own(self) -> bool:
-        """Whether it is this process's."""
+        """True where it belongs to this process."""
         return self._depth == forking.depth()
 
     def start(self) -> None:
@@ -74,12 +74,12 @@ class _Work:
             self.running = True
         try:
             threading.Thread(target=self._rounds, name="recall-observers", daemon=True).start()
-        except RuntimeError:  # no thread to be had: the process ends, or has too many
+        except RuntimeError:  # no thread can be started: the process ends, or has too many
             self.running = False
             self.do()
 
     def do(self, pause: Callable[[], None] | None = None) -> None:
-        """All that waits; one who comes meanwhile waits for it."""
+        """Do all calls that wait; a thread that comes meanwhile waits for that."""
         if not self.own:
             return
         with self._doing:
@@ -99,7 +99,7 @@ class _Work:
             if idle < ROUNDS_MAX:
                 continue
             self.running = False
-            if not self.waiting:  # whoever brings something from here on sees that nothing runs
+            if not self.waiting:  # a thread that adds a call from here on sees that nothing runs
                 return
             self.running, idle = True, 0
 

@@ -1,4 +1,4 @@
-"""How long calls of a component take, so that one that does not fit into the time that is left is not begun."""
+"""Measures how long calls of a component take, so that a call that does not fit into the time left is not begun."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from recall_integrations.records import record
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
-PROBE_EVERY = 20  # of the refusals for slowness, so that at most one recall in 20 waits for a slow component in vain
+PROBE_EVERY = 20  # refusals for slowness, so that at most one recall in 20 waits for a slow component in vain
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """What a call will take, by the recent ones, in milliseconds: lower quartile, median and 95th percentile."""
+    """Time that a call will take, by the recent ones, in milliseconds: median, 95th percentile and lower quartile."""
 
     median_ms: float
     p95_ms: float
@@ -26,11 +26,11 @@ class Estimate:
 
 
 class Window:
-    """Numbers of the last while, kept in order, so that asking for a share of them costs nothing. Not thread-safe.
+    """Numbers of the last while, kept in order, so that a quantile of them costs nothing. Not thread-safe.
 
     Args:
-        recent_s: what is older counts no more.
-        runs: no more than the last of these count.
+        recent_s: seconds after which a number counts no more.
+        runs: no more than this many of the last numbers count.
     """
 
     __slots__ = ("_by_time", "_recent_s", "_runs", "_sorted")
@@ -41,20 +41,20 @@ class Window:
         self._sorted: list[float] = []
 
     def add(self, now: float, value: float) -> None:
-        """One more, of this moment; moments come in order."""
+        """Add a number of this moment; moments come in order."""
         if len(self._by_time) >= self._runs:
             self._drop()
         self._by_time.append((now, value))
         insort(self._sorted, value)
 
     def sorted(self, now: float) -> Sequence[float]:
-        """Those that count at a moment, smallest first."""
+        """Return the numbers that count at a moment, smallest first."""
         while self._by_time and self._by_time[0][0] < now - self._recent_s:
             self._drop()
         return self._sorted
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all numbers."""
         self._by_time.clear()
         self._sorted.clear()
 
@@ -63,17 +63,17 @@ class Window:
 
 
 def median(rising: Sequence[float]) -> float:
-    """Of numbers in order."""
+    """Return the median of numbers in order."""
     half = len(rising) // 2
     return rising[half] if len(rising) % 2 else (rising[half - 1] + rising[half]) / 2
 
 
 class Pace:
-    """Milliseconds per unit of work of the recent runs, and what the next will take. Threads share it.
+    """Milliseconds per unit of work of the recent runs, to estimate the next. Threads share it.
 
     Args:
-        recent_s: what is older counts no more; `inf` = all of the last 64. For what has no probes: a slow hour must not
-            be held against it for ever.
+        recent_s: seconds after which a run counts no more; `inf` = all of the last 64 count. For components without
+            probes: a slow hour must not be held against them for ever.
         clock: monotonic seconds.
     """
 
@@ -84,7 +84,7 @@ class Pace:
         self._refused = 0
 
     def record(self, ms: float, work: float = 1.0, pieces: int = 1, *, probe: bool = False) -> None:
-        """A run ended. A probe says how things are now, so what was before it is forgotten."""
+        """Note a run that ended. A probe says how things are now, so that earlier runs are forgotten."""
         if work <= 0 or pieces <= 0:
             return
         with self._lock:
@@ -96,7 +96,7 @@ class Pace:
                 self._pieces.add(0.0, ms / pieces)
 
     def estimate(self, work: float = 1.0) -> Estimate | None:
-        """For this much work; `None` after fewer than three runs."""
+        """Return the estimate for this much work; `None` after fewer than three runs."""
         with self._lock:
             rates = self._rates.sorted(self._clock())
             if len(rates) < RUNS_MIN:
@@ -106,19 +106,19 @@ class Pace:
         return Estimate(median_ms=work * middle, p95_ms=work * high, low_ms=work * low)
 
     def low_ms(self) -> float | None:
-        """`estimate().low_ms`, without the rest of it."""
+        """Return `estimate().low_ms`, without the rest of it."""
         with self._lock:
             rates = self._rates.sorted(self._clock())
             return rates[(len(rates) - 1) // 4] if len(rates) >= RUNS_MIN else None
 
     def median_ms(self, pieces: int = 1) -> float | None:
-        """What so many pieces of the usual size take; `None` after fewer than three runs."""
+        """Return the milliseconds that so many pieces of the usual size take; `None` after fewer than three runs."""
         with self._lock:
             known = self._pieces.sorted(0.0)
             return pieces * median(known) if len(known) >= RUNS_MIN else None
 
     def refused(self) -> bool:
-        """A call would be refused for its time. Whether to let it run all the same, as a probe."""
+        """Count a call that would be refused for its time; say whether to let it run all the same, as a probe."""
         with self._lock:
             self._refused += 1
             return self._refused % PROBE_EVERY == 0

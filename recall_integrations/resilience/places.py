@@ -1,7 +1,7 @@
-"""Places that are given in the order in which they were asked for.
+"""Places that are given in the order in which threads asked for them.
 
-A semaphore gives a place to whoever asks at the moment it is free, which is nearly always the thread that has just left
-it: of sixteen threads that ask without a pause, some waited for seconds while others never did.
+A semaphore gives a place to the thread that asks at the moment it is free, which is nearly always the one that has just
+left it: of sixteen threads that ask without a pause, some waited for seconds while others never did.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections import deque
 
 from recall_integrations.resilience.deadline import Deadline
 
-STEP_SECONDS = 0.02  # how soon one that is cancelled leaves
+STEP_SECONDS = 0.02  # seconds until a thread whose recall is cancelled leaves
 
 
 class Places:
-    """Threads share it.
+    """Gives a number of places to threads in order. Threads share it.
 
     Args:
-        count: how many hold a place at once.
+        count: number of threads that hold a place at once.
     """
 
     def __init__(self, count: int) -> None:
@@ -27,7 +27,7 @@ class Places:
         self._waiting: deque[threading.Lock] = deque()  # each is released when its place is given
 
     def acquire(self, deadline: Deadline) -> bool:
-        """Wait for a place; whether there was one in time."""
+        """Wait for a place; say whether there was one in time."""
         with self._lock:
             if self._free:  # then nobody waits
                 self._free -= 1
@@ -35,7 +35,7 @@ class Places:
             mine = threading.Lock()
             mine.acquire()
             self._waiting.append(mine)
-        while not deadline.over:  # in steps, so that one that is cancelled leaves
+        while not deadline.over:  # in steps, so that a cancelled recall leaves
             if mine.acquire(timeout=max(0.0, min(deadline.remaining(), STEP_SECONDS))):
                 return True
         with self._lock:
@@ -45,7 +45,7 @@ class Places:
         return False
 
     def release(self) -> None:
-        """Leave a place: whoever has waited longest has it now."""
+        """Leave a place: the thread that has waited longest has it now."""
         with self._lock:
             if self._waiting:
                 self._waiting.popleft().release()

@@ -1,4 +1,4 @@
-"""A small JSON file that threads and processes share: what is known of components outlives the process."""
+"""A small JSON file that threads and processes share: the state of components outlives the process."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from filelock import FileLock, Timeout
 
 T = TypeVar("T")
 CACHE_FILE, CONTRACT_FILE = "rewrites.json", "rewriting.json"  # in the directory of a store
-LOCK_SECONDS = 0.05  # a recall does not wait longer for another process
+LOCK_SECONDS = 0.05  # seconds that a recall waits for another process, at most
 
 
 class SharedFile(Generic[T]):
     """A value in a file, and in memory. Threads share it.
 
-    Where the file cannot be read or written, what this process knows goes on to count; `trouble` says why.
+    Where the file cannot be read or written, the value of this process goes on to count; `trouble` says why.
 
     Args:
-        path: of the file; made when it is first written, in a directory that there is.
-        nothing: the value where there is no file.
-        decode: from its text; raises `ValueError` where that is none of ours.
-        encode: to its text.
+        path: path of the file; made when it is first written, in a directory that there is.
+        nothing: makes the value where there is no file.
+        decode: makes it from the file's text; raises `ValueError` where that is none of ours.
+        encode: makes the file's text.
     """
 
     def __init__(
@@ -38,16 +38,16 @@ class SharedFile(Generic[T]):
         self.trouble = ""
 
     def read(self) -> T:
-        """The value as the file says now: costs one `stat`, microseconds. It is not to be changed."""
+        """Return the value as the file says now: costs one `stat`, microseconds. The caller must not change it."""
         with self._lock:
             self._refresh()
             return self._value
 
     def update(self, change: Callable[[T], T]) -> T:
-        """Replace the value by what `change` makes of it, with nobody else in between; gives the new one.
+        """Replace the value by what `change` makes of it, with nobody else in between; return the new one.
 
         Args:
-            change: it may be called twice, with the same value or a newer one.
+            change: makes the new value; it may be called twice, with the same value or a newer one.
         """
         with self._lock:
             try:
@@ -88,6 +88,6 @@ class SharedFile(Generic[T]):
 
 
 def _sign(path: Path) -> tuple[int, int, int]:
-    """Changes whenever the file is replaced."""
+    """Return a signature that changes whenever the file is replaced."""
     found = path.stat()
     return found.st_mtime_ns, found.st_size, found.st_ino

@@ -1,4 +1,4 @@
-"""What travels between the rooms: frozen, slotted, keyword-only value objects.
+"""Records that modules pass to each other: frozen, slotted, keyword-only value objects.
 
 A record is checked when it is made, so a stage may trust what it receives. Lists given for tuple fields are
 accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unless a field says otherwise.

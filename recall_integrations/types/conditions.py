@@ -1,9 +1,9 @@
-"""Conditions on metadata: read from a mapping, checked whole, and asked of one memory's metadata.
+"""Conditions on metadata: read from a mapping, checked as a whole, and asked of one memory's metadata.
 
     {"year": {"$gte": 2020, "$lt": 2024}, "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}
 
-What each operator means is said here alone. The index (`indexes/metadata.py`) asks the same of many memories at once:
-each `Test` once of every value that there is. Whatever is true of a missing key is the opposite of a test.
+Only this module says what each operator means. The index (`indexes/metadata.py`) asks the same of many memories at
+once: each `Test` once of every value that there is. Any condition that is true of a missing key negates a test.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from recall_integrations.errors import InvalidFilter
 from recall_integrations.types.memory import checked_id, checked_time
 from recall_integrations.types.numbers import is_number, shown, whole
 
-TESTS_MAX = 1_000  # in one filter
-DEPTH_MAX = 50  # of `$and`, `$or` and `$not` in each other
+TESTS_MAX = 1_000  # tests in one filter
+DEPTH_MAX = 50  # depth of `$and`, `$or` and `$not` in each other
 JOINING = ("$and", "$or", "$nor", "$not")
 ORDER: Mapping[str, Callable[[Any, Any], Any]] = {
     "$gt": operator.gt,
@@ -31,7 +31,7 @@ ORDER: Mapping[str, Callable[[Any, Any], Any]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
-# The opposite of what stands behind it, so true of a missing key as well.
+# The opposite of the operator behind it, so true of a missing key as well.
 _OPPOSITE = {"$ne": "$eq", "$nin": "$in", "$not_contains": "$contains"}
 _LISTS = ("$in", "$contains_any", "$contains_all")
 _TEXTS = ("$text_match", "$text_match_insensitive")
@@ -49,22 +49,22 @@ _MICROSECOND = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """A time that values are compared with, in microseconds since 1970: they are texts in ISO 8601."""
+    """A time in microseconds since 1970, with which values are compared: texts in ISO 8601."""
 
     micros: int
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """What a value must be like. Never true of a missing key.
+    """A test of a value. Never true of a missing key.
 
     Args:
-        key: of the metadata.
+        key: key of the metadata.
         op: `$exists`, or an operator that needs a value.
-        operand: as it was given, in Python's own types; times are `Instant`s.
+        operand: the operand as it was given, in Python's own types; times are `Instant`s.
     """
 
-    __test__ = False  # it is none of pytest's
+    __test__ = False  # no test of pytest
 
     key: str
     op: str
@@ -72,27 +72,27 @@ class Test:
 
     @property
     def predicate(self) -> Callable[[Any], bool]:
-        """Whether a value meets it."""
+        """Function that says whether a value passes the test."""
         return _predicate(self.op, self.operand)
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All of them hold."""
+    """A condition that holds where all parts hold."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """One of them holds, at least."""
+    """A condition that holds where at least one part holds."""
 
     parts: tuple[Condition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Opposite:
-    """It does not hold."""
+    """A condition that holds where its part does not."""
 
     part: Condition
 
@@ -101,7 +101,7 @@ Condition = Test | Every | Some | Opposite
 
 
 def matches(condition: Condition, metadata: Mapping[str, Any]) -> bool:
-    """Whether the metadata of one memory meet a condition."""
+    """Say whether the metadata of one memory meet a condition."""
     if isinstance(condition, Test):
         return condition.key in metadata and condition.predicate(metadata[condition.key])
     if isinstance(condition, Opposite):
@@ -111,7 +111,7 @@ def matches(condition: Condition, metadata: Mapping[str, Any]) -> bool:
 
 
 def tests_of(condition: Condition) -> Iterator[Test]:
-    """All tests in it."""
+    """Yield all tests in a condition."""
     if isinstance(condition, Test):
         yield condition
     elif isinstance(condition, Opposite):
@@ -122,7 +122,7 @@ def tests_of(condition: Condition) -> Iterator[Test]:
 
 
 def keys_of(condition: Condition) -> tuple[str, ...]:
-    """The keys that it asks for, each once."""
+    """Return the keys that a condition asks for, each once."""
     return tuple(dict.fromkeys(test.key for test in tests_of(condition)))
 
 
@@ -130,12 +130,12 @@ def keys_of(condition: Condition) -> tuple[str, ...]:
 
 
 def conditions_of(given: Mapping[Any, Any], what: str = "Filters.metadata") -> Condition:
-    """What a mapping says: keys of metadata with a value or with operators, and `$and`, `$or`, `$nor`, `$not`.
+    """Read a mapping: keys of metadata with a value or with operators, and `$and`, `$or`, `$nor`, `$not`.
 
     Parts of a mapping come in the order of their names, so that two which say the same are the same.
 
     Raises:
-        InvalidFilter: it says nothing that can be applied; the message names the place.
+        InvalidFilter: it cannot be applied; the message names the place.
     """
     found = _mapping(given, what, 0)
     if sum(1 for _ in tests_of(found)) > TESTS_MAX:
@@ -232,7 +232,7 @@ def _operand(op: str, given: Any, where: str) -> Any:
 
 
 def _value(given: Any, where: str, depth: int = 0) -> Any:
-    """Whatever metadata can hold: what a value is compared with whole."""
+    """Return any value that metadata can hold, to be compared as a whole."""
     if depth > DEPTH_MAX:
         raise InvalidFilter(f"{where} is nested deeper than {DEPTH_MAX} levels. Filter by a part of it.")
     if isinstance(given, list | tuple):
@@ -260,7 +260,7 @@ def _scalar(given: Any, where: str) -> Any:
 
 
 def token(value: Any) -> Hashable:
-    """What values that are the same have in common: 1 and 1.0 are the same, 1, true and "1" are not."""
+    """Return a key that equal values share: 1 and 1.0 are the same, 1, true and "1" are not."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
@@ -274,7 +274,7 @@ def token(value: Any) -> Hashable:
 
 
 def instant(value: Any) -> int | None:
-    """The time that a text in ISO 8601 says, in microseconds since 1970; `None` = it says none.
+    """Return the time of a text in ISO 8601, in microseconds since 1970; `None` = it is no such text.
 
     A date is its first moment; where no zone is said, it is UTC.
     """

@@ -1,4 +1,4 @@
-"""What `QueryOptimizer.feedback` gives back."""
+"""The return value of `QueryOptimizer.feedback`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Feedback:
     """Feedback that is kept.
 
     Args:
-        result_id: of the recall.
-        gains: scope → memory → what was said of it: 1 = it helped, 0 = it did not.
+        result_id: id of the recall's result.
+        gains: scope → memory → gain: 1 = it helped, 0 = it did not.
         ignored: ids that name no memory of the scope, or one that was forgotten or replaced meanwhile.
         anew: whether the recall was not remembered any more, and its query was asked again.
-        kinds: in which ways something was said: `helpful`, `wrong`, `cited`, `rating`, `asked_again`.
+        kinds: kinds of feedback: `helpful`, `wrong`, `cited`, `rating`, `asked_again`.
     """
 
     result_id: str

@@ -1,4 +1,4 @@
-"""The hard conditions on what is found. What each does to the rows of a scope is in `store/filtering.py`."""
+"""The hard conditions on hits. `store/filtering.py` applies each to the rows of a scope."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from recall_integrations.types.roles import Role
 if TYPE_CHECKING:
     from recall_integrations.types.conditions import Condition
 
-KEYS_MAX = 100  # of metadata, side by side: more are a mistake
+KEYS_MAX = 100  # keys of metadata, side by side: more are a mistake
 
 
 def _read(given: Mapping[Any, Any]) -> tuple[dict[str, Any], Condition | None]:
-    """Conditions on metadata with a copy of what was given, as Python's own values where they are plain ones."""
+    """Return a copy of what was given, as Python's own values where they are plain ones, and its condition."""
     if len(given) > KEYS_MAX:
         raise InvalidFilter(
             f"Filters.metadata has {len(given):,} keys; the limit is {KEYS_MAX:,}. Filter by fewer keys, and compare "
@@ -60,13 +60,13 @@ class Filters:
         types: memory types.
         entities: names or aliases; a memory must mention at least one.
         actors: who said or did it, whatever the case of the letters.
-        roles: what the actor is in a conversation with an assistant: `Role`s or their names.
-        channels: where.
+        roles: roles of the actor in a conversation with an assistant: `Role`s or their names.
+        channels: where it was said.
         threads: conversations or documents.
         after: `event_at` (or `created_at` where there is none) at or after this time.
-        before: strictly before this time.
+        before: `event_at` (or `created_at`) strictly before this time.
         recency_days: not older than this many days before `now`; may be fractional.
-        current_only: leave out memories that tell of slots, and all that they tell holds no longer (docs/facts.md).
+        current_only: leave out memories that tell of slots, if nothing that they tell still holds (docs/facts.md).
         metadata: keys of the metadata with the value that they must have, or with conditions: `{"year": {"$gte": 2020},
             "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}` (docs/filters.md).
 
@@ -85,7 +85,7 @@ class Filters:
     recency_days: float | None = None
     current_only: bool = False
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    # What `metadata` says: a `Condition`, or `None`. Models of pydantic look into types, and would find it nowhere.
+    # The condition of `metadata`, or `None`. Models of pydantic look into types, and would not find `Condition`.
     condition: Any = field(default=None, init=False, repr=False, compare=False)
 
     if TYPE_CHECKING:

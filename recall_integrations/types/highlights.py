@@ -11,7 +11,7 @@ from recall_integrations.types.numbers import is_whole
 WORD, NEAR, NAME, TIME, PASSAGE = "word", "near", "name", "time", "passage"
 KINDS = (WORD, NEAR, NAME, TIME, PASSAGE)
 MARKED = frozenset({WORD, NEAR, NAME, TIME})
-HIGHLIGHTS_MAX = 32  # of one hit, its passage included
+HIGHLIGHTS_MAX = 32  # highlights of one hit, its passage included
 CUT = "…"
 _FULL_STOPS = (". ", "! ", "? ", "。", "！", "？", "\n")
 
@@ -26,9 +26,9 @@ class Highlight:
         kind: `word` a word of the query, in any inflection, or an identifier of it; `near` a word close in meaning to
             one that the text does not say; `name` an entity that the query names; `time` a date in the time that is
             asked for, or, where the query asks when, any date; `passage` the part of a long text that says most.
-        of: the word or the date of the query that it answers, in small letters, or the name; of a passage "".
-        weight: how much it says, in [0, 1]. Of a word how rare it is in the scope, of a near one that times its cosine,
-            of a passage the share of the query that it holds.
+        of: word or date of the query that it answers, in small letters, or the name; for a passage "".
+        weight: how much it says, in [0, 1]: for a word its rarity in the scope, for a near one that times its cosine,
+            for a passage the share of the query that it holds.
     """
 
     start: int
@@ -39,19 +39,19 @@ class Highlight:
 
 
 def passage_of(highlights: Iterable[Highlight]) -> Highlight | None:
-    """The passage among them; `None` where there is none."""
+    """Return the passage among highlights; `None` where there is none."""
     return next((found for found in highlights if found.kind == PASSAGE), None)
 
 
 def pieces(
     text: str, highlights: Iterable[Highlight], kinds: Collection[str] = MARKED
 ) -> Iterator[tuple[str, Highlight | None]]:
-    """The whole text in parts, each with the highlight that it is, `None` = it is none.
+    """Yield the whole text in parts, each with its highlight, `None` = it has none.
 
     Args:
-        text: of the memory.
-        highlights: of the hit.
-        kinds: those that count. With `passage` among them the words in a passage are part of it.
+        text: the memory's text.
+        highlights: the hit's highlights.
+        kinds: kinds that count. With `passage` among them the words in a passage are part of it.
     """
     at = 0
     for found in highlights:
@@ -73,7 +73,7 @@ def marked(
     escape: Callable[[str], str] | None = None,
     kinds: Collection[str] = MARKED,
 ) -> str:
-    """The text with `before` and `after` around each highlight. Arguments as for `Hit.marked`."""
+    """Return the text with `before` and `after` around each highlight. Arguments as for `Hit.marked`."""
     found = []
     for part, highlight in pieces(text, highlights, kinds):
         shown = part if escape is None else escape(part)
@@ -82,7 +82,7 @@ def marked(
 
 
 def excerpt(text: str, highlights: Sequence[Highlight], chars: int) -> tuple[int, int]:
-    """Where the `chars` characters stand that say most; cut between words where there are spaces.
+    """Return the place of the `chars` characters that say most; cut between words where there are spaces.
 
     Raises:
         InvalidArgument: `chars` is no whole number from 1 on.
@@ -97,7 +97,7 @@ def excerpt(text: str, highlights: Sequence[Highlight], chars: int) -> tuple[int
 
 
 def _around(text: str, passage: Highlight | None, marks: Sequence[Highlight], chars: int) -> tuple[int, int]:
-    """The window of so many characters with the heaviest marks; it begins with the passage or a sentence if it can."""
+    """Return the window of so many characters with the heaviest marks, if possible from the start of a sentence."""
     if passage is not None:
         marks = [h for h in marks if passage.start <= h.start < passage.end]
         if passage.end - passage.start <= chars:
@@ -114,7 +114,7 @@ def _around(text: str, passage: Highlight | None, marks: Sequence[Highlight], ch
 
 
 def _sentence_start(text: str, at: int, back: int) -> int:
-    """Where the sentence begins, if that is at most so many characters before; else half of them before."""
+    """Return where the sentence begins, if that is at most so many characters before; else half of them before."""
     first = max(at - back, 0)
     found = max((text.rfind(stop, first, at) for stop in _FULL_STOPS), default=-1)
     if found >= 0:
@@ -126,7 +126,7 @@ def _sentence_start(text: str, at: int, back: int) -> int:
 
 
 def _between_words(text: str, first: int, last: int) -> tuple[int, int]:
-    """The same without words that are cut, where spaces part them."""
+    """Return a place without words that are cut, where spaces part them."""
     start, end = first, last
     if start and not text[start - 1].isspace() and text[start].isalnum() and text[start - 1].isalnum():
         gap = next((i for i in range(start, min(start + 24, end)) if text[i].isspace()), None)
@@ -138,7 +138,7 @@ def _between_words(text: str, first: int, last: int) -> tuple[int, int]:
 
 
 def within(highlights: Iterable[Highlight], start: int, end: int) -> list[Highlight]:
-    """The highlights that lie in a part of a text, as places of that part."""
+    """Return the highlights that lie in a part of a text, as places of that part."""
     return [
         Highlight(start=h.start - start, end=h.end - start, kind=h.kind, of=h.of, weight=h.weight)
         for h in highlights

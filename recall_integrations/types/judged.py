@@ -1,6 +1,6 @@
-"""What is kept of a recall that somebody judged: numbers, names of features, and no text.
+"""The record of a recall that somebody judged: numbers, names of features, and no text.
 
-A `Judgement` is what was said: of which memories, and how sure that is. A `Replay` is what the same query finds by the
+A `Gain` is what was said: of which memory, and how sure that is. A `Replay` is what the same query finds by the
 rules, by every other plan, without each arm, and by the versions that served at the time: orders of memories, and the
 features of the best candidates. It is made a moment after the judgement, in the background, on the store as it is.
 """
@@ -24,19 +24,19 @@ RULES = "rules"  # the order of a `Replay` by rules and shipped weights; as a ve
 ORDER_MAX = 20  # places of an order that are kept
 CANDIDATES_MAX = 48  # candidates whose features are kept: the best, and those that were judged
 GAINS_MAX = 64  # memories of one judgement
-_ENTRIES_MAX = 200_000  # numbers of one matrix: what is more is not ours
+_ENTRIES_MAX = 200_000  # numbers of one matrix: a larger one is not ours
 Order = tuple[int, ...]
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """What was said of one memory.
+    """A judgement of one memory.
 
     Args:
-        num: its number in the store, which names this version of it.
+        num: number of the memory in the store, which names this version of it.
         gain: 1 = it helped, 0 = it did not.
-        sure: how much that counts, in (0, 1]: 1 for what a person said of this memory, less for what an app noticed.
-        place: at which it was shown, from 1; 0 = it was not shown, and whoever named it found it elsewhere.
+        sure: weight of the judgement, in (0, 1]: 1 for what a person said of this memory, less for what an app noticed.
+        place: place at which it was shown, from 1; 0 = it was not shown, and whoever named it found it elsewhere.
     """
 
     num: int
@@ -47,15 +47,15 @@ class Gain:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """What a query finds, and would have found.
+    """The orders that a query finds, and would have found in other ways.
 
     Args:
-        plan: that the rules choose.
-        orders: what was tried → numbers of memories, best first: `rules`, `plan:NAME`, `without:ARM`, `version:ID`.
-        nums: of the candidates whose features are here, in the order of the rules.
-        offset: their scores by the shipped weights, with what the plan lifts.
-        names: of the features.
-        x: float32 `(candidates, features)`, as the fixed sum takes them in (`rankers.stepped.entered`).
+        plan: the plan that the rules choose.
+        orders: way → numbers of memories, best first; ways are `rules`, `plan:NAME`, `without:ARM`, `version:ID`.
+        nums: numbers of the candidates whose features are here, in the order of the rules.
+        offset: scores of the candidates by the shipped weights, with what the plan lifts.
+        names: names of the features.
+        x: features, float32 `(candidates, features)`, as the fixed sum takes them in (`rankers.stepped.entered`).
     """
 
     plan: str
@@ -71,12 +71,12 @@ class Judged:
     """A recall that somebody judged.
 
     Args:
-        result_id: of the recall.
-        at: when, microseconds.
-        signature: of the query (`signature.signature_of`).
-        version: that served it; `rules` = none did.
-        gains: what was said.
-        replay: `None` = it is not made yet, or could not be.
+        result_id: id of the recall's result.
+        at: when it was judged, microseconds.
+        signature: signature of the query (`signature.signature_of`).
+        version: version that served it; `rules` = none did.
+        gains: the judgements.
+        replay: the replay; `None` = it is not made yet, or could not be.
     """
 
     result_id: str
@@ -87,20 +87,20 @@ class Judged:
     replay: Replay | None = None
 
     def positive(self) -> bool:
-        """Whether something helped, so that orders can be told apart."""
+        """Say whether something helped, so that orders can be told apart."""
         return any(one.gain > 0 for one in self.gains)
 
 
 def gains_to_text(gains: Sequence[Gain]) -> str:
-    """As the column `gains` holds them."""
+    """Write gains as the column `gains` holds them."""
     return json.dumps([[one.num, round(one.gain, 4), round(one.sure, 4), one.place] for one in gains])
 
 
 def gains_of(text: str) -> tuple[Gain, ...]:
-    """From the column.
+    """Read gains from the column.
 
     Raises:
-        ValueError: they are none of ours.
+        ValueError: the text holds none of ours.
     """
     rows = json.loads(text)
     if not isinstance(rows, list) or len(rows) > GAINS_MAX:
@@ -118,7 +118,7 @@ def _gain(row: object) -> Gain:
 
 
 def packed(replay: Replay) -> bytes:
-    """As the column `replay` holds it: some 2 kB. Features are kept to three digits (float16)."""
+    """Write a replay as the column `replay` holds it: some 2 kB. Features are kept to three digits (float16)."""
     kept = replay.x.astype(np.float16)
     head = {
         "format": FORMAT,
@@ -133,7 +133,7 @@ def packed(replay: Replay) -> bytes:
 
 
 def unpacked(data: bytes) -> Replay:
-    """From the column.
+    """Read a replay from the column.
 
     Raises:
         ValueError: it is none of ours, or damaged.
@@ -160,5 +160,5 @@ def unpacked(data: bytes) -> Replay:
 
 
 def place_worth(place: int) -> float:
-    """`1 / log2(1 + place)`: what a hit at a place counts (Järvelin and Kekäläinen 2002)."""
+    """Return `1 / log2(1 + place)`: the worth of a hit at a place (Järvelin and Kekäläinen 2002)."""
     return 1 / math.log2(1 + place)

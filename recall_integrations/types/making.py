@@ -1,8 +1,8 @@
-"""Frozen records made and changed in a fraction of the time that `dataclasses` takes: for what a recall makes often.
+"""Makes and changes frozen records in a fraction of the time that `dataclasses` takes: for what a recall makes often.
 
 `__init__` of a frozen record sets each field through `object.__setattr__`, and `dataclasses.replace` reads all of them
-by name first. Here the slots are written directly; of a record with many fields and without slots, its dictionary is
-copied as a whole, which for 30 of them takes a third of that. Only for records that check nothing when they are made.
+by name first. Here the slots are written directly; for a record with many fields and without slots, its dictionary is
+copied as a whole, which for 30 of them takes a third of the time. Only for records that check nothing when made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Slot = tuple[str, Callable[[Any], Any], Callable[[Any, Any], None]]
 
 @functools.cache
 def _slots(kind: Hashable) -> dict[str, _Slot]:
-    """Name, reader and writer of each field of a record; none where it has no slots."""
+    """Return name, reader and writer of each field of a record; empty where it has no slots."""
     assert isinstance(kind, type)
     if hasattr(kind, "__post_init__"):
         raise TypeError(f"{kind.__name__} checks its fields; make it with its constructor.")
@@ -29,7 +29,7 @@ def _slots(kind: Hashable) -> dict[str, _Slot]:
 
 
 def maker(kind: type[T]) -> Callable[..., T]:
-    """A function from all fields of a record, in their order, to the record.
+    """Return a function from all fields of a record, in their order, to the record.
 
     Raises:
         TypeError: the record checks its fields when it is made.
@@ -57,14 +57,14 @@ def maker(kind: type[T]) -> Callable[..., T]:
     return make
 
 
-if TYPE_CHECKING:  # which fields there are is checked as for it
+if TYPE_CHECKING:  # type checkers see its signature
     import dataclasses
 
     changed = dataclasses.replace
 else:
 
     def changed(record: T, /, **values: Any) -> T:
-        """As `dataclasses.replace`.
+        """Change fields of a record, as `dataclasses.replace` does.
 
         Raises:
             TypeError: the record has no such field, or checks its fields when it is made.

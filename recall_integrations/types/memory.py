@@ -1,4 +1,4 @@
-"""What is remembered, and in which scope."""
+"""Memories, and the scopes that they are in."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recall_integrations.types.numbers import is_number, is_whole, real, shown, 
 from recall_integrations.types.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
-SCOPES_MAX = 32  # in one recall
+SCOPES_MAX = 32  # scopes in one recall
 
 
 NAME_CHARS_MAX = 1_024
@@ -27,7 +27,7 @@ NAME_CHARS_MAX = 1_024
 TEXT_CHARS_MAX = 10_000_000
 
 
-DEPTH_MAX = 100  # of metadata; readers of JSON end between 500 and 2,000
+DEPTH_MAX = 100  # depth of metadata; readers of JSON end between 500 and 2,000
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -37,7 +37,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 class MemoryType(str, Enum):
-    """What kind of memory it is. `CHUNK` is knowledge, the others are neural memories (router modes)."""
+    """Kind of a memory. `CHUNK` is knowledge, the others are neural memories (router modes)."""
 
     FACT = "fact"
     PREFERENCE = "preference"
@@ -68,7 +68,7 @@ def checked_text(value: object, what: str, error: type[InvalidInput], *, limit: 
 
 
 def checked_id(value: object, what: str, error: type[InvalidInput]) -> str:
-    """An id or name: like `checked_text`, short, and without control characters."""
+    """Return an id or name: like `checked_text`, short, and without control characters."""
     text = checked_text(value, what, error, limit=ID_CHARS_MAX)
     if _CONTROL.search(text):
         raise error(f"{what} holds a control character ({text[:40]!r}). Remove it.")
@@ -76,7 +76,7 @@ def checked_id(value: object, what: str, error: type[InvalidInput]) -> str:
 
 
 def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetime:
-    """A timezone-aware `datetime`."""
+    """Return a timezone-aware `datetime`."""
     if not isinstance(value, datetime):
         raise error(f"{what} must be a datetime, not {type(value).__name__}.")
     if value.tzinfo is None or value.utcoffset() is None:
@@ -87,7 +87,7 @@ def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetim
 
 
 def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:
-    """A `MemoryType`, or the name of one."""
+    """Return a `MemoryType`, given it or its name."""
     try:
         return MemoryType(value)
     except ValueError:
@@ -96,7 +96,7 @@ def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:
 
 
 def checked_role(value: object, what: str, error: type[InvalidInput]) -> Role:
-    """A `Role`, or a spelling of one ("human", "AI")."""
+    """Return a `Role`, given it or a spelling of one ("human", "AI")."""
     if isinstance(value, Role):
         return value
     role = role_of(value) if isinstance(value, str) else None
@@ -107,7 +107,7 @@ def checked_role(value: object, what: str, error: type[InvalidInput]) -> Role:
 
 
 def names_of(value: object, what: str, error: type[InvalidInput]) -> tuple[str, ...]:
-    """A list of names, each checked; `None` is an empty one. Raises `error`."""
+    """Return a list of names, each checked; `None` is an empty one. Raises `error`."""
     if value is None:
         return ()
     if isinstance(value, str) or not isinstance(value, Sequence | set | frozenset):
@@ -119,7 +119,7 @@ def names_of(value: object, what: str, error: type[InvalidInput]) -> tuple[str, 
 
 
 def listed(given: str | Iterable[Any]) -> tuple[Any, ...]:
-    """Items of a list; a single name is a list of one."""
+    """Return the items of a list; a single name is a list of one."""
     return (given,) if isinstance(given, str) else tuple(given)
 
 
@@ -144,7 +144,7 @@ class Scope:
                 checked_id(value, f"Scope.{name}", InvalidScope)
 
     def __str__(self) -> str:
-        """The parts, `-` for an empty one; one that could be taken for something else stands in quotes."""
+        """Join the parts, `-` for an empty one; a part that could be taken for something else stands in quotes."""
         return "/".join(_part(part) for part in (self.user_id, self.agent_id, self.namespace))
 
 
@@ -158,10 +158,10 @@ ScopeLike = Scope | Mapping[str, str]
 
 
 def checked_scope(scope: object) -> Scope:
-    """The scope; from a mapping of its parts; or the default one for `None`.
+    """Return the scope; from a mapping of its parts; or the default one for `None`.
 
     Raises:
-        InvalidScope: something else, or parts that are none.
+        InvalidScope: it is something else, or its parts are no parts of a scope.
     """
     if isinstance(scope, Scope):
         return scope
@@ -177,10 +177,10 @@ def checked_scope(scope: object) -> Scope:
 
 
 def checked_scopes(scopes: object) -> tuple[Scope, ...]:
-    """Several scopes, each once, in their order.
+    """Return several scopes, each once, in their order.
 
     Raises:
-        InvalidScope: no list of scopes, none in it, or more than `SCOPES_MAX`.
+        InvalidScope: it is no list of scopes, is empty, or has more than `SCOPES_MAX`.
     """
     if isinstance(scopes, str | Mapping | Scope) or not isinstance(scopes, Iterable):
         raise InvalidScope(f"scopes must be a list of scopes, not {type(scopes).__name__}. For one there is scope=.")
@@ -201,7 +201,7 @@ class Relation:
 
     Args:
         subject: entity the edge starts at.
-        predicate: what the edge says, in snake case by convention.
+        predicate: meaning of the edge, in snake case by convention.
         object: entity the edge ends at.
         confidence: how sure the source is, in (0, 1].
     """
@@ -225,16 +225,16 @@ class Memory:
     """One stored text. Only `text` is required.
 
     Args:
-        text: what is remembered. Kept byte for byte.
+        text: the text to remember. Kept byte for byte.
         id: caller's id, unique in its scope; remembering it again replaces the memory. Default: a new UUID.
         type: a `MemoryType` or its name. Default `observation`.
         actor: who said or did it. Always an entity of the memory; embedded and indexed with the text.
-        role: what the actor is in a conversation with an assistant: a `Role` or a spelling of one. Default: that of
+        role: role of the actor in a conversation with an assistant: a `Role` or a spelling of one. Default: that of
             the actor's name, where it is such a spelling ("User", "AI", "assistant: Claude"); else none.
         channel: where it was said ("slack").
         event_at: when what it tells happened; timezone-aware. Default: unknown.
         created_at: when it was recorded; timezone-aware. Default: the time of `remember`.
-        expires_at: from when on it is not there any more, by the store's clock; timezone-aware, and still to come when
+        expires_at: time from which it is gone, by the store's clock; timezone-aware, and still to come when
             it is written. Default: it stays.
         importance: in [0, 1]; 0.5 is neutral.
         entities: names of people, projects and things it is about.
@@ -265,7 +265,7 @@ class Memory:
     refs: tuple[str, ...] = field(default=(), kw_only=True)
     metadata: Mapping[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
 
-    if TYPE_CHECKING:  # what may be given is wider than what is kept
+    if TYPE_CHECKING:  # callers may give more types than are kept
 
         def __init__(
             self,
@@ -323,25 +323,25 @@ class Memory:
     def from_message(
         cls, message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
     ) -> Memory:
-        """The memory that a chat message makes: its text, who said it and in which role.
+        """Return the memory that a chat message makes: its text, who said it and in which role.
 
         Args:
-            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or what OpenAI and Anthropic send: a mapping
+            message: a LangChain `BaseMessage`, a LlamaIndex `ChatMessage`, or one of OpenAI or Anthropic: a mapping
                 (or an object) with `role` and `content`, text or a list of blocks.
             thread, position: the conversation, and the place in it.
             fields: other fields of the memory, each over what the message says.
 
-        Tool calls become text: `called search(query="tea")`. Of images and the like only the kind is kept, in the
+        Tool calls become text: `called search(query="tea")`. For images and the like only the kind is kept, in the
         metadata under `left_out`.
 
         Raises:
-            InvalidMemory: no chat message, or one that has no text.
+            InvalidMemory: it is no chat message, or has no text.
         """
         return cls(**fields_of(message, thread=thread, position=position, **fields))
 
 
 def says_the_same(stored: Memory, memory: Memory) -> bool:
-    """Whether storing `memory` would change nothing; what the store fills in by itself is not compared."""
+    """Say whether storing `memory` would change nothing; fields that the store fills in by itself are not compared."""
     for name in Memory.__dataclass_fields__:
         value = getattr(memory, name)
         if value is None and name in ("created_at", "position"):
@@ -352,12 +352,12 @@ def says_the_same(stored: Memory, memory: Memory) -> bool:
 
 
 def indexed_text(text: str, actor: str | None) -> str:
-    """What is embedded, indexed and compared: the actor in front of the text ("Lena: I renewed it")."""
+    """Return the text to embed, index and compare: the actor in front of the text ("Lena: I renewed it")."""
     return f"{actor}: {text}" if actor else text
 
 
 def unchecked_memory(**fields: Any) -> Memory:
-    """A `Memory` from fields that were checked before: for rows of the store and for withheld text."""
+    """Make a `Memory` from fields that were checked before: for rows of the store and for withheld text."""
     return memory_of_values([fields[name] for name in Memory.__dataclass_fields__])
 
 
@@ -368,7 +368,7 @@ _values = attrgetter(*Memory.__dataclass_fields__)
 
 
 def memory_of_values(values: Iterable[Any]) -> Memory:
-    """The same from the values of all fields, in their order: every recall makes some of them."""
+    """Make a `Memory` from checked values of all fields, in their order: every recall makes some."""
     memory = object.__new__(Memory)
     for put, value in zip(_PUTS, values, strict=True):
         put(memory, value)
@@ -376,23 +376,23 @@ def memory_of_values(values: Iterable[Any]) -> Memory:
 
 
 def copied_memory(memory: Memory, metadata: Mapping[str, Any] | None = None) -> Memory:
-    """The same with metadata of its own: the one part of a memory that can be changed.
+    """Copy a memory with metadata of its own: the one part of a memory that can be changed.
 
     Args:
-        memory: what is copied.
-        metadata: what it is to hold of them; default its own.
+        memory: the memory to copy.
+        metadata: metadata of the copy; default: the memory's.
     """
     *values, held = _values(memory)
     return memory_of_values((*values, own_metadata(held if metadata is None else metadata)))
 
 
 def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Metadata anew, down to the last list."""
+    """Copy metadata, down to the last list."""
     return _own(metadata) if metadata else {}
 
 
 def _own(value: Any) -> Any:
-    """Lists and mappings anew, as JSON has them; `DEPTH_MAX` bounds how deep they are."""
+    """Copy lists and mappings, as JSON has them; `DEPTH_MAX` bounds how deep they are."""
     if isinstance(value, Mapping):
         return {key: _own(item) for key, item in value.items()}
     return [_own(item) for item in value] if isinstance(value, list | tuple) else value
@@ -418,7 +418,7 @@ def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _culprit(value: Mapping[Any, Any]) -> str:
-    """The first key whose value is no JSON, as it is written behind the name of a mapping."""
+    """Return the first key whose value is no JSON, as it is written behind the name of a mapping."""
     return next((f"[{shown(key)}]" for key, part in value.items() if not _is_json({key: part})), "")
 
 
@@ -431,7 +431,7 @@ def _is_json(value: object) -> bool:
 
 
 def _nested(value: object) -> bool:
-    """Whether lists and mappings lie in each other deeper than `DEPTH_MAX`. A loop: the stack has an end of its own."""
+    """Say whether lists and mappings lie in each other deeper than `DEPTH_MAX`. Loops, as a stack could overflow."""
     level: list[Any] = [value]
     for _ in range(DEPTH_MAX):
         parts = (part.values() if isinstance(part, Mapping) else part for part in level)

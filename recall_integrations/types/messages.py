@@ -1,14 +1,14 @@
 """Chat messages as memories: LangChain's `BaseMessage`, LlamaIndex's `ChatMessage`, and the messages of OpenAI and
-Anthropic, as mappings or objects. They are told by their shape, so that no framework is imported for it.
+Anthropic, as mappings or objects. Their shape tells them, so that no framework is imported.
 
-What becomes of a message:
+The fields of the memory:
 
 - The role is its `role`, or LangChain's `type`; one that only holds results of tools (Anthropic) has the role `tool`.
 - The actor is its `name`, or else the role's: "user", whichever word the framework has for it.
 - Text blocks are joined by line feeds. A tool call is said in words: `called search(query="tea", limit=3)`.
-- Of what is no text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A message
-  of nothing else is an error: what is not text cannot be found. `remember_many` leaves such messages of a chat out.
-- When it was said is read from where frameworks put it: `timestamp`, `created_at`, `date` and the like
+- For parts without text (images, audio, files, thinking) the kinds are noted in the metadata, under `left_out`. A
+  message of nothing else is an error: nobody could find it. `remember_many` leaves such messages of a chat out.
+- The time is read from where frameworks put it: `timestamp`, `created_at`, `date` and the like
   (`moments.WHEN`), of the message itself, of its metadata and of its additional arguments.
 - Frameworks' bookkeeping (usage, finish reason, additional arguments) is not kept.
 """
@@ -25,7 +25,7 @@ from recall_integrations.types.roles import Role, role_of
 
 
 class ChatMessage(Protocol):
-    """What all frameworks' messages have."""
+    """The part that all frameworks' messages have."""
 
     @property
     def content(self) -> Any: ...
@@ -37,13 +37,13 @@ LEFT_OUT = "left_out"
 _CONTENT = ("content", "blocks", "parts")
 _CALLS = frozenset("tool_call tool_use server_tool_use mcp_tool_use function_call tool_call_chunk".split())
 _RESULTS = frozenset("tool_result function_call_output".split())
-_ASIDE = ("metadata", "additional_kwargs", "response_metadata")  # what frameworks say beside a message
-_NESTED = ("content", "cited_content", "output")  # blocks in a block
+_ASIDE = ("metadata", "additional_kwargs", "response_metadata")  # places beside a message in which frameworks say more
+_NESTED = ("content", "cited_content", "output")  # keys of blocks in a block
 _DEPTH_MAX = 8
 
 
 def is_message(item: object) -> bool:
-    """Whether it has the shape of a chat message."""
+    """Say whether an item has the shape of a chat message."""
     if isinstance(item, str | bytes):
         return False
     if isinstance(item, Mapping):
@@ -54,16 +54,16 @@ def is_message(item: object) -> bool:
 def fields_of(
     message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
 ) -> dict[str, Any]:
-    """The fields of the memory that a chat message makes.
+    """Return the fields of the memory that a chat message makes.
 
     Args:
-        message: see above.
-        thread: the conversation.
+        message: a message as above.
+        thread: its conversation.
         position: its place there; default: order of arrival.
-        fields: of the `Memory`, each over what the message says.
+        fields: fields of the `Memory`, each over what the message says.
 
     Raises:
-        InvalidMemory: no chat message, one without text, or fields that cannot be stored.
+        InvalidMemory: it is no chat message, has no text, or gives fields that cannot be stored.
     """
     if not is_message(message):
         raise InvalidMemory(
@@ -85,7 +85,7 @@ def fields_of(
 def spoken(
     message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
 ) -> dict[str, Any] | None:
-    """As `fields_of`, of what `is_message`; `None` for a message without text."""
+    """Return the fields as `fields_of`, of an item that `is_message`; `None` for a message without text."""
     message = _unpacked(message)
     text, left_out, results_only = _read(message)
     said = _speaker(message) or ""
@@ -112,7 +112,7 @@ def spoken(
 
 
 def _unpacked(message: Any) -> Any:
-    """LangChain's `messages_to_dict` has the message one level down."""
+    """Unpack a message of LangChain's `messages_to_dict`, which has it one level down."""
     if isinstance(message, Mapping) and isinstance(message.get("data"), Mapping) and "content" not in message:
         return {**message["data"], "type": message.get("type")}
     return message
@@ -123,17 +123,17 @@ def _get(item: Any, key: str) -> Any:
 
 
 def _speaker(message: object) -> str | None:
-    """What the message says it is: its role, or the type that LangChain gives instead."""
+    """Return the speaker that the message names: its role, or the type that LangChain gives instead."""
     for key in ("role", "type"):
         value = _get(message, key)
-        value = getattr(value, "value", value)  # of an enumeration
+        value = getattr(value, "value", value)  # a member of an enumeration
         if isinstance(value, str) and value and value != "message":
             return value
     return None
 
 
 def _read(message: Any) -> tuple[str, list[str], bool]:
-    """Text, kinds of what is no text, and whether all of it are results of tools."""
+    """Return the text, the kinds of parts without text, and whether all parts are results of tools."""
     content = next((c for key in ("blocks", "content", "parts") if (c := _get(message, key))), None)
     blocks = list(_blocks(content))
     extra = _get(message, "additional_kwargs")
@@ -170,7 +170,7 @@ def _tops(content: Any) -> Sequence[Any]:
 
 
 def _blocks(content: Any, depth: int = 0) -> Iterator[Any]:
-    """Blocks of a content, those inside other blocks in their place."""
+    """Yield blocks of a content, those inside other blocks in their place."""
     if isinstance(content, str):
         yield content
         return
@@ -204,7 +204,7 @@ def _text(block: Any) -> str | None:
 
 
 def _called(call: Any) -> str:
-    """A tool call in words: `called search(query="tea", limit=3)`."""
+    """Write a tool call in words: `called search(query="tea", limit=3)`."""
     inner = _get(call, "function")
     call = call if inner is None or isinstance(inner, str) else inner  # OpenAI's are one level down
     name = _get(call, "name") or _get(call, "tool_name") or "a tool"

@@ -11,12 +11,12 @@ from datetime import date, datetime, timezone, tzinfo
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-# Keys under which other frameworks say when something was, the surest first.
+# Keys under which other frameworks give the time of a message or document, the surest first.
 WHEN = (
     *("event_at", "event_time", "occurred_at", "timestamp", "datetime", "date_time", "sent_at", "date", "time", "ts"),
     *("created_at", "created"),
 )
-YEAR_MIN = 2  # in any zone it is a year that there is
+YEAR_MIN = 2  # the first year that exists in every zone
 UNREAD = (
     "What stands under {!r} is no time that can be read. It is kept in the metadata, and counts as no time: write ISO "
     "8601 (2026-03-01T12:00:00+00:00) or seconds since 1970, or give event_at."
@@ -25,7 +25,7 @@ _FORMATS = (
     "%Y/%m/%d", "%Y/%m/%d %H:%M", "%Y/%m/%d %H:%M:%S", "%Y%m%d", "%d.%m.%Y", "%d.%m.%Y %H:%M",
     "%B %d, %Y", "%b %d, %Y", "%d %B %Y", "%d %b %Y", "%d %B, %Y", "%I:%M %p on %d %B, %Y",
 )  # fmt: skip
-# Seconds, milliseconds, microseconds and nanoseconds from 1980 to 2100: what a number below is counts something else.
+# Seconds, milliseconds, microseconds and nanoseconds from 1980 to 2100: a number below counts something else.
 _FIRST, _LAST = 315_532_800, 4_102_444_800
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
 _DIGITS = re.compile(r"\d{9,19}(?:\.\d+)?")
@@ -34,12 +34,12 @@ _LONGEST = 64
 
 
 def moment(value: Any, zone: tzinfo) -> datetime | None:
-    """When a value says that something was; `None` where it says nothing of the kind.
+    """Read the time that a value gives; `None` where it is no time.
 
     Args:
         value: a `datetime` or `date`, text ("2026-03-12", "2026-03-12T09:30:00Z", "Thu, 12 Mar 2026 09:30:00 +0000",
             "12 March 2026", …) or a number since 1970.
-        zone: of what names none.
+        zone: zone of times that name none.
     """
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
@@ -78,13 +78,13 @@ def _read(text: str) -> datetime | None:
 
 
 def told_by(*places: Any) -> tuple[datetime | None, dict[str, Any]]:
-    """When messages, documents and nodes of other frameworks say that they were, and what they say of it that cannot be
-    read: of that a warning tells once, and whoever asks keeps it.
+    """Return the time that messages, documents and nodes of other frameworks give, and the values that cannot be read:
+    a warning tells of each once, and the caller keeps them.
 
     A time without a zone is in UTC. The first of `WHEN` that can be read counts, of the first place that has it.
 
     Args:
-        places: where to look: mappings, and objects with attributes; what is neither says nothing.
+        places: places to look in: mappings, and objects with attributes; anything else says nothing.
     """
     unread: dict[str, Any] = {}
     for key in WHEN:

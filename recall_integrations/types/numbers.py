@@ -1,6 +1,6 @@
-"""What counts as a number where a caller gives one. `True` is an `int` to Python, and a mistake here.
+"""Tells what counts as a number where a caller gives one. `True` is an `int` to Python, and a mistake here.
 
-Numbers of numpy are numbers: `whole` and `real` make Python's of them.
+Numbers of numpy are numbers: `whole` and `real` turn them into Python's.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import numpy as np
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is an `int` or a `float`, and no `bool`. NaN and infinities are: a range check leaves them out."""
+    """Say whether a value is an `int` or a `float`, and no `bool`. NaN and infinities pass: check the range too."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether it is an `int`, and no `bool`."""
+    """Say whether a value is an `int`, and no `bool`."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def whole(value: object) -> object:
-    """A whole number of any library as an `int`; anything else, and every kind of `bool`, as it is."""
+    """Return a whole number of any library as an `int`; anything else, and every kind of `bool`, as it is."""
     if value is None or isinstance(value, (int, str, bytes, np.bool_)) or not hasattr(value, "__index__"):
         return value
     try:
@@ -33,7 +33,7 @@ def whole(value: object) -> object:
 
 
 def real(value: object) -> object:
-    """A number of numpy, and a whole one of any library, as Python's; anything else as it is.
+    """Return a number of numpy, and a whole one of any library, as Python's; anything else as it is.
 
     An `int` that no float holds becomes an infinity: range checks then say what is wrong.
     """
@@ -47,7 +47,7 @@ _FLOAT_MAX = 2**1023
 
 
 def shown(value: object, chars: int = 60) -> str:
-    """A value in a message: short, and never an error, however large it is."""
+    """Show a value in a message: short, and never an error, however large it is."""
     try:
         text = repr(value)
     except ValueError:  # an `int` of more digits than Python writes

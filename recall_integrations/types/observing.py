@@ -1,10 +1,10 @@
-"""What somebody who observes whole recalls is told: numbers and reason codes, and the answer as its caller gets it.
+"""Events for observers of whole recalls: numbers and reason codes, and the answer as its caller gets it.
 
     QueryOptimizer(store, observers=[Metrics(), Tracing()])
 
-An observer of stages (a function of a `StageEvent`) is called for each of them; one of recalls once, a moment after the
-answer was given, so that no caller waits for it. Only who wants to know when a stage *begins* gives a `Look` from
-`begin`. Where nobody observes, none of this is made.
+An observer of stages (a function of a `StageEvent`) is called for each of them; an observer of recalls once, a moment
+after the answer was given, so that no caller waits for it. Only an observer that wants to know when a stage *begins*
+returns a `Look` from `begin`. Where nobody observes, none of this is made.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from recall_integrations.types.result import Degradation, RecallResult
 
 @record(frozen=True, slots=True, kw_only=True)
 class ArmSeen:
-    """What an arm did in a recall.
+    """The search of an arm in a recall.
 
     Args:
-        name: the arm.
+        name: the arm's name.
         began_s: `time.perf_counter()` when it began to search.
-        took_ms: how long it did.
-        found: candidates; `None` = it failed.
-        placed: of the hits, how many it found.
-        seeds: entities that it started from.
-        edges: typed edges that it followed.
-        by: how it looked, where there are several ways (`exact`, `hnsw`).
+        took_ms: milliseconds that it searched.
+        found: number of candidates; `None` = it failed.
+        placed: number of hits that it found.
+        seeds: number of entities that it started from.
+        edges: number of typed edges that it followed.
+        by: way in which it looked, where there are several (`exact`, `hnsw`).
     """
 
     name: str
@@ -44,14 +44,14 @@ class ArmSeen:
 
 @record(frozen=True, slots=True, kw_only=True)
 class PartSeen:
-    """What was computed in one scope.
+    """The figures of a recall in one scope.
 
     Args:
         level: how much was left out under pressure, 0 = nothing (`resilience.admission`).
-        candidates: how many were ranked.
-        arms: what each of them did, those that failed too.
-        hydrated: memories that were delivered out of memory.
-        read: memories that had to be read from the database; of recalls beside this one too.
+        candidates: number of candidates that were ranked.
+        arms: the arms that searched, those that failed too.
+        hydrated: number of memories that were delivered out of memory.
+        read: number of memories that had to be read from the database; of recalls beside this one too.
     """
 
     level: int = 0
@@ -63,18 +63,18 @@ class PartSeen:
 
 @record(frozen=True, slots=True, kw_only=True)
 class RecallEvent:
-    """A recall has ended.
+    """The event that a recall has ended.
 
     Args:
-        took_ms: all of it, with the wait for a place.
+        took_ms: milliseconds of all of it, with the wait for a place.
         privacy: `allow`, `redact` or `block`.
-        k: hits asked for.
-        scopes: a keyed digest of each scope that was asked, which says whether two recalls were of the same one, and
-            not of which.
-        thresholds: of the planner, by name.
-        parts: what was computed, a part for each scope; none where the answer was kept from an earlier recall.
+        k: number of hits asked for.
+        scopes: a keyed digest of each scope that was asked, which says whether two recalls were of the same scope,
+            and not of which.
+        thresholds: the planner's thresholds, by name.
+        parts: figures of each scope; empty where the answer was kept from an earlier recall.
         result: the answer as the caller gets it, so without what privacy withholds from them; `None` = there is none.
-        error: what the caller gets instead, or, with `strict`, as well.
+        error: error that the caller gets instead, or, with `strict`, as well.
     """
 
     took_ms: float
@@ -88,63 +88,63 @@ class RecallEvent:
 
 
 class Look(Protocol):
-    """One recall, seen while it runs, in its thread. What it raises costs nobody the answer: the result names it."""
+    """One recall, seen while it runs, in its thread. Its errors cost nobody the answer: the result names them."""
 
     def stage(self, name: str) -> None:
-        """A stage begins."""
+        """Note that a stage begins."""
         ...
 
     def ended(self, name: str, failed: bool, degraded: Sequence[Degradation]) -> None:
-        """The stage that began last has ended.
+        """Note that the stage which began last has ended.
 
         Args:
-            name: of the stage.
+            name: the stage's name.
             failed: whether its fallback was taken.
-            degraded: what did not work in it, as it may be told.
+            degraded: its problems, as they may be told.
         """
         ...
 
     def over(self) -> None:
-        """The recall has ended. What became of it is told a moment later (`RecallObserver.recalled`)."""
+        """Note that the recall has ended. Its result is told a moment later (`RecallObserver.recalled`)."""
         ...
 
 
 class RecallObserver:
-    """Observes whole recalls. Threads share it. What it does not need it leaves as it is here."""
+    """Observes whole recalls. Threads share it. A subclass overrides the methods that it needs."""
 
     def attached(self, source: object) -> None:
-        """An optimizer that was given this observer is ready.
+        """Note that an optimizer which was given this observer is ready.
 
         Args:
-            source: it has `health()` and `flush()`, as `QueryOptimizer` has. Keep no more than a weak reference.
+            source: the optimizer, with `health()` and `flush()`. Keep no more than a weak reference.
         """
 
     def begin(self) -> Look | None:
-        """A recall begins, in its thread; `None` = there is nothing to do before its end."""
+        """Note that a recall begins, in its thread; return `None` if there is nothing to do before its end."""
         return None
 
     def recalled(self, event: RecallEvent, look: Look | None) -> None:
-        """It has ended. Called a moment later, in the order in which recalls ended, in a thread of ours with the
-        context variables of the caller; what it raises is logged. `QueryOptimizer.flush` waits for it.
+        """Note that a recall has ended. Called a moment later, in the order in which recalls ended, in a thread of ours
+        with the context variables of the caller; errors are logged. `QueryOptimizer.flush` waits for it.
 
         Args:
-            event: what became of it.
-            look: what `begin` gave.
+            event: the recall's event.
+            look: the return value of `begin`.
         """
 
     def learned(self, step: object) -> None:
-        """Something was learned from feedback, promoted or rolled back, at once or by `optimizer.learn`.
+        """Note that something was learned from feedback, promoted or rolled back, at once or by `optimizer.learn`.
 
         Args:
             step: a `learning.learner.Step`.
         """
 
     def judged(self, feedback: Feedback) -> None:
-        """Somebody has said whether a recall helped (`QueryOptimizer.feedback`), and it is kept.
+        """Note that somebody has said whether a recall helped (`QueryOptimizer.feedback`), and that it is kept.
 
         Args:
-            feedback: of whose memories what was said; it holds ids of them.
+            feedback: the feedback; it holds ids of memories.
         """
 
     def refused(self, error: Exception) -> None:
-        """The arguments of a recall were refused; nothing was searched."""
+        """Note that the arguments of a recall were refused; nothing was searched."""

@@ -1,4 +1,4 @@
-"""What is done about a query."""
+"""The plan of a query."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from recall_integrations.types.memory import MemoryType
 
 @record(frozen=True, slots=True, kw_only=True)
 class ArmPlan:
-    """One sub-retriever in a plan: its name, its weight in the fusion, how many candidates it may return."""
+    """One sub-retriever in a plan: its name, its weight in the fusion, and how many candidates it may return."""
 
     name: str
     weight: float = 1.0
@@ -34,7 +34,7 @@ class RuleCheck:
 
 @record(frozen=True, slots=True, kw_only=True)
 class RetrievalPlan:
-    """Which sub-retrievers are asked, with what weight, and what happens to their candidates.
+    """The sub-retrievers that are asked, their weights, and what happens to their candidates.
 
     Args:
         name: `precise`, `entity_centric`, `temporal`, `precision`, `exploratory` or `balanced`.
@@ -45,8 +45,8 @@ class RetrievalPlan:
         type_filter: whether memories of other types come only after those of `type_hints`, if there are such.
         window_filter: whether entity results outside the temporal window are dropped.
         time_filter: whether memories of the time or the session that is asked for come first, all others only where
-            there are fewer of these than are wanted.
-        in_order: whether those come in the order in which they were said, for nothing in particular is asked.
+            there are too few of these.
+        in_order: whether these come in the order in which they were said, for nothing in particular is asked.
         exact_match: whether memories that hold the query's identifiers letter by letter are lifted.
         prefers: memory types of the router mode, which get a small lift; empty for `hybrid`.
         time_bias: whether newer memories are preferred more than usual.
@@ -54,7 +54,7 @@ class RetrievalPlan:
         reason: the rule that decided, in words, and what changed its arms.
         checks: the rules in the order they were tried.
         runner_up: the plan that came closest to being chosen instead.
-        runner_up_margin: how far the value that decides between the two was from its threshold.
+        runner_up_margin: how far the value that decides between the two plans was from its threshold.
     """
 
     name: str
@@ -79,5 +79,5 @@ class RetrievalPlan:
         return self.name
 
     def arm(self, name: str) -> ArmPlan | None:
-        """The arm called `name`, if the plan asks it."""
+        """Return the arm called `name`, if the plan asks it."""
         return next((a for a in self.arms if a.name == name), None)

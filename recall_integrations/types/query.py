@@ -29,7 +29,7 @@ class EntityRef:
         mention: the words of the query that name it.
         span: `(start, end)` of the mention in the query, in characters, end exclusive; `(0, 0)` if implicit.
         confidence: probability that it is this entity, in [0, 1].
-        stage: what resolved it: `exact`, `alias`, `fuzzy`, `llm` or `implicit`.
+        stage: stage that resolved it: `exact`, `alias`, `fuzzy`, `llm` or `implicit`.
     """
 
     entity_id: str
@@ -70,7 +70,7 @@ class TemporalWindow:
             )
 
     def holds(self, moment: datetime) -> bool:
-        """Whether `moment` lies in the window."""
+        """Say whether `moment` lies in the window."""
         return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
 
@@ -90,24 +90,24 @@ class ParsedQuery:
 
     Args:
         original: the query, as given.
-        rewrites: alternative phrasings by the LLM, if one is configured and the specificity is below 0.8.
+        rewrites: phrasings by the LLM that were searched for; empty where it was not asked, or gave none.
         entity_refs: resolved entities, in order of appearance.
-        temporal_window: the time it speaks of.
+        temporal_window: time that it speaks of.
         predicate_hints: edge types its words point at (`reports_to`).
         type_hints: memory types it asks for. Empty from the parser; only the optimizer sets it.
-        negations: what it excludes ("not frontend" → `frontend`).
+        negations: terms that it excludes ("not frontend" → `frontend`).
         specificity: `0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues`.
         features: the vector behind the specificity.
         type_cues: types that its words point at, which the optimizer may turn into `type_hints`.
-        type_filters: those that the query names so plainly ("my preferences") that other types may be left out.
+        type_filters: types that the query names so plainly ("my preferences") that other types may be left out.
         terms: the stems that lexical search looks for, in order, without stop words and negated words, with those of
             `corrections`.
         stems: its content words in order, each with the stem that it is looked for by. Only where `language` is not
             English.
         weaker_terms: stems of other forms of its words that memories of the scope hold: without accents or with them,
             of another language. They count less than `terms`.
-        identifiers: what has to match letter by letter (`ABC-123`, "in quotation marks").
-        router: which memories it is after: knowledge, neural or both.
+        identifiers: parts that have to match letter by letter (`ABC-123`, "in quotation marks").
+        router: kind of memories it is after: knowledge, neural or both.
         conversational: whether it has nothing that BM25 could look for.
         corrections: second readings of words that nobody knows; added to `terms`, never instead of the word.
         corrected_query: the query with its corrections, which is embedded as well; `None` without corrections.
@@ -118,13 +118,13 @@ class ParsedQuery:
         asked_role_strength: how plainly, in [0, 1]: 1 where a verb of saying has the role as its subject, less where
             the query only speaks of what is the asker's; 0 without a role.
         session: the session of the conversation that it asks for.
-        talk: `all` where it asks for what was said then and nothing in particular ("what did we talk about on May
+        talk: `all` where it asks for everything that was said then ("what did we talk about on May
             8th"), `about` where it asks what was said of something, else empty.
         language: code (ISO 639-1) of the language that it was read in: the scope's where the query alone does not tell,
             English where nothing does.
         memories_in: the language that most memories of the scope are in, if hardly any is in that of the query: then
             only names and an embedding of both languages can find something. `None` = they share one.
-        unread: what was not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
+        unread: parts not read for want of tables for that language: of `dates`, `negation`, `person`, `questions`,
             `types` and `sessions`. Empty for English.
     """
 

@@ -1,6 +1,6 @@
-"""What a query's text was read as, beside entities and times: small frozen values that a `ParsedQuery` holds.
+"""Readings of a query's text, beside entities and times: small frozen values that a `ParsedQuery` holds.
 
-They stand apart from the code that finds them (`query/`), so that records need not know it.
+They stand apart from the code that finds them (`query/`), so that records need not import it.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class QueryToken:
 
     Args:
         span: `(start, end)` in the query, in characters, end exclusive.
-        stem: what lexical search looks for by it.
-        roles: of `ROLES`, in that order; empty for a plain content word.
+        stem: stem by which lexical search looks for it.
+        roles: some of `ROLES`, in that order; empty for a plain content word.
         rarity: idf in the scope as a share of the highest, in [0, 1]; `None` for words that are not looked for.
     """
 
@@ -58,11 +58,11 @@ class SessionRef:
     Args:
         places: in the order of the sessions: 1 = the first, -1 = the last; several for "our last three chats". Empty
             for the conversation as a whole, of which only a part is asked for.
-        part: `whole`, `beginning` or `end`: of the session, or, without `places`, of the conversation.
+        part: `whole`, `beginning` or `end` of the session, or, without `places`, of the conversation.
         numbered: whether it was said as a number ("session 16"), which may be the one in the thread's name.
         span: `(start, end)` in the query, in characters, end exclusive.
         confidence: in [0, 1].
-        found: what it is in the scope, in words ("session 3 of 19"); empty where there is none such.
+        found: the session of the scope, in words ("session 3 of 19"); empty where there is none such.
         because: why there is none, or why it is this one where that is not plain; may be empty.
     """
 
@@ -80,10 +80,10 @@ class Identifier:
     """A part of a query that means exactly itself.
 
     Args:
-        text: as it stands in the query, without quotation marks.
+        text: the text as it stands in the query, without quotation marks.
         kind: name of the `Kind` that found it.
         span: `(start, end)` in the query, in characters, end exclusive: `query[start:end] == text`.
-        knowledge: that of its `Kind`; follows from the kind and is not compared.
+        knowledge: `knowledge` of its `Kind`; follows from the kind and is not compared.
     """
 
     text: str
@@ -94,13 +94,13 @@ class Identifier:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Router:
-    """Which memories a query is after. A bias, not a filter: what the mode leaves out may be the answer.
+    """The memories that a query is after. A bias, not a filter: what the mode leaves out may be the answer.
 
     Args:
         mode: `knowledge` (chunks), `neural` (all other types) or `hybrid`.
-        reason: what decided, in words; empty where nothing spoke.
-        graph_bias: memories linked to the entities of the query come first.
-        time_bias: newer memories, or those of the window, come first.
+        reason: the rule that decided, in words; empty where nothing spoke.
+        graph_bias: whether memories linked to the entities of the query come first.
+        time_bias: whether newer memories, or those of the window, come first.
     """
 
     mode: str = "hybrid"
@@ -111,7 +111,7 @@ class Router:
 
 @record(frozen=True, slots=True, kw_only=True)
 class ConversationalVerdict:
-    """Whether BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is.
+    """Verdict that BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is.
 
     Args:
         conversational: the verdict.
@@ -141,9 +141,9 @@ class Correction:
         word: the word of the query, in normal form.
         stem: its stem, which no memory of the scope holds.
         correction: the stem to look for as well.
-        spelling: how that stem is written; the closest way to the word.
-        similarity: in [threshold, 1].
-        frequency: memories of the scope that hold `correction`.
+        spelling: spelling of that stem; the closest one to the word.
+        similarity: similarity of word and spelling, in [threshold, 1].
+        frequency: number of memories of the scope that hold `correction`.
         learned: whether this correction had been made before.
     """
 

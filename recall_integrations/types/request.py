@@ -18,12 +18,12 @@ Window = TemporalWindow | Literal[False] | None
 
 @record(frozen=True, slots=True, kw_only=True)
 class RecallRequest:
-    """The checked arguments of `QueryOptimizer.recall`, which says what they mean.
+    """The checked arguments of `QueryOptimizer.recall`, whose docstring says what they mean.
 
-    `load_wait_ms` is how long it may wait beyond its time for what it needs to be read into memory; 0 where the caller
+    `load_wait_ms` says how long it may wait beyond its time until what it needs is in memory; 0 where the caller
     says what time there is.
 
-    A recall of several `scopes` is one of each, as a `part` of it: what holds for all hits is left to the whole.
+    A recall of several `scopes` is one recall of each, as a `part` of it: the whole applies what holds for all hits.
     """
 
     text: str

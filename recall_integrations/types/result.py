@@ -1,4 +1,4 @@
-"""What a recall gives back, and why."""
+"""The answer of a recall, and its reasons."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recall_integrations.types.query import ParsedQuery
 
 @record(frozen=True, slots=True, kw_only=True)
 class Contribution:
-    """What one source added to a hit.
+    """A source's contribution to a hit.
 
     Args:
         source: an arm (`semantic`, `lexical`, …), a ranking term (`recency`, `importance`, …), or what moved the hit
@@ -26,7 +26,7 @@ class Contribution:
         rank: 1-based place in that arm's list; `None` for terms that do not rank.
         score: the source's own score (cosine, BM25, …), on its own scale.
         added: what it added to the sum that orders the hits, or took from it, in the ranker's units.
-        note: what the score means in words, where that is known (`relevant`).
+        note: meaning of the score in words, where that is known (`relevant`).
     """
 
     source: str
@@ -40,7 +40,7 @@ _source, _rank, _score, _added, _note = (getattr(Contribution, f.name).__set__ f
 
 
 def contribution_of(values: tuple[str, int | None, float, float, str]) -> Contribution:
-    """A contribution from its fields in order: those of ten hits are some 150."""
+    """Make a contribution from its fields in order: ten hits have some 150."""
     made = object.__new__(Contribution)
     source, rank, score, added, note = values
     _source(made, source)
@@ -52,14 +52,14 @@ def contribution_of(values: tuple[str, int | None, float, float, str]) -> Contri
 
 
 class Why(Protocol):
-    """What the reasons of a hit are made of, when somebody reads them. It stays the same, and so do they."""
+    """The source of a hit's reasons, when somebody reads them. It stays the same, and so do they."""
 
     def contributions(self) -> tuple[Contribution, ...]:
-        """See `Hit`."""
+        """Return the contributions; see `Hit`."""
         ...
 
     def reason(self, memory: Memory) -> str:
-        """See `Hit`."""
+        """Return the reason; see `Hit`."""
         ...
 
 
@@ -97,7 +97,7 @@ _LATER = ("reason", "contributions")
 class Hit(_ReadLater):
     """A memory that was found.
 
-    Those of a recall make `reason`, `contributions` and `highlights` when they are first read. Until then they hold
+    Hits of a recall make `reason`, `contributions` and `highlights` when they are first read. Until then they hold
     some kilobytes for all of them together: the numbers of their own places and the query as it was understood; no
     columns, no other memory. Comparing, printing, copying and pickling read them. Under `redact` and `block` the first
     two are made at once.
@@ -105,19 +105,19 @@ class Hit(_ReadLater):
     Args:
         memory: the memory; under `privacy="redact"` every text in it is redacted, under `"block"` it has none.
         score: probability that the memory is relevant, in [0, 1], calibrated for `ranking.strategy: fixed_weights`
-            (docs/ranking.md); of the other strategies a number in [0, 1] that only orders. Hits come in falling order
+            (docs/ranking.md); with other strategies a number in [0, 1] that only orders. Hits come in falling order
             of it. A reranker or the diversity stage changes the order and shares out the scores.
-        reason: why it is here, in words.
-        contributions: what each source added, largest first. Their sums fall along the hits, but for the rounding of
+        reason: reason for the hit, in words.
+        contributions: one for each source, largest first. Their sums fall along the hits, but for the rounding of
             float32.
         duplicates: ids of memories that say the same, best first; a place is theirs only where nothing else is left.
         context: with `recall(context=n)`, the memories up to n places before and after in the same thread, in order;
             without the hit itself, withheld as it is under `redact` and `block`.
-        scope: where it was found, as the caller named it.
-        superseded_by: id of the memory that ended what this one says (docs/facts.md); `None` = nothing of it has ended,
-            none ended it, or it tells of no slot.
+        scope: scope in which it was found, as the caller named it.
+        superseded_by: id of the memory that ended what this one says (docs/facts.md); `None` = none of it has ended,
+            no memory ended it, or it tells of no slot.
         valid_from: when what it says began to hold; `None` = nobody says, or it tells of no slot, or of several.
-        valid_to: when that ceased to hold, exclusive; `None` = it holds.
+        valid_to: when what it says ceased to hold, exclusive; `None` = it holds.
         highlights: the places of `memory.text` that speak for it, in order, at most 32. None overlaps another, but for
             the passage of a long text, which holds those inside of it. Empty where nothing in its own text does, as of
             a memory that a neighbour or the graph led to. Under `redact` they are places of the redacted text, none of
@@ -138,7 +138,7 @@ class Hit(_ReadLater):
 
     @property
     def passage(self) -> str:
-        """The part of a long text that says most; of a short one all of it."""
+        """The part of a long text that says most; for a short text all of it."""
         found = places.passage_of(self.highlights)
         return self.memory.text if found is None else self.memory.text[found.start : found.end]
 
@@ -150,22 +150,22 @@ class Hit(_ReadLater):
         escape: Callable[[str], str] | None = None,
         kinds: Collection[str] = places.MARKED,
     ) -> str:
-        """The text with marks around its highlights.
+        """Return the text with marks around its highlights.
 
         Args:
-            before, after: put around each, such as `<mark>` and `</mark>`.
-            escape: what each part of the text goes through first, such as `html.escape`: a memory may hold markup.
-            kinds: those that are marked; default all but the passage.
+            before, after: text put around each, such as `<mark>` and `</mark>`.
+            escape: function through which each part goes first, such as `html.escape`: a memory may hold markup.
+            kinds: kinds of highlights that are marked; default all but the passage.
         """
         return places.marked(self.memory.text, self.highlights, before, after, escape, kinds)
 
     def snippet(
         self, chars: int = 200, before: str = "", after: str = "", *, escape: Callable[[str], str] | None = None
     ) -> str:
-        """The part of the text that says most, with "…" where it is cut.
+        """Return the part of the text that says most, with "…" where it is cut.
 
         Args:
-            chars: how long it may be, without the marks.
+            chars: number of characters that it may have, without the marks.
             before, after, escape: as for `marked`.
 
         Raises:
@@ -185,7 +185,7 @@ _put_marks, _get_marks = _ReadLater.__dict__["_marks"].__set__, _ReadLater.__dic
 
 
 def _highlights(hit: Hit) -> tuple[Highlight, ...]:
-    """Made once; of a hit of no recall there are none."""
+    """Make the highlights of a hit once; a hit of no recall has none."""
     marks = hit._marks if _has(_get_marks, hit) else None
     if marks is None:  # another thread has just made them
         found: tuple[Highlight, ...] = object.__getattribute__(hit, "highlights")
@@ -197,7 +197,7 @@ def _highlights(hit: Hit) -> tuple[Highlight, ...]:
 
 
 def _has(read: Callable[[Hit], Any], hit: Hit) -> bool:
-    """Whether a slot is filled."""
+    """Say whether a slot is filled."""
     try:
         read(hit)
     except AttributeError:
@@ -225,7 +225,7 @@ def hit_explained_later(
     marks: Marks | None = None,
     held: Held = NEVER_TOLD,
 ) -> Hit:
-    """A hit whose reasons and highlights are made when somebody reads them. Without `marks` it has no highlights."""
+    """Make a hit whose reasons and highlights are made when they are read. Without `marks` it has no highlights."""
     hit = object.__new__(Hit)
     _PUT["memory"](hit, memory)
     _PUT["score"](hit, score)
@@ -243,18 +243,18 @@ def hit_explained_later(
 
 
 def hit_marked_later(hit: Hit, marks: Marks) -> Hit:
-    """The same hit, whose highlights are made when somebody reads them."""
+    """Return the same hit, whose highlights are made when somebody reads them."""
     return _again(hit, {}, marks)
 
 
 def marks_of(hit: Hit) -> Marks | None:
-    """What will make the highlights of a hit; `None` = they are made, or there are none."""
+    """Return the maker of a hit's highlights; `None` = they are made, or there are none."""
     marks: Marks | None = _get_marks(hit) if _has(_get_marks, hit) else None
     return marks
 
 
 def hit_like(hit: Hit, **changes: Any) -> Hit:
-    """As `dataclasses.replace`, but highlights that nobody has read are made later, of the memory that it has then."""
+    """Change a hit as `dataclasses.replace`, but make highlights that nobody has read later, of its new memory."""
     return _again(hit, changes, marks_of(hit))
 
 
@@ -268,7 +268,7 @@ def _again(hit: Hit, changes: dict[str, Any], marks: Marks | None) -> Hit:
     return made
 
 
-NOT_SEARCHED = "not_searched"  # of `Degradation`: the hits are empty because nothing could be looked at
+NOT_SEARCHED = "not_searched"  # reason of a `Degradation`: the hits are empty because nothing could be looked at
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -278,7 +278,7 @@ class Degradation:
     Args:
         stage: name of the stage or arm.
         reason: a reason code, such as `timeout`, `error`, `skip.budget`, `index.rebuilt`.
-        detail: for people.
+        detail: details for people.
     """
 
     stage: str
@@ -288,14 +288,14 @@ class Degradation:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What a caller may want to know of an answer with which nothing is wrong.
+    """A note on an answer with which nothing is wrong.
 
     Args:
         reason: a reason code:
             `scope.unknown` nothing was ever remembered in the scope; `scope.empty` all of it was forgotten;
             `filters.key` a filter asks for a key that no memory of the scope has in its metadata; `filters.nothing` no
             memory of the scope meets the filters; `settings.scope` an entry of `scopes` of the settings acts here.
-        detail: for people.
+        detail: details for people.
     """
 
     reason: str
@@ -304,7 +304,7 @@ class Note:
 
 @record(frozen=True, slots=True, kw_only=True)
 class RewriteOutcome:
-    """What the optional LLM rewrite did.
+    """Outcome of the optional LLM rewrite.
 
     Args:
         strategy: `disabled` there is no LLM, or it is not to be asked; `skipped` it was not asked; `llm` its phrasings
@@ -322,12 +322,12 @@ class RewriteOutcome:
             `failure.timeout`; `failure.error`; `failure.cancelled`; `failure.empty`; `failure.off_topic` what it gave
             is not about the query.
         provider: the class of the LLM, and its model where it says that; empty where there is none.
-        duration_ms: from the question to the answer, or until it was given up; 0 if nothing was asked.
+        duration_ms: milliseconds from the question to the answer, or until it was given up; 0 if nothing was asked.
         used: whether phrasings were searched for.
-        saved_ms: where nothing was asked, what asking would have taken, by the median of recent calls; `None` = that is
-            not known.
-        refused: of the phrasings, how many were not about the query.
-        moved: of the first k places, how many hold another memory than without it.
+        saved_ms: milliseconds that asking would have taken, by the median of recent calls; `None` = it was asked, or
+            the median is not known.
+        refused: number of phrasings that were not about the query.
+        moved: number of the first k places that hold another memory than without it.
     """
 
     strategy: str = "disabled"
@@ -342,7 +342,7 @@ class RewriteOutcome:
 
 @record(frozen=True, slots=True, kw_only=True)
 class CacheOutcome:
-    """What the result cache did (docs/caching.md).
+    """Outcome of the result cache (docs/caching.md).
 
     Args:
         strategy: `disabled`, `miss` (the answer was computed) or `hit` (it was kept from an earlier recall, and
@@ -352,7 +352,7 @@ class CacheOutcome:
             differently and reads the same; of an answer that was computed, `kept` for later or why not:
             `degraded` it is not whole; `unsettled` the reranker or the rewriter was left out for now, or the scope's
             vocabulary is still being read; `written` the scope was written to meanwhile.
-        age_ms: of a hit, how long ago the answer was computed.
+        age_ms: for a hit, milliseconds since the answer was computed.
     """
 
     strategy: str = "disabled"
@@ -361,16 +361,16 @@ class CacheOutcome:
 
     @property
     def hit(self) -> bool:
-        """Whether the answer was kept from an earlier recall."""
+        """True where the answer was kept from an earlier recall."""
         return self.strategy == "hit"
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankOutcome:
-    """What the optional rerank did.
+    """Outcome of the optional rerank.
 
     Args:
-        reranker: its name; empty where none is configured.
+        reranker: the reranker's name; empty where none is configured.
         reason: a reason code:
             `skip.disabled` no reranker; `skip.plan` the plan does without; `skip.few` too few candidates;
             `skip.privacy` under `privacy="block"` none outside of this process is asked;
@@ -381,15 +381,15 @@ class RerankOutcome:
             fit into its own budget; `success`; `success.partial` the time sufficed for some of the candidates only;
             `failure.timeout`, `failure.error`, `failure.load`.
         used: whether the order is the reranker's.
-        duration_ms: time of the stage, 0 if it was skipped.
-        candidates: how many it could have scored.
-        scored: how many it scored.
+        duration_ms: milliseconds of the stage, 0 if it was skipped.
+        candidates: number of candidates it could have scored.
+        scored: number of candidates it scored.
         pairs_saved: pairs of query and text that the gate spared it; 0 if it ran, or failed.
-        saved_ms: what these would have taken, by the median of its recent runs; `None` = not known yet.
-        moved: of the first k places, how many hold another memory than before.
+        saved_ms: milliseconds that these would have taken, by the median of its recent runs; `None` = not known yet.
+        moved: number of the first k places that hold another memory than before.
         regret_max: the most that a perfect reranker could have added, as `gate.regret_max` computes it; `None` = the
             gate did not come so far.
-        trimmed: candidates that `rerank.threshold` left out.
+        trimmed: number of candidates that `rerank.threshold` left out.
         audited: whether the gate let it run although it may have been certain, to learn how far it moves candidates.
     """
 
@@ -409,17 +409,17 @@ class RerankOutcome:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What facts decided in a recall (docs/facts.md).
+    """Decision of facts in a recall (docs/facts.md).
 
     Args:
-        subject: of whom the slot is; empty = the user.
-        slot: what is asked, such as `phone_number`; `open:…` = one that the schema does not have; empty = a model
-            decided, and nobody can say which.
+        subject: subject of the slot; empty = the user.
+        slot: the slot that is asked for, such as `phone_number`; `open:…` = one that the schema does not have; empty =
+            a model decided, and nobody can say which.
         mode: `now`, `then`, `previous`, `history` or `when`.
-        at: the time at which it was looked at: `as_of`, else `now`.
+        at: the time of the question: `as_of`, else `now`.
         first: ids of the memories that were put first.
         beneath: ids of memories of the same slot that were not.
-        confidence: that the first ones are what is asked for, in [0, 1].
+        confidence: probability that the first ones are what is asked for, in [0, 1].
     """
 
     subject: str
@@ -439,20 +439,20 @@ class RecallResult:
         hits: best first, ties by id.
         query: the query as it was understood; under `privacy="redact"` it speaks of the redacted query, under `"block"`
             it has no words.
-        plan: what was done about it.
-        rewrite: what the LLM rewrite did.
-        rerank: what the cross-encoder did, and what its gate saved.
+        plan: the plan of the query.
+        rewrite: outcome of the LLM rewrite.
+        rerank: outcome of the cross-encoder, and what its gate saved.
         cache: whether the answer was kept from an earlier recall.
-        degraded: what did not work or was left out; empty when all went well.
-        notes: what explains an answer though nothing went wrong, such as a scope in which nothing was ever remembered.
+        degraded: steps that failed or were left out; empty when all went well.
+        notes: notes on an answer with which nothing is wrong, such as a scope in which nothing was ever remembered.
         timings_ms: milliseconds per stage, and `total`; those of a hit of the cache are `cache` and `total`.
         confidence: probability that at least one hit is relevant, at most the sum of their scores, 0 where nothing was
             found; where the scores are not calibrated, the best hit's score.
         facts: what facts decided; `None` = the query asks for no state, or nothing is known of it.
-        parts: of a recall of several scopes, what was done in each, in their order, without hits; `query`, `plan`,
+        parts: for a recall of several scopes, the result of each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
-        id: by which feedback names this answer (`QueryOptimizer.feedback`); every answer has another one.
-        version: which plans and weights made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
+        id: id by which feedback names this answer (`QueryOptimizer.feedback`); every answer has another one.
+        version: plans and weights that made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
             (docs/learning.md); of several scopes, that of the first.
     """
 
@@ -473,13 +473,13 @@ class RecallResult:
 
     @property
     def searched(self) -> bool:
-        """Whether there are hits, or the memories were looked at and none answers. `False` = nothing can be said of
-        what is remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
+        """True where there are hits, or the memories were searched and none answers. `False` = the answer says nothing
+        of what is remembered: loading took too long, or what compares the memories failed; `degraded` says why."""
         return bool(self.hits) or all(problem.reason != NOT_SEARCHED for problem in self.degraded)
 
     @property
     def degradation_steps(self) -> tuple[str, ...]:
-        """Under pressure, what was left out, in order: `reduced_top_k`, `simplified_scoring`, `minimal`."""
+        """Reductions under pressure, in order: `reduced_top_k`, `simplified_scoring`, `minimal`."""
         return tuple(d.reason for d in self.degraded if d.stage == "admission")
 
     def __iter__(self) -> Iterator[Hit]:

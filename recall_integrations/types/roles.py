@@ -14,7 +14,7 @@ from functools import lru_cache
 
 
 class Role(str, Enum):
-    """What an actor is in a conversation with an assistant."""
+    """Role of an actor in a conversation with an assistant."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -26,7 +26,7 @@ class Role(str, Enum):
 
 
 NO_ROLE = 0
-# For columns of int8.
+# Codes for columns of int8.
 ROLE_CODES: Mapping[Role | None, int] = {
     None: NO_ROLE,
     Role.USER: 1,
@@ -47,14 +47,14 @@ SPELLINGS: Mapping[Role, tuple[str, ...]] = {
 _ROLES = {spelling: role for role, spellings in SPELLINGS.items() for spelling in spellings}
 # "Kate (model)" and "Ben (developer)" say what somebody does for a living.
 _BEHIND = frozenset("user human assistant ai bot chatbot".split())
-_CHARS_MAX = 200  # looked at; a name behind a role may be longer
+_CHARS_MAX = 200  # characters that are looked at; a name behind a role may be longer
 _DECORATION = " \t*#<>|[](){}\"'`:_-"  # "<|user|>", "### Human:", "[AI]"
 _NAME_FOLLOWS = re.compile(r":|\||\(|\[| [-–—] ")
 _CLASS = re.compile(r"[ _]?(?:message|msg)(?:[ _]?chunk)?$")  # "HumanMessage", "AIMessageChunk"
 
 
 def role_of(actor: str | None) -> Role | None:
-    """The role that an actor's name is a spelling of, in any case, with or without a name beside it; else `None`."""
+    """Return the role that an actor's name spells, in any case, with or without a name beside it; else `None`."""
     return None if not actor else _role_of(actor[:_CHARS_MAX])
 
 

@@ -1,7 +1,7 @@
-"""What a language model answered, by message; nothing of it is believed yet (`validation`).
+"""Reads a language model's answer, by message; nothing of it is believed yet (`validation`).
 
-Read are lines of JSON, one for a message; also one array, or one object with a list, of such objects, and any of it in
-a fence. What is none of these is counted, and the message that it was to speak of stays unread.
+It reads lines of JSON, one for a message; also one array, or one object with a list, of such objects, and any of
+these in a fence. Any other part is counted, and the message that it was about stays unread.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any
 from recall_integrations.records import record
 from recall_integrations.types.numbers import is_whole
 
-ANSWER_CHARS_MAX = 200_000  # of some hundred messages no answer is as long
+ANSWER_CHARS_MAX = 200_000  # no answer about some hundred messages is as long
 LINES_MAX = 5_000
 TOO_LONG, NO_JSON, UNKNOWN, TWICE, NO_LIST = "too long", "no JSON", "unknown message", "answered twice", "no list"
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What an answer holds.
+    """The content of an answer.
 
     Args:
-        claims: by number of the message, what it is said to state; an empty one says that it states nothing.
+        claims: number of the message → its claims; an empty list says that it states nothing.
         refused: how many parts could not be read, by reason.
         chars: length of the answer.
     """
@@ -36,11 +36,11 @@ class Answers:
 
 
 def answers_in(text: str, count: int) -> Answers:
-    """What an answer holds.
+    """Read an answer.
 
     Args:
         text: the answer.
-        count: of the messages that were asked about: they have the numbers from 1 on.
+        count: number of messages that were asked about: they have the numbers from 1 on.
     """
     if len(text) > ANSWER_CHARS_MAX:
         return Answers(refused={TOO_LONG: 1}, chars=len(text))
@@ -77,7 +77,7 @@ def _objects(text: str, refused: Counter[str]) -> list[Mapping[str, Any]]:
 
 
 def _of_one(whole: Any, refused: Counter[str]) -> list[Mapping[str, Any]]:
-    """The objects in an answer that is one piece of JSON."""
+    """Return the objects in an answer that is one piece of JSON."""
     if isinstance(whole, dict) and "n" not in whole:
         whole = next((value for value in whole.values() if isinstance(value, list)), [])
     listed = whole if isinstance(whole, list) else [whole]
@@ -88,7 +88,7 @@ def _of_one(whole: Any, refused: Counter[str]) -> list[Mapping[str, Any]]:
 
 
 def _bare(text: str) -> str:
-    """Without a fence around it."""
+    """Return a text without a fence around it."""
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         return text[text.index("\n") : -3]
@@ -96,7 +96,7 @@ def _bare(text: str) -> str:
 
 
 def _loaded(text: str) -> Any:
-    """What JSON says; `None` where it is none. Numbers without end and nesting without end are none."""
+    """Read JSON; `None` where it is none. Numbers without end and nesting without end are none."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

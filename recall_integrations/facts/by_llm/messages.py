@@ -1,4 +1,4 @@
-"""A message as a language model is given it, and as its answer is checked."""
+"""A message as a language model gets it, and as its answer is checked."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.records import record
 from recall_integrations.types.roles import Role
 
-CHARS_MAX = 4_000  # of a text that are sent; what stands behind them is read by rules only
+CHARS_MAX = 4_000  # characters of a text that are sent; the rest is read by rules only
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Message:
-    """A memory that is to be read.
+    """A memory that a model is to read.
 
     Args:
-        num: of the memory.
-        text: of the memory, as it is stored.
-        sent: what of it the model is given: redacted where that is wished, and cut.
-        at: its time.
+        num: the memory's number.
+        text: the memory's text, as it is stored.
+        sent: the text that the model gets: redacted where that is wished, and cut.
+        at: the memory's time.
         actor, role: who says it.
-        actor_sent: the actor's name as the model is given it.
-        thread: of the memory; the model is given a number for it.
+        actor_sent: the actor's name as the model gets it.
+        thread: the memory's thread; the model gets a number for it.
         people: names of those who speak in its thread.
     """
 
@@ -48,13 +48,13 @@ def message_of(
     people: frozenset[str] = frozenset(),
     door: Door | None = None,
 ) -> Message:
-    """A message, with what of it may leave.
+    """Make a message, with what of it may be sent.
 
     Args:
         num, text, at, actor, role, thread, people: as in `Message`.
-        door: what is sent goes through it; `None` = it is sent as it is.
+        door: door through which the sent text goes; `None` = it is sent as it is.
     """
-    # Redacted before it is cut: of half a number nobody could tell what it is.
+    # Redacted before it is cut: nobody could tell what half a number is.
     shown = text if door is None else door.text(text)
     name = actor if door is None or actor is None else door.text(actor)
     return Message(

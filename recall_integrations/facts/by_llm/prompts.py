@@ -1,4 +1,4 @@
-"""What a language model is asked: the facts that each of some messages states, as JSON lines."""
+"""Asks a language model for the facts that each of some messages states, as JSON lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from recall_integrations.facts.by_llm.messages import Message
 from recall_integrations.facts.slots import Slots
 
-VERSION = 1  # stands with what was read; an answer to another prompt is not taken for one to this
+VERSION = 1  # stored with what was read; an answer to another prompt is not taken for one to this
 
 _ASKED = """\
 You read messages and note the lasting facts that each one states about a person or a thing: what an attribute is, was,
@@ -42,11 +42,11 @@ Messages:
 
 
 def prompt_for(messages: Sequence[Message], slots: Slots) -> str:
-    """The prompt for some messages, which get the numbers from 1 on.
+    """Write the prompt for some messages, which get the numbers from 1 on.
 
     Args:
-        messages: to be read.
-        slots: the schema; its names are told.
+        messages: the messages to read.
+        slots: the schema, whose names the prompt gives.
     """
     threads: dict[str, int] = {}
     lines = []

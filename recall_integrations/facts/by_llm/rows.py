@@ -1,10 +1,10 @@
-"""Facts that a language model read, as rows of `facts`, and which of two readings of one memory stands.
+"""Facts that a language model read, as rows of `facts`; and which of two readings of one memory stands.
 
-Of the same memory, subject and slot:
+For the same memory, subject and slot:
 
-- what its own fields say (relations, `metadata["fact"]`) stands, and a model's reading of it is not stored;
+- what the memory's own fields say (relations, `metadata["fact"]`) stands, and a model's reading of it is not stored;
 - of a rule's reading and a model's, the more confident one stands, the model's where they are equal;
-- when rules read all memories anew, what a model's reading stands for stays the model's.
+- when rules read all memories anew, a model's reading that stands stays.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from recall_integrations.facts.rows import RULE, Row, row_of
 from recall_integrations.facts.said import Said
 
 LLM = "llm"
-PLACE = 1_000_000  # of the first in its memory: behind all that rules find
+PLACE = 1_000_000  # place of the first in its memory: behind all that rules find
 _Key = tuple[int, str, str]  # (num, subject, slot)
 _f = schema.facts.c
 
 
 def rows_of(message: Message, said: Iterable[Said]) -> tuple[list[Row], int]:
-    """Rows for what a message says, each once, and of how many nobody can tell whom they are of."""
+    """Return rows for what a message says, each once, and the number of claims whose subject nobody can tell."""
     found: dict[tuple[object, ...], Row] = {}
     nobody = 0
     for one in said:
@@ -40,12 +40,12 @@ def rows_of(message: Message, said: Iterable[Said]) -> tuple[list[Row], int]:
 
 
 def write(connection: Connection, scope_id: int, made: Sequence[Row]) -> tuple[int, int]:
-    """Store rows of memories that are there, in the caller's transaction; how many, and how many were weaker.
+    """Store rows of memories that are there, in the caller's transaction; return how many, and how many were weaker.
 
     Args:
-        connection: of the store.
-        scope_id: of the memories.
-        made: by `rows_of`.
+        connection: connection of the store.
+        scope_id: scope of the memories.
+        made: rows that `rows_of` made.
     """
     if not made:
         return 0, 0
@@ -72,7 +72,7 @@ def _of(scope_id: int, key: _Key) -> tuple[ColumnElement[bool], ...]:
 
 
 def _there(connection: Connection, scope_id: int, nums: Sequence[int]) -> Mapping[_Key, dict[str, float]]:
-    """What else reads of these memories, with the best confidence of each."""
+    """Return who else has read these memories, with the best confidence of each."""
     found: dict[_Key, dict[str, float]] = defaultdict(dict)
     for start in range(0, len(nums), schema.SQL_VARIABLES):
         part = nums[start : start + schema.SQL_VARIABLES]
@@ -86,7 +86,7 @@ def _there(connection: Connection, scope_id: int, nums: Sequence[int]) -> Mappin
 
 
 def give_way(connection: Connection) -> None:
-    """Remove what rules read anew where a model's reading stands, in the caller's transaction."""
+    """Remove rows that rules read anew where a model's reading stands, in the caller's transaction."""
     other = schema.facts.alias("other")
     same = exists().where(
         other.c.scope_id == _f.scope_id,

@@ -1,7 +1,7 @@
-"""What of an answer is believed: each claim is held against the text of its own message.
+"""Checks a model's answer: each claim is held against the text of its own message.
 
-- The value stands in the text, and in what the model was given of it: whole words, whatever their case, spaces and
-  punctuation. So what was redacted can be no value, and what another message says neither.
+- The value stands in the text, and in the part that the model got: whole words, whatever their case, spaces and
+  punctuation. So nothing redacted can be a value, and nothing that another message says.
 - The subject is who says it, whom an assistant speaks to, or a name that stands in the text or speaks in its thread.
 - The slot is one of the schema, or an open one of at most four words. Dates can be read and lie within a lifetime.
 """
@@ -27,11 +27,11 @@ NOT_IN_TEXT, HIDDEN, BAD_SUBJECT, BAD_DATE = "not in the text", "redacted", "sub
 TOO_MANY = "too many"
 VALUE_CHARS_MAX = 500
 SUBJECT_CHARS_MAX = 100
-FACTS_MAX = 32  # of one message
+FACTS_MAX = 32  # facts of one message
 OPEN_WORDS_MAX, OPEN_CHARS_MAX = 4, 60
-CONFIDENCE = 0.7  # where the model says none
+CONFIDENCE = 0.7  # confidence where the model says none
 _BACK, _AHEAD = timedelta(days=366 * 130), timedelta(days=366 * 50)
-_KEPT = frozenset("+#%&@$€£¥°")  # "C++" is not "C"
+_KEPT = frozenset("+#%&@$€£¥°")  # signs that count: "C++" is not "C"
 _HIDDEN = regex(r"\[[a-z][a-z0-9_]*-\d+\]|\[withheld\]")
 _WHO_SAYS = frozenset({"", "me", "i", "myself", "speaker", "the speaker", "author", "the author", "writer"})
 _WHO_ASKS = frozenset({"user", "the user"})
@@ -42,11 +42,11 @@ _PRONOUNS = frozenset(
 
 
 def checked(claim: Any, message: Message, slots: Slots) -> Said | str:
-    """What a claim says, or the reason why it is not believed.
+    """Return the statement of a claim, or the reason why it is not believed.
 
     Args:
-        claim: of the answer, about this message.
-        message: whose text has to hold it.
+        claim: a claim of the answer, about this message.
+        message: message whose text has to hold it.
         slots: the schema.
     """
     if not isinstance(claim, Mapping):
@@ -76,7 +76,7 @@ def checked(claim: Any, message: Message, slots: Slots) -> Said | str:
         value=value,
         subject=subject,
         op=op,
-        # What it took the place of may stand in an earlier message; then the timeline knows it, and we need not.
+        # The replaced value may stand in an earlier message; then the timeline knows it, and we need not.
         instead_of=before if 0 < len(before) <= VALUE_CHARS_MAX and in_message(before, message) else "",
         corrects=claim.get("corrects") is True,
         since=times[0],
@@ -86,12 +86,12 @@ def checked(claim: Any, message: Message, slots: Slots) -> Said | str:
 
 
 def in_message(value: str, message: Message) -> bool:
-    """Whether the message says this, and the model was shown that it does."""
+    """Say whether the message holds a value, and the model could see it."""
     return holds(message.sent, value) and (message.sent == message.text or holds(message.text, value))
 
 
 def holds(text: str, value: str) -> bool:
-    """Whether a text holds a value in whole words, whatever the case, the spaces and the punctuation."""
+    """Say whether a text holds a value in whole words, whatever the case, the spaces and the punctuation."""
     there, wanted = plain(text), plain(value)
     if not wanted:
         return False
@@ -105,14 +105,14 @@ def holds(text: str, value: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """A text in the form in which values are looked for: letters, digits and a few signs, one space between words."""
+    """Return a text in the form in which values are looked for: letters, digits and a few signs, single spaces."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("’", "'").replace("'", "")
     kept = (c if c.isalnum() or c in _KEPT or unicodedata.combining(c) else " " for c in folded)
     return " ".join("".join(kept).split())
 
 
 def _within(text: str, left: int, right: int) -> bool:
-    """Whether two places are inside of one word. Scripts without spaces have no words to be inside of."""
+    """Say whether two places are inside of one word. Scripts without spaces have no words to be inside of."""
     if left < 0 or right >= len(text) or " " in (text[left], text[right]):
         return False
     return not any(unicodedata.category(text[place]) == "Lo" for place in (left, right))
@@ -162,7 +162,7 @@ def _subject(given: object, message: Message) -> str | None:
 
 
 def _times(claim: Mapping[str, Any], at: datetime) -> tuple[datetime | None, datetime | None] | None:
-    """Since when and until when; `None` where one of them cannot be read, or they cannot be true."""
+    """Return since when and until when; `None` where one cannot be read, or they cannot be true."""
     found: list[datetime | None] = []
     for name in ("since", "until"):
         given = claim.get(name)
@@ -193,4 +193,4 @@ def _time(given: object) -> datetime | None:
 def _confidence(given: object) -> float:
     if not is_number(given) or (isinstance(given, float) and isnan(given)):
         return CONFIDENCE
-    return float(min(1, max(0, given)))  # before it is a float: an `int` may be too large for one
+    return float(min(1, max(0, given)))  # bounded before it is a float: an `int` may be too large for one

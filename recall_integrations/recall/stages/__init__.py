@@ -1,1 +1,1 @@
-"""The stages of a recall, a file each, in the order of `default_stages`."""
+"""The stages of a recall, a file each; `ReadPath._default_stages` gives their order."""

@@ -26,19 +26,19 @@ from recall_integrations.types.making import changed, maker
 
 NO_VECTOR = "skip.no_vector"
 FACTS = "facts"
-TOLD_MAX = 20  # memories that say what held before, which come as candidates
+TOLD_MAX = 20  # number of memories that say what held before, which come as candidates
 _arm_request = maker(ArmRequest)
 
 
 class Arms(Stage):
-    """Words need no vector: the lexical arm works while the vectors are compared.
+    """Asks the arms of the plan. Words need no vector: the lexical arm works while the vectors are compared.
 
     Args:
         specs: the arms that there are.
-        made: what makes each of them for a call: opening an index is a part of the arm that may fail.
-        guards: what calls an arm that needs a thread, by name.
-        depth: how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
-        budgets: how the time is shared out.
+        made: makes each arm for a call: to open an index is a part of the arm that may fail.
+        guards: returns the guard that calls an arm which needs a thread, by name.
+        depth: says how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
+        budgets: the shares of the time.
     """
 
     name = "arms"
@@ -58,7 +58,7 @@ class Arms(Stage):
         self._specs, self._made, self._guards, self._depth = {s.name: s for s in specs}, made, guards, depth
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`similarities` and `results`."""
+        """Return the state with `similarities` and `results`."""
         plan = state.plan
         if state.level >= MINIMAL:
             return self._least(state, turn)
@@ -86,7 +86,7 @@ class Arms(Stage):
         return FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, shares, turn.step, turn.searching)
 
     def _least(self, state: RecallState, turn: Turn) -> RecallState:
-        """One arm: the nearest by their vectors, or whatever else is in memory; else words, with the time there is."""
+        """Ask one arm: the nearest by vectors, or another that is in memory; else words, with the time there is."""
         state = changed(state, similarities=state.scope.scan(state.vectors))
         built_in = {arm.name: arm for arm in state.plan.arms if self._specs[arm.name] in BUILT_IN}
         requests = {name: self._request(arm, state, turn) for name, arm in built_in.items()}
@@ -104,7 +104,7 @@ class Arms(Stage):
         return changed(state, results=tuple(results)).degraded_by(*problems)
 
     def _filled(self, state: RecallState, results: list[ArmResult], turn: Turn) -> list[ArmResult]:
-        """More candidates where filters let through what no arm has found, and fewer than k were."""
+        """Return more candidates within the filters, if the arms found fewer than k."""
         if state.allowed is None or not state.plan.arms:
             return []
         request = replace(self._request(state.plan.arms[0], state, turn), allowed=state.searched)
@@ -116,12 +116,12 @@ class Arms(Stage):
         return isinstance(made, InMemory) and made.beside is None and made.there(requests[name])
 
     def _applies(self, arm: ArmPlan, state: RecallState) -> tuple[bool, Degradation | None]:
-        """Whether an arm has anything to look for, or why it cannot say: one of the user's own may raise."""
+        """Say whether an arm has anything to look for, or why it cannot say: an arm of the user's may raise."""
         if self._specs[arm.name].by_vector and state.vectors is None:
             return False, Degradation(stage=arm.name, reason=NO_VECTOR, detail="The query has no vector.")
         try:
             return bool(self._specs[arm.name].applies(state.query, state.plan)), None
-        except failures() as e:  # costs that arm's results only, and is named
+        except failures() as e:  # an error costs that arm's results only, and is named
             return False, degradation(arm.name, e)
 
     def _request(self, arm: ArmPlan, state: RecallState, turn: Turn) -> ArmRequest:
@@ -142,7 +142,7 @@ class Arms(Stage):
 
 
 def _told(state: RecallState) -> list[ArmResult]:
-    """Memories that say what is asked, wherever no arm looks: they may share no word with the query."""
+    """Return memories that say what is asked, though no arm may find them: they may share no word with the query."""
     if state.held is None:
         return []
     view, held = state.scope, state.held
@@ -153,9 +153,9 @@ def _told(state: RecallState) -> list[ArmResult]:
 
 
 def _windowed(state: RecallState) -> Mask | None:
-    """For an entity plan with a sure window: only what lies in it, unless nothing does.
+    """Return the rows in the window for an entity plan with a sure window, unless nothing lies in it.
 
-    Who asks for a relation wants it whenever it was stated: "who reports to Priya since March".
+    A query for a relation wants it whenever it was stated: "who reports to Priya since March".
     """
     window, view = state.query.temporal_window, state.scope
     if not state.plan.window_filter or window is None or state.query.predicate_hints:

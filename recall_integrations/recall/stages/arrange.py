@@ -23,12 +23,12 @@ from recall_integrations.types.making import changed
 
 
 class Arrange(Stage):
-    """Nothing is lost by it, but for repeats, which are listed with the hit that they repeat.
+    """Puts candidates in order. None is lost, but for repeats, which are listed with the hit that they repeat.
 
     Args:
-        settings: of the ranking.
+        settings: settings of the ranking.
         delivery: fetches texts.
-        keep_first: so many hits of the query itself stay first, whatever its phrasings found.
+        keep_first: number of hits of the query itself that stay first, whatever its phrasings found.
         spread: how far apart cosines of the store's embedding are (`MemoryStore.cosine_spread`).
     """
 
@@ -46,21 +46,21 @@ class Arrange(Stage):
         self._settings, self._delivery, self._keep_first, self._spread = settings, delivery, keep_first, spread
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`fused`, `denied`, `folded`, `overtaken` and `confidence`."""
+        """Return the state with `fused`, `denied`, `folded`, `overtaken` and `confidence`."""
         fused, denied, folded, overtaken = self._arranged(state, state.candidates)
         if state.unphrased is not None and not state.rerank.used:
             own = self._arranged(state, state.unphrased)[0].rows[: self._keep_first].tolist()
             fused = first_of_the_query(fused, own)
         confidence, k = state.confidence, state.request.k
-        if confidence is not None:  # known before what was folded, moved down and put into another order
+        if confidence is not None:  # it was known before candidates were folded, moved down and reordered
             confidence = within(confidence, fused.scores[:k].tolist())
         return changed(state, fused=fused, denied=denied, folded=folded, overtaken=overtaken, confidence=confidence)
 
     def _arranged(
         self, state: RecallState, fused: Fused
     ) -> tuple[Fused, frozenset[int], Mapping[int, list[int]], Mapping[int, Overtaken]]:
-        """Candidates in the order in which they are returned; which are about a negated term; who repeats whom; which
-        older ones a newer one has moved above."""
+        """Return candidates in their final order; those about a negated term; the repeats of each; the older
+        ones that a newer one has moved above."""
         overtaken: Mapping[int, Overtaken] = {}
         view, parsed, k, settings = state.scope, state.query, state.request.k, self._settings
         texts = functools.partial(self._delivery.texts, view)
@@ -89,7 +89,7 @@ class Arrange(Stage):
 
     @staticmethod
     def _occurrence(state: RecallState, fused: Fused) -> Fused:
-        """The first or the last time first, where the query asks for it and no fact that was read has decided."""
+        """Put the first or the last time first, where the query asks for it and no fact that was read has decided."""
         view, parsed, window = state.scope, state.query, state.query.temporal_window
         occurrence = occurrence_asked(parsed.original, parsed.language, window, parsed.session)
         if occurrence is None or state.held is not None:

@@ -1,4 +1,4 @@
-"""`deliver`: from candidates in order to hits; or, where too little was found, to none."""
+"""`deliver`: makes hits of the candidates in order; or, where too little was found, none."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from recall_integrations.types.request import RecallRequest
 
 
 class Deliver(Stage):
-    """Fetches, explains, withholds and packs.
+    """Fetches, explains, withholds and packs the hits.
 
     Args:
-        delivery: does it.
+        delivery: does the work.
         abstain_below: confidence below which nothing is returned.
         score_min: score below which a hit is left out, where the request does not say.
     """
@@ -30,7 +30,7 @@ class Deliver(Stage):
         self._delivery, self._abstain_below, self._score_min = delivery, abstain_below, score_min
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`hits` and `confidence`."""
+        """Return the state with `hits` and `confidence`."""
         confidence, fused = state.confidence, state.candidates
         sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
         if sure < self._abstain_below and not state.request.part:
@@ -50,12 +50,12 @@ class Deliver(Stage):
         hits, problems = self._delivery.deliver(
             state.query, state.scope, state.allowed, found, state.request, turn.deadline, state.door
         )
-        if confidence is not None:  # not all of them may have fitted
+        if confidence is not None:  # the token budget may have dropped some
             confidence = within(confidence, (hit.score for hit in hits))
         return changed(state, hits=hits, confidence=confidence).degraded_by(*left_out, *problems)
 
     def _sure_enough(self, fused: Fused, request: RecallRequest) -> tuple[Fused, list[Degradation]]:
-        """The candidates with at least the score that is asked for, and that of the best some have less."""
+        """Return the candidates with at least the score asked for, and a problem where some of the best have less."""
         least = self._score_min if request.score_min is None else request.score_min
         if not least:
             return fused, []

@@ -1,4 +1,4 @@
-"""What `plan` does first of a query to a scope that no node reads whole: its vectors, what facts decide, its rows."""
+"""The first work of `plan` for a scope that no node reads whole: the query's vectors, what facts decide, its rows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from recall_integrations.store.outlines import Outline
 from recall_integrations.types import Degradation, RetrievalPlan
 from recall_integrations.types.making import changed
 
-DRAW_SHARE = 0.6  # of the time that is left; the rest is for ranking
+DRAW_SHARE = 0.6  # share of the time that is left; the rest is for ranking
 LATE = "The database has not found the memories of this scope in time. Ask again, or give it more time."
 
 
 class Drawn:
-    """Threads may share one.
+    """Draws the rows of a recall for `plan`. Threads may share one.
 
     Args:
         drawing: reads the rows.
-        embed: makes the vectors, which have to be there before the rows are.
+        embed: makes the vectors, which are needed before the rows.
         facts: decides which memories say what is asked; `None` = no facts are kept.
     """
 
@@ -31,7 +31,7 @@ class Drawn:
         self._drawing, self._embed, self._facts = drawing, embed, facts
 
     def __call__(self, state: RecallState, outline: Outline, plan: RetrievalPlan, turn: Turn) -> RecallState:
-        """`view` and `vectors`; no view where there was no time."""
+        """Return the state with `view` and `vectors`; without a view where there was no time."""
         before = changed(state, view=outline.view, planned=plan)
         if self._embed.applies(before):
             before = self._embed.run(before, turn)

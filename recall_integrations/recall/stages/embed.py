@@ -20,11 +20,11 @@ from recall_integrations.types.making import changed
 
 
 class Embed(Stage):
-    """Without it words and graph still answer.
+    """Embeds the query. Without it words and graph still answer.
 
     Args:
-        store: whose embedding it is.
-        guard: what calls an embedding that is not the bundled one.
+        store: the store whose embedding it is.
+        guard: calls an embedding that is not the bundled one.
     """
 
     name = "embed"
@@ -34,11 +34,11 @@ class Embed(Stage):
         self._store, self._guard = store, guard
 
     def applies(self, state: RecallState) -> bool:
-        """Where the plan asks the semantic arm."""
+        """Say whether the plan asks the semantic arm."""
         return state.view is not None and state.vectors is None and state.plan.arm("semantic") is not None
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`vectors`, `(1 + readings, d)`."""
+        """Return the state with `vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
         readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
         texts = [*([] if given is not None else [shortened(parsed.original).text]), *readings]
@@ -52,14 +52,14 @@ class Embed(Stage):
     def vectors_of(
         self, texts: Sequence[str], deadline: Deadline
     ) -> tuple[list[NDArray[np.float32]], Degradation | None]:
-        """The vectors of queries; or none, and why.
+        """Return the vectors of queries; or none, and the problem.
 
         Args:
-            texts: queries.
-            deadline: of the call.
+            texts: the queries.
+            deadline: the call's deadline.
         """
         embedding = self._store.embedding
-        if not texts or isinstance(embedding, StaticEmbedding):  # microseconds; a thread costs more
+        if not texts or isinstance(embedding, StaticEmbedding):  # it takes microseconds; a thread costs more
             return [embedding.embed_query(text) for text in texts], None
         answer = self._guard.call(deadline, lambda: [embedding.embed_query(text) for text in texts], work=len(texts))
         if answer.value is None:

@@ -1,4 +1,4 @@
-"""`facts`: where a query asks how things are, were, or how they changed, which memories say it."""
+"""`facts`: finds the memories that answer a query for how things are, were, or changed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from recall_integrations.types.roles import Role
 
 
 class Facts(Stage):
-    """Decides what the arms add and what is put first; without it nothing is.
+    """Decides which memories the arms' candidates get in addition, and which come first; without it, none do.
 
     Args:
-        store: where the memories are, and what they say of slots.
+        store: the store of the memories and of what they say of slots.
         slots: the schema; `None` = no facts are kept.
     """
 
@@ -34,15 +34,15 @@ class Facts(Stage):
         self._store, self._slots = store, slots
 
     def applies(self, state: RecallState) -> bool:
-        """Where facts are kept."""
+        """Say whether facts are kept."""
         return self._slots is not None and state.view is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`held`."""
+        """Return the state with `held`."""
         assert self._slots is not None
         parsed, view = state.query, state.scope
         facts = self._store.facts_in(view)
-        if facts is None or not facts:  # then nothing need be read of the query
+        if facts is None or not facts:  # then nothing need be read from the query
             return state
         window = other_time(state)
         named = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
@@ -56,7 +56,7 @@ class Facts(Stage):
         return state if decided is None else changed(state, held=decided)
 
     def _subjects(self, subject: str, parsed: ParsedQuery, view: ScopeView) -> list[str]:
-        """Keys of whom is asked: as it is written, then the other names of that entity. None of a name of several."""
+        """Return the keys of whom is asked: as written, then the entity's other names. Empty for a name of several."""
         if subject == ME:
             return [USER, *map(name_key, view.speakers(Role.USER))]
         key = subject_key(subject)
@@ -67,7 +67,7 @@ class Facts(Stage):
         refs = [ref for ref in parsed.entity_refs if ref.entity_id and name_key(ref.mention) in (owner, key)]
         ids = list(dict.fromkeys(ref.entity_id for ref in refs))
         if len(ids) > 1:
-            return []  # two people have this name: what is said of it is of either
+            return []  # two people have this name: what is said of it may be of either
         if ids:
             names = self._store.entities(view.scope_id).index.names(ids[0])
             found += [f"{name_key(name)}{of}{rest}" for name in names]
@@ -77,7 +77,7 @@ class Facts(Stage):
 
 
 def decision(held: Decided, view: ScopeView, door: Door) -> Decision:
-    """What was decided, as a result carries it: without names that privacy withholds."""
+    """Return what was decided, as a result carries it: without names that privacy withholds."""
     subject, slot = held.key
     return Decision(
         subject=door.said(subject),

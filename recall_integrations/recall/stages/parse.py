@@ -1,4 +1,4 @@
-"""`parse`: the query as understood, with what the scope knows."""
+"""`parse`: reads the query with what the scope knows."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from recall_integrations.types.roles import Role
 OPEN = Door()
 _ASKING = "parse.asking"
 LONG_CHARS = 2_000  # shorter texts are read in a few milliseconds at most
-CHAR_MS = 0.02  # a character, until some long texts were read
+CHAR_MS = 0.02  # milliseconds for a character, until some long texts were read
 LOADING = "The memories of this scope are still being read into memory. Ask again, or give it more time."
-SHARE_BEFORE_ARMS = 0.6  # of the time left, for what may be slow before the arms are asked; the rest is theirs
+SHARE_BEFORE_ARMS = 0.6  # share of the time left, for what may be slow before the arms are asked; the rest is theirs
 
 
 class _Counts(dict[str, int]):
-    """How many memories hold a stem, asked once each."""
+    """Number of memories that hold a stem, asked once for each stem."""
 
     def __init__(self, frequency: Callable[[str], int]) -> None:
         self._frequency = frequency
@@ -59,11 +59,11 @@ class Parse(Stage):
     """Reads the query.
 
     Args:
-        store: where the memories are.
+        store: the store of the memories.
         config: all settings.
         llm: validates corrections of the spelling; `None` = nobody does.
         unsure: asks the LLM about names that nothing else resolved; `None` = it is not asked.
-        waiting: what surrounds a wait.
+        waiting: context around a wait.
     """
 
     name = "parse"
@@ -84,11 +84,11 @@ class Parse(Stage):
         self.loader = Loader(store, self._prepare, waiting)
 
     def applies(self, _state: RecallState) -> bool:
-        """Always."""
+        """Return true: every recall has a query to read."""
         return True
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`parsed`, `frequency` and `loading`."""
+        """Return the state with `parsed`, `frequency` and `loading`."""
         request = state.request
         scope_id = self._store.scope_id(request.scope)
         problems: list[Degradation] = []
@@ -98,7 +98,7 @@ class Parse(Stage):
         known = self._knowledge(request.scope, scope_id, turn.deadline, state.door)
         text = self._readable(request.text, turn.deadline, problems)
         began = time.perf_counter()
-        # While the scope is being read, so may be the grammar of dates; and there is nothing to look for yet.
+        # While the scope is being read, the grammar of dates may be too; and there is nothing to search yet.
         window = False if state.loading and request.window is None else request.window
         parsed, more = self._parser.parse(text, request.now, known, window=window, zone=request.zone)
         if len(request.text) >= LONG_CHARS:
@@ -111,11 +111,11 @@ class Parse(Stage):
         return True
 
     def _prepare(self) -> bool:
-        """Have the grammar of dates made."""
+        """Load the grammar of dates."""
         return self._prepared
 
     def _readable(self, text: str, deadline: Deadline, problems: list[Degradation]) -> str:
-        """As much of a long text as there is time to read; reading it cannot be stopped once it has begun."""
+        """Return as much of a long text as there is time to read; reading cannot be stopped once it has begun."""
         if len(text) < LONG_CHARS:
             return text
         usual = self._pace.estimate()
@@ -130,12 +130,12 @@ class Parse(Stage):
         return kept
 
     def read(self, text: str, now: datetime, scope: Scope, window: Window, zone: ZoneInfo | None) -> ParsedQuery:
-        """A query by itself, without a recall and without a time limit."""
+        """Read a query by itself, without a recall and without a time limit."""
         known = self._knowledge(scope, self._store.scope_id(scope))
         return self._parser.parse(text, now, known, window=window, zone=zone)[0]
 
     def phrase(self, text: str, request: RecallRequest) -> ParsedQuery:
-        """Other words for the query of a recall, by themselves. Neither spelling is corrected nor an LLM asked."""
+        """Read a phrasing of a recall's query by itself, without a correction of the spelling and without the LLM."""
         known = self._knowledge(request.scope, self._store.scope_id(request.scope))
         known = replace(known, speller=None, unsure=None)
         return self._parser.parse(text, request.now, known, zone=request.zone)[0]
@@ -178,7 +178,7 @@ class Parse(Stage):
         )
 
     def _asking(self, scope: Scope, view: ScopeView, index: EntityIndex) -> tuple[EntityRef, bool]:
-        """The user of the scope, and whether an assistant speaks in it; kept until memories or names change."""
+        """Return the user of the scope, and whether an assistant speaks in it; kept until memories or names change."""
         kept: tuple[EntityIndex, int, Scope, EntityRef, bool] | None = view.memo.get(_ASKING)
         revision = index.revision
         if kept is not None and kept[0] is index and kept[1] == revision and kept[2] == scope:

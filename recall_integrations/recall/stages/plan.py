@@ -1,4 +1,4 @@
-"""`plan`: what is done about the query, and which rows of the scope it is about."""
+"""`plan`: decides how the query is answered, and which rows of the scope it is about."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest
 
 READING = "What the filters look at is still being read into memory. Ask again, or give it more time."
-READING_SHARE = 0.6  # of the time that is left, as for the memories themselves
+READING_SHARE = 0.6  # share of the time that is left, as for the memories themselves
 READ_AT_ONCE = 4
 _FIELDS = frozenset({"type", "actor", "role", "channel", "thread"})
 
 
 class Plan(Stage):
-    """Decides.
+    """Decides about arms, filters and rows.
 
     Args:
-        store: where the memories are.
+        store: the store of the memories.
         config: all settings.
-        arms: those that there are.
-        waiting: what surrounds a wait.
+        arms: the arms that there are.
+        waiting: context around a wait.
         draw: reads rows of a scope that is too large to be read whole; `None` = no scope is.
     """
 
@@ -58,15 +58,15 @@ class Plan(Stage):
         self._threads = Bulkhead("filters", READ_AT_ONCE, hanging_max=0)
 
     def applies(self, _state: RecallState) -> bool:
-        """Always."""
+        """Return true: every recall has a plan."""
         return True
 
     def made(self, parsed: ParsedQuery, served: Served = BY_RULES) -> RetrievalPlan:
-        """The plan of a parsed query. Pure.
+        """Return the plan of a parsed query. Pure.
 
         Args:
-            parsed: the query.
-            served: what was learned from use, if it answers this recall.
+            parsed: the parsed query.
+            served: the version learned from use that answers this recall; default: the rules.
         """
         version = served.version
         given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
@@ -76,7 +76,7 @@ class Plan(Stage):
         return with_own(plan, parsed, self._arms, self._config.planner.arm_limit)
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`planned`, `view`, `allowed`, `searched`, `wanted`, `asked` and `trust`."""
+        """Return the state with `planned`, `view`, `allowed`, `searched`, `wanted`, `asked` and `trust`."""
         request = state.request
         scope_id = self._store.scope_id(request.scope)
         outline = None if scope_id is None or state.loading or self._draw is None else self._store.pushed(scope_id)
@@ -119,11 +119,11 @@ class Plan(Stage):
         return _typed(state).degraded_by(*self._lag(view.scope_id))
 
     def _meant(self, state: RecallState, outline: Outline) -> RetrievalPlan:
-        """The plan of a query to a scope that is not read whole, before its rows are there."""
+        """Return the plan of a query to a scope that is not read whole, before its rows are there."""
         return self.made(settled(state.query, outline.view)[0], state.served)
 
     def filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
-        """Whether what the filters ask for is in memory. If not, it is being read, and there for a later recall."""
+        """Say whether the columns of the filters are in memory. If not, a thread reads them for a later recall."""
         if self._store.filters_ready(view, request.filters):
             return True
         reading = self._threads.submit(self._store.filter_mask, view, request.filters, request.now)
@@ -136,7 +136,7 @@ class Plan(Stage):
         return error is None
 
     def _notes(self, view: ScopeView, allowed: Mask | None, request: RecallRequest) -> Iterator[Note]:
-        """What explains that little is found, or nothing."""
+        """Yield notes that explain why little is found, or nothing."""
         where = request.scope
         if not view.count:
             yield Note(reason="scope.empty", detail=f"Nothing is left in the scope {where}: all of it was forgotten.")
@@ -156,7 +156,7 @@ class Plan(Stage):
 
 
 def _learned(plan: RetrievalPlan, version: Version, label: str, given: str | None) -> RetrievalPlan:
-    """A plan with what a version makes of it, which says so."""
+    """Return a plan as a version changes it, named in its reason."""
     plan = version.applied(plan)
     if given is None:
         return plan
@@ -168,7 +168,7 @@ def _unknown(scope: Scope) -> Note:
 
 
 def _typed(state: RecallState) -> RecallState:
-    """Where the plan filters by type: only such memories, if there are k of them; else those are to be put first."""
+    """Search memories of the plan's types alone, if there are k of them; else mark them to be put first."""
     plan, view = state.plan, state.scope
     if not plan.type_filter:
         return state

@@ -1,4 +1,4 @@
-"""`rank`: one list from those of the arms."""
+"""`rank`: makes one list of those of the arms."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Rank(Stage):
     """Ranks candidates by their features; without a ranker, or where that fails, by the arms' own scores.
 
     Args:
-        store: where the memories are.
+        store: the store of the memories.
         config: all settings.
         delivery: fetches texts.
         ranker: gives the order; `None` = the arms' scores are fused.
-        arms: those that there are.
-        made: what makes each of them; the graph arm leads from documents to others.
+        arms: the arms that there are.
+        made: makes each arm; the graph arm leads from documents to others.
     """
 
     name = "rank"
@@ -58,8 +58,8 @@ class Rank(Stage):
     ) -> None:
         self._store, self._config, self._delivery = store, config, delivery
         self._ranker = ranker
-        self._stepped = type(ranker) is FixedWeights  # steps are from its weights
-        # Whatever the plan: it starts from what other arms found.
+        self._stepped = type(ranker) is FixedWeights  # learned steps start from its weights
+        # The graph arm is made whatever the plan: it starts from what other arms found.
         graph = whole(made["graph"]) if "graph" in config.planner.arms else None
         self._graph = graph if isinstance(graph, GraphRetriever) else None
         self._evidence, self._lifts = evidence_of(arms, known_of(ranker)), own_lifts(arms)
@@ -70,7 +70,7 @@ class Rank(Stage):
         return self._graph
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`fused` and `confidence`."""
+        """Return the state with `fused` and `confidence`."""
         view = state.scope
         if self._ranker is None or view.text is None:
             return self.fallback(state)
@@ -94,7 +94,7 @@ class Rank(Stage):
         return _trusted(state, ranked.fused, ranked.confidence)
 
     def fallback(self, state: RecallState) -> RecallState:
-        """The arms' own scores still order."""
+        """Return the state with the candidates in the order of the arms' own scores."""
         settings, view = self._config.fallback_fusion, state.scope
         fused = fuse(state.results, self._given(state), settings)
         n = min(len(fused.rows), max(EXACT_POOL, 2 * state.request.k))
@@ -133,7 +133,7 @@ class Rank(Stage):
 
 
 def _trusted(state: RecallState, fused: Fused, confidence: float | None) -> RecallState:
-    """With what the time or the session that was asked for says of the answer."""
+    """Return the state with scores and confidence as the time or session asked for changes them."""
     asked = state.asked
     if asked is not None and asked.order is not None:
         confidence = max(confidence or 0.0, asked.confidence)

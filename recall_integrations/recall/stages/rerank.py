@@ -20,11 +20,11 @@ NOT_SHOWN = "skip.privacy"
 
 
 class Rerank(Stage):
-    """The reranked share out the scores that they had, and the sums of what was added to them.
+    """Reranks the best. They share out the scores that they had, and the sums of what was added to them.
 
     Args:
         reranking: the gate and the reranker.
-        depth: how many candidates get there.
+        depth: says how many candidates get there.
         delivery: fetches texts.
     """
 
@@ -35,17 +35,17 @@ class Rerank(Stage):
         self._reranking, self._depth, self._delivery = reranking, depth, delivery
 
     def applies(self, state: RecallState) -> bool:
-        """Not in the order of the conversation: there memories are not compared with the query."""
+        """Say whether to rerank: not for the order of the conversation, which compares no memory with the query."""
         return state.view is not None and not state.plan.in_order
 
     def fallback(self, state: RecallState) -> RecallState:
-        """The order stands."""
+        """Return the state in the order that it has."""
         return replace(state, rerank=RerankOutcome(reranker=self._reranking.name, reason=NO_TIME))
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`fused`, `reranked` and `rerank`.
+        """Return the state with `fused`, `reranked` and `rerank`.
 
-        A reranker that is not in this process gets what the door lets through, and under `block` is not asked.
+        A reranker outside of this process gets what the door lets through, and under `block` is not asked.
         """
         here, door = self._reranking.local or state.door.open, state.door
         query = state.query.original if here else door.query(state.query.original).text

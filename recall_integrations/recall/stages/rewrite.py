@@ -1,4 +1,4 @@
-"""`rewrite`: other words for the query, by the LLM, where that is worth its time; what they find is added."""
+"""`rewrite`: asks the LLM for other words for the query, where that is worth its time, and adds what they find."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ STAGE = "rewrite"
 PARTIAL = "partial"
 NO_MEMORIES = "skip.no_memories"
 FAILED = "failure.error"
-SEARCH_MS = 15.0  # a phrasing, before anything is known
-SHARE_MAX = 0.5  # of the time that is left, kept for what comes after the LLM
+SEARCH_MS = 15.0  # milliseconds for a phrasing, before anything is known
+SHARE_MAX = 0.5  # share of the time that is left, kept for what comes after the LLM
 
 
 class Ask(Stage):
-    """Begins to ask, beside the search for the query itself.
+    """Begins to ask the LLM, beside the search for the query itself.
 
     Args:
         rewriting: asks the LLM.
@@ -48,7 +48,7 @@ class Ask(Stage):
         self._rewriting, self._precise = rewriting, precise
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`asking`."""
+        """Return the state with `asking`."""
         if self._rewriting.needless(state.query, state.plan, self._precise, state.door) is not None:
             return state
         deadline = patience(turn.deadline, self._rewriting.settings)
@@ -56,12 +56,12 @@ class Ask(Stage):
 
 
 class Rewrite(Stage):
-    """Without it the answer is what the query itself found.
+    """Adds what phrasings find. Without it the answer is what the query itself found.
 
     Args:
         rewriting: asks the LLM.
-        parse: understands what it says.
-        again: searches for it.
+        parse: reads the phrasings.
+        again: searches for them.
         precise: specificity from which a query needs no other words.
     """
 
@@ -72,16 +72,16 @@ class Rewrite(Stage):
         self._rewriting, self._parse, self._again, self._precise = rewriting, parse, again, precise
 
     def applies(self, _state: RecallState) -> bool:
-        """Always: every recall says what became of its rewrite."""
+        """Return true: every recall tells the outcome of its rewrite."""
         return True
 
     def fallback(self, state: RecallState) -> RecallState:
-        """Nothing is asked, for want of time; or it failed, which is named already."""
+        """Skip the rewrite for want of time; or as failed, where `degraded` names that already."""
         failed = any(problem.stage == STAGE for problem in state.degraded)
         return self._skipped(state, FAILED if failed else NO_TIME)
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """`rewrite`, `parsed.rewrites`, `fused` and `phrased`."""
+        """Return the state with `rewrite`, `parsed.rewrites`, `fused` and `phrased`."""
         why = self._needless(state)
         if why is not None:
             return self._skipped(state, why)
@@ -95,14 +95,14 @@ class Rewrite(Stage):
         return self._searched(state, reader, turn)
 
     def _needless(self, state: RecallState) -> str | None:
-        """Why nothing is asked; `None` = something is."""
+        """Return why nothing is asked; `None` = something is."""
         why = self._rewriting.needless(state.query, state.plan, self._precise, state.door)
         if why is not None:
             return why
         if state.view is None or state.fused is None:
             return NO_TIME if state.loading else NO_MEMORIES
         settings = self._rewriting.settings
-        confidence = state.confidence  # of strategies that are not calibrated nobody knows how sure they are
+        confidence = state.confidence  # without calibration nobody knows how sure the answer is
         unsure = settings.ask != "unsure" or confidence is None or confidence < settings.unsure_below
         return None if unsure else SURE
 
@@ -131,7 +131,7 @@ class Rewrite(Stage):
         )
 
     def _searched(self, state: RecallState, reader: _Reader, turn: Turn) -> RecallState:
-        """With what the phrasings find."""
+        """Return the state with what the phrasings find."""
         settings, k, before = self._rewriting.settings, state.request.k, state.candidates
         found, problems = self._again.search(state, reader.kept, turn.deadline, turn.step)
         fused, ways = with_phrasings(
@@ -155,14 +155,14 @@ class Rewrite(Stage):
 
 
 def patience(deadline: Deadline, settings: RewritingConfig) -> Deadline:
-    """How long the LLM is waited for: what it finds has to be searched for, ranked and delivered as well."""
+    """Return the deadline of the LLM: what it finds has to be searched for, ranked and delivered as well."""
     left = deadline.remaining_ms()
     later = min(SHARE_MAX * left, SEARCH_MS * (settings.phrasings_max + 1))
     return deadline.child(None if left == float("inf") else left - later)
 
 
 class _Reader:
-    """Which phrasings of one recall can be searched for."""
+    """The phrasings of one recall that can be searched for."""
 
     def __init__(self, parse: Parse, state: RecallState, asking: Asking) -> None:
         self._parse, self._state = parse, state
@@ -174,13 +174,13 @@ class _Reader:
         self.failed: Degradation | None = None
 
     def useless(self, texts: Sequence[str]) -> bool:
-        """Whether none can; which can is in `kept`. Never raises."""
+        """Say whether no phrasing can be searched for; those that can are in `kept`. Never raises."""
         self.kept, self.refused = [], Counter()
         for text in texts:
             try:
                 read = self._parse.phrase(text, self._state.request)
                 why = about.refused(self._asked, text, read, self._cosine(text, read))
-            except failures() as e:  # reading it is ours; the recall goes on without
+            except failures() as e:  # the fault is in our reading; the recall goes on without
                 self.failed, why = degradation(STAGE, e), "cannot be read"
             if why:
                 self.refused[why] += 1
@@ -189,7 +189,7 @@ class _Reader:
         return not self.kept
 
     def _cosine(self, text: str, read: ParsedQuery) -> float | None:
-        """How near a phrasing is by the words that both are searched by: two questions share "what did … say"."""
+        """Return the cosine of a phrasing by the words searched in both: two questions share "what did … say"."""
         asked = self._asked.parsed
         if not bundled_worth(asked.language, asked.original):
             return None
