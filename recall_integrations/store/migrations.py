@@ -55,8 +55,8 @@ def _statements() -> tuple[str, ...]:
 
 
 @migration(to=2)
-def _create_corrections(connection: Connection) -> None:
-    schema.corrections.create(connection, checkfirst=True)
+def _nothing(_connection: Connection) -> None:
+    pass
 
 
 @migration(to=3)

@@ -144,7 +144,6 @@ class Correction:
         spelling: how that stem is written; the closest way to the word.
         similarity: in [threshold, 1].
         frequency: memories of the scope that hold `correction`.
-        learned: whether this correction had been made before.
     """
 
     word: str
@@ -153,4 +152,3 @@ class Correction:
     spelling: str
     similarity: float
     frequency: int
-    learned: bool

@@ -89,17 +89,6 @@ def test_a_step_that_fails_changes_nothing(engine: Engine, monkeypatch: pytest.M
     assert not inspect(engine).has_table("half")
 
 
-def test_version_1_gets_the_corrections_and_keeps_the_rest(engine: Engine) -> None:
-    schema.metadata.create_all(engine, tables=[t for t in schema.metadata.sorted_tables if t is not schema.corrections])
-    with engine.begin() as connection:
-        connection.execute(text("INSERT INTO meta VALUES ('schema_version', '1'), ('embedding', 'fake:8')"))
-    assert migrations.migrate(engine) >= 2
-    assert set(inspect(engine).get_table_names()) == set(schema.metadata.tables)
-    assert inspect(engine).get_pk_constraint("corrections")["constrained_columns"] == ["scope_id", "word", "stem"]
-    with engine.connect() as connection:
-        assert connection.execute(text("SELECT value FROM meta WHERE key = 'embedding'")).scalar() == "fake:8"
-
-
 def made_by_version_7(directory: Path) -> None:
     """A store as it was before words had a column for the rest and changes a digest."""
     with MemoryStore.open(directory, embedding=FAKE) as store:

@@ -184,16 +184,6 @@ def _names() -> None:
     )
     op.create_index("edges_by_dst", "edges", ["scope_id", "dst"])
     op.create_index("edges_by_src", "edges", ["scope_id", "src"])
-    op.create_table(
-        "corrections",
-        sa.Column("scope_id", sa.Integer(), nullable=False),
-        sa.Column("word", _TEXT, nullable=False),
-        sa.Column("stem", _TEXT, nullable=False),
-        sa.Column("uses", sa.BigInteger(), nullable=False),
-        sa.Column("validated", sa.Integer(), nullable=True),
-        sa.Column("last_used", sa.BigInteger(), nullable=False),
-        sa.PrimaryKeyConstraint("scope_id", "word", "stem"),
-    )
 
 
 def _scopes_and_journal() -> None:
