@@ -167,10 +167,10 @@ def report(
 
 
 def report_pairs(collections: Sequence[Collection], pairs: Mapping[str, list[str]]) -> None:
-    """How often the best match of a misspelling is the word that was meant, by measure of similarity."""
+    """Print how often the best match of a misspelling is the word that was meant, by measure of similarity."""
     from rapidfuzz.distance import OSA, JaroWinkler
 
-    from recall_integrations.query import spelling
+    from recall_integrations.query import vocabulary as module
 
     measures: list[tuple[str, float, Callable[[str, str], float]]] = [
         ("mean of both", 0.80, mean_similarity),
@@ -187,12 +187,12 @@ def report_pairs(collections: Sequence[Collection], pairs: Mapping[str, list[str
         f"{len(asked)} listed misspellings, {len(vocabulary)} stems; {sum(is_known(w) for w, _ in asked)} pass as words"
     )
     for name, threshold, measure in measures:
-        spelling.similarity = measure
+        module.similarity = measure
         best = [(vocabulary.close_to(w, threshold=threshold)[:1], s) for w, s in asked]
         right = sum(bool(m) and m[0].stem == s for m, s in best)
         wrong = sum(bool(m) and m[0].stem != s for m, s in best)
         print(f"  {name:16} from {threshold:.2f}  right {right / len(asked):.3f}  wrong {wrong / len(asked):.3f}")
-    spelling.similarity = mean_similarity
+    module.similarity = mean_similarity
 
 
 def report_speed(collections: Sequence[Collection], pairs: Mapping[str, list[str]], size: int = 50_000) -> None:

@@ -65,7 +65,7 @@ class QueryConfig:
     Args:
         spelling: whether words that nobody knows are also read as close ones that the memories use.
         spelling_threshold: least similarity of such a word, in (0, 1].
-        spelling_learned_max: corrections that a scope remembers; the least recently used leaves.
+        spelling_learned_max: answers of an LLM about corrections that a scope in memory remembers; 0: it is not asked.
         rare_share: share of the memories up to which a word is rare, so that a query with it is not small talk.
         entity_llm: whether the optimizer's LLM is asked about names that nothing else resolved.
         entity_llm_timeout_ms: longest wait for it.

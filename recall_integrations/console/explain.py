@@ -221,8 +221,7 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
 
 
 def _corrected(c: Correction) -> str:
-    learned = ", learned" if c.learned else ""
-    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}{learned}), as a second reading")
+    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}), as a second reading")
 
 
 # -- features ----------------------------------------------------------------------------------------------------------

@@ -275,7 +275,6 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         if stats["first_event"]
         else "none dated",
         "entities": f"{stats['entities']:,}, {stats['mentions']:,} mentions, {stats['edges']:,} relations",
-        "learned": f"{stats.get('corrections', 0):,} spellings",
         "behind": lag or "no index",
         **({"scopes": _pushed(pushed)} if pushed else {}),
         **({"filling": f"{filling:,} vectors of large scopes are scanned until they are indexed"} if filling else {}),

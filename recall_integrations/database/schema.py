@@ -292,19 +292,6 @@ edges = Table(
     Index("edges_by_dst", "scope_id", "dst"),
 )
 
-corrections = Table(
-    "corrections",
-    metadata,
-    Column("scope_id", Integer, nullable=False),
-    Column("word", Name, nullable=False),  # as it was typed, in normal form
-    Column("stem", Name, nullable=False),  # that it was also read as
-    Column("uses", BigInteger, nullable=False),
-    Column("validated", Integer),  # 1 confirmed, 0 rejected, null not decided
-    Column("last_used", BigInteger, nullable=False),
-    PrimaryKeyConstraint("scope_id", "word", "stem"),
-    sqlite_with_rowid=False,
-)
-
 # What was said of recalls (`types/judged.py`): numbers of memories, and no text unless that is allowed.
 judged = Table(
     "judged",

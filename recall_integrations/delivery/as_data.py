@@ -171,7 +171,6 @@ def _readings(parsed: ParsedQuery) -> dict[str, Any]:
                 "stem": c.correction,
                 "similarity": _number(c.similarity),
                 "frequency": c.frequency,
-                "learned": c.learned,
             }
             for c in parsed.corrections
         ],

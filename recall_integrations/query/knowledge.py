@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spans import Spans
-from recall_integrations.query.spelling import Speller
+from recall_integrations.query.spelling import Speller, Validate
 from recall_integrations.records import record
 from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
 from recall_integrations.text.spoken import Spoken
@@ -31,8 +31,8 @@ class ScopeKnowledge:
         spoken: languages of its memories.
         unsure: asks a language model about references that are not sure, leaving out the given spans; see
             `entities.fallback`.
-        learns: whether the speller may remember its corrections, and ask a language model about them. The model would
-            see single words, which no longer show whether they belong to a password or an address.
+        validate: answers a prompt (a language model): the speller asks it whether its corrections are right. The model
+            sees single words, which do not show whether they belong to a password or an address.
     """
 
     entities: EntityIndex | None = None
@@ -44,4 +44,4 @@ class ScopeKnowledge:
     alike: Callable[[str], Sequence[str]] = lambda _stem: ()
     spoken: Spoken = NO_LANGUAGES
     unsure: Unsure | None = None
-    learns: bool = True
+    validate: Validate | None = None

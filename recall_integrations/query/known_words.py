@@ -21,24 +21,7 @@ CANDIDATE_LETTERS_MIN = 3
 
 # What English puts behind a word or in front of it, so that a word of the lexicon is left. Not any "s" or "d": what
 # fingers double ("breedss") or hit beside ("emotiond") is no form of the word.
-_ENDINGS = (
-    "ed",
-    "er",
-    "ers",
-    "ing",
-    "ly",
-    "ness",
-    "less",
-    "ful",
-    "ment",
-    "able",
-    "al",
-    "ial",
-    "ary",
-    "ive",
-    "or",
-    "ors",
-)
+_ENDINGS = "ed er ers ing ly ness less ful ment able al ial ary ive or ors".split()
 _BEHIND = tuple(
     re.compile(ending + "$")
     for ending in ("(?<![sxzy])s", "(?<=[sxzho])es", "(?<=e)[dr]s?", *_ENDINGS, "ist", "ism", "ups?")

@@ -147,7 +147,7 @@ class QueryParser:
         negated = starts_inside(found.tokens, found.negated)
         found.kept = [t for t in found.tokens if t.start not in negated] if negated else found.tokens
         found.content = content_words(found)
-        found.corrections = self._corrections(found, now)
+        found.corrections = self._corrections(found)
         found.polite = found.guard(
             "parse.courtesies", lambda: features.courtesies(found.text, found.language, found.seen), found.polite
         )
@@ -278,7 +278,7 @@ class QueryParser:
         return replace(user, mention=found.text[spoken.start : spoken.end], span=(spoken.start, spoken.end))
 
     @staticmethod
-    def _corrections(found: Findings, now: datetime) -> tuple[Correction, ...]:
+    def _corrections(found: Findings) -> tuple[Correction, ...]:
         known = found.known
         if known.speller is None:
             return ()
@@ -289,7 +289,7 @@ class QueryParser:
         is_name = known.entities.contains_word if known.entities is not None else None
         corrections: tuple[Correction, ...] = found.guard(
             "parse.spelling",
-            lambda: speller.corrections(found.text, open_tokens, now=now, is_name=is_name, learns=known.learns),
+            lambda: speller.corrections(found.text, open_tokens, is_name=is_name, validate=known.validate),
             (),
         )
         return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))

@@ -128,7 +128,6 @@ def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
         parts.indexes.collections.clear()
     finally:
         parts.views.drop()
-    _corrections(parts)
     if parts.engine.dialect.name == "postgresql":
         free_rows(parts.engine)
     else:
@@ -136,15 +135,3 @@ def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
     with parts.engine.begin() as connection:
         put_meta(connection, COMPACTED, str(journal.last_seq(connection)))
         put_meta(connection, OWED, "")
-
-
-def _corrections(parts: StoreParts) -> None:
-    """Remove what was learned of words that no memory says any more."""
-    k = schema.corrections.c
-    with parts.engine.begin() as connection:
-        for scope_id in list(connection.execute(select(k.scope_id).distinct()).scalars()):
-            said = {stem for stem, _ in parts.indexes.lexical.vocabulary(scope_id)[0]}
-            learned = connection.execute(select(k.stem).where(k.scope_id == scope_id).distinct()).scalars()
-            for few in rows.in_parts([stem for stem in learned if stem not in said]):
-                connection.execute(delete(schema.corrections).where(k.scope_id == scope_id, k.stem.in_(few)))
-            parts.spellers.forget(scope_id)

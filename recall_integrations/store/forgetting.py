@@ -26,7 +26,6 @@ _NAMES = (
     schema.aliases,
     schema.mentions,
     schema.edges,
-    schema.corrections,
     schema.languages,
     schema.judged,
 )

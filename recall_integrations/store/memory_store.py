@@ -793,17 +793,10 @@ class MemoryStore:
         """The scope's entities."""
         return self._parts.catalog.of(scope_id)
 
-    def speller(
-        self,
-        scope_id: int,
-        *,
-        wait: bool = False,
-        validate: Callable[[str], str] | None = None,
-        submit: Callable[[Callable[[], None]], Any] | None = None,
-    ) -> Speller | None:
+    def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
-            return self._spellers.of(scope_id, wait=wait, validate=validate, submit=submit)
+            return self._spellers.of(scope_id, wait=wait)
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Rows that meet the filters, or `None` for all."""

@@ -203,7 +203,6 @@ class StoreParts:
         self.spellers = spellers = Spellers(
             engine,
             lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below
-            write_lock=self.write_lock,
             threshold=config.query.spelling_threshold,
             learned_max=config.query.spelling_learned_max,
         )
@@ -243,7 +242,7 @@ class StoreParts:
             files=self.column_files,
             ended=self.expiry.ended,
             scratch=self.path,
-            left=(self.catalog.left, self.facts.drop, spellers.left),
+            left=(self.catalog.left, self.facts.drop, spellers.forget),
         )
 
     def read_replicas(self) -> None:

@@ -51,7 +51,7 @@ def _spoken(scope_id: int, engine: Engine) -> Spoken:
     return spoken()
 
 
-_COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors, schema.corrections)
+_COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors)
 
 
 class Reader:

@@ -34,7 +34,6 @@ _OF_MEMORIES = (
 _OF_SCOPES = (
     schema.scopes,
     schema.aliases,
-    schema.corrections,
     schema.languages,
     schema.judged,
     schema.pushed,

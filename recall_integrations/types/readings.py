@@ -144,7 +144,6 @@ class Correction:
         spelling: spelling of that stem; the closest one to the word.
         similarity: similarity of word and spelling, in [threshold, 1].
         frequency: number of memories of the scope that hold `correction`.
-        learned: whether this correction had been made before.
     """
 
     word: str
@@ -153,4 +152,3 @@ class Correction:
     spelling: str
     similarity: float
     frequency: int
-    learned: bool

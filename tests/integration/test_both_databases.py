@@ -33,10 +33,9 @@ from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.times import to_row
 from recall_integrations.indexes.told import ToldColumn
 from recall_integrations.privacy.door import Door
-from recall_integrations.query.spelling import LearnedRow
 from recall_integrations.serving.looking import times
 from recall_integrations.serving.looking.names import names
-from recall_integrations.store import corrections, epochs, fetching, journal, languages, rows
+from recall_integrations.store import epochs, fetching, journal, languages, rows
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
 from tests.postgres import Postgres
@@ -302,16 +301,6 @@ def test_languages(both: Both) -> None:
     assert "de" in alike(both, languages.kept_in)
 
 
-def test_corrections(both: Both) -> None:
-    first = corrections.by_pair(
-        LearnedRow(word, "kestrel", i, [None, True, False][i % 3], NOW) for i, word in enumerate("cABä")
-    )
-    second = corrections.by_pair([*list(first.values())[1:], LearnedRow("new", "stem", 1, None, NOW)])
-    alike(both, lambda c: corrections.write(c, 1, {}, first))
-    alike(both, lambda c: corrections.write(c, 1, first, second))
-    assert list(alike(both, lambda c: corrections.read(c, 1))) == sorted(second)
-
-
 def test_reading_by_number_and_id(both: Both) -> None:
     insert(both, *(memory_row(i, f"text {i}", metadata={"n": i}, entities=("Sam",)) for i in range(1, 1_103)))
     nums, ids = list(range(0, 1_500)), [f"m{i}" for i in range(0, 1_500)]
@@ -451,7 +440,6 @@ def life(stores: Stores, kind: str) -> Iterator[object]:
     yield [memory.id for memory in store.iterate(scope=PRIYA)], store.get("a", scope=PRIYA)
     written = io.BytesIO()
     yield store.export(written), written.getvalue()
-    store._parts.spellers.flush()  # what was learned is written a moment after it was
     yield {key: value for key, value in store.stats().items() if "bytes" not in key and key not in TIMED}
     store.close()
     store = stores.open(kind)

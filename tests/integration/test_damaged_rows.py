@@ -141,7 +141,7 @@ def test_all_tables_of_the_record_are_tried(store: MemoryStore) -> None:
     facts = {"facts", "facts_read", "told_times"}  # below
     judged = {"judged"}  # tests/unit/store/test_judgements.py
     pushed = {"postings", "terms", "speakers", "pushed"}  # empty in a directory: test_pushed_scopes.py
-    assert derived <= {"corrections", "languages", "scope_languages", *facts, *judged, *pushed}, derived
+    assert derived <= {"languages", "scope_languages", *facts, *judged, *pushed}, derived
 
 
 @pytest.mark.sweep(every=5)

@@ -60,10 +60,8 @@ def test_only_what_fits_stays_in_memory_and_answers_are_the_same(store: MemorySt
         before = [recalled(optimizer, scope) for scope in SCOPES]
         assert store.view(store.scope_id(SCOPES[2]) or 0).text is not None
         assert all(hits for of_scope in before for hits in of_scope)
-        store._spellers.flush()  # what was learned is kept until it is written
         assert kept(store) == only(store.scope_id(SCOPES[2]))
         assert recalled(optimizer, SCOPES[0]) == before[0]
-        store._spellers.flush()
         assert kept(store) == only(store.scope_id(SCOPES[0]))
         assert [recalled(optimizer, scope) for scope in SCOPES] == before
 

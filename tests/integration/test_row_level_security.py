@@ -95,7 +95,6 @@ def write_all(store: MemoryStore, user: str) -> None:
     result = optimizer.recall(BADGE, scope=scope)
     optimizer.feedback(result, helpful=["badge"])
     optimizer.recall("Who counted sawns on the lakke?", scope=scope)
-    store._parts.spellers.flush()  # what was learned is written a moment after it was
     store.read_facts(lambda _prompt: '{"n": 1, "facts": []}', scope=scope)
 
 

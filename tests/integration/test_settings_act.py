@@ -159,7 +159,7 @@ TURNED: dict[str, Turn] = {
 }
 # What a test this small cannot see.
 UNSEEN = {
-    "query.spelling_learned_max": "how many corrections are remembered; they are learned from use over time",
+    "query.spelling_learned_max": "how many answers of an LLM are remembered (tests/unit/query/test_spelling.py)",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
     "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",

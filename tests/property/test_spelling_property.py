@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
 from itertools import pairwise
 
 from hypothesis import given, settings
@@ -12,7 +11,6 @@ from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary, edits_ma
 from recall_integrations.text import stem, tokenize
 from tests.quick import examples
 
-NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 # Few letters, so that words resemble each other; none of these is a stem of the lexicon.
 WORDS = st.text(alphabet="qxzjkß", min_size=3, max_size=14)
 TERMS = st.lists(st.tuples(WORDS, st.integers(0, 9)), max_size=40)
@@ -50,19 +48,9 @@ def test_any_text_is_read_the_same_twice_and_never_as_what_is_known(terms: list[
     readings = []
     for _ in range(2):
         speller = Speller(Vocabulary(terms))
-        readings.append(speller.corrections(text, tokenize(text), now=NOW))
+        readings.append(speller.corrections(text, tokenize(text)))
     assert readings[0] == readings[1]
     for made in readings[0]:
         assert known.get(made.correction) == made.frequency > 0
         assert not known.get(made.stem) and made.correction != made.stem
         assert THRESHOLD <= made.similarity <= 1
-
-
-@given(st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 20)), max_size=30), st.integers(1, 6))
-def test_learned_rows_make_the_round_trip(rows: list[tuple[str, int]], room: int) -> None:
-    given_ = [(word, "stem", age + 1, None, NOW - timedelta(days=age)) for word, age in rows]
-    one = Speller(Vocabulary(), rows=given_, learned_max=room)
-    kept = one.rows()
-    assert len(kept) == min(room, len({word for word, _ in rows}))
-    assert [r.last_used for r in kept] == sorted(r.last_used for r in kept)
-    assert Speller(Vocabulary(), rows=reversed(kept), learned_max=room).rows() == kept

@@ -189,8 +189,7 @@ def explain(
       parsed    also {type_cues, type_filters, identifiers, corrections,
                 router, conversational}, which are:
         identifiers     [{text, kind, span}]
-        corrections     [{word, spelling, stem, similarity, frequency,
-                        learned}]
+        corrections     [{word, spelling, stem, similarity, frequency}]
         router          {mode, reason, graph_bias, time_bias}
         conversational  {verdict, domain_signal, stopword_ratio, has_code,
                         rare, because}

@@ -168,13 +168,13 @@ class Parse(Stage):
             entities=index,
             frequency=_Counts(frequency_of(view, lambda: self._store.lexical)).__getitem__,
             memories=view.count,
-            speller=self._store.speller(scope_id, validate=self._llm) if settings.spelling else None,
+            speller=self._store.speller(scope_id) if settings.spelling else None,
             user=user,
             assistant=assistant,
             alike=lexicon.shared().alike,
             spoken=self._store.languages(scope_id),
             unsure=None if fallback is None else unsure,
-            learns=door.open,
+            validate=self._llm if door.open else None,
         )
 
     def _asking(self, scope: Scope, view: ScopeView, index: EntityIndex) -> tuple[EntityRef, bool]:

@@ -38,7 +38,6 @@ _WORDS = tuple(column.name for column in schema.words.c if not column.primary_ke
 _HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
     (schema.entities, "scope", ()),
     (schema.languages, "scope", ()),
-    (schema.corrections, "scope", ()),
     (schema.judged, "scope", ()),
     (schema.aliases, "scope", ("ent",)),
     (schema.words, "memory", ()),

@@ -26,7 +26,7 @@ from recall_integrations.store.opening import MOVING
 
 # Of one engine or one directory, and made by the target itself.
 _OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
-_NOT_TOLD = (schema.judged, schema.corrections)  # written by who only asks: no journal names them
+_NOT_TOLD = schema.judged  # written by who only asks: no journal names it
 _OWN_OF_SCOPES = {"vector_home": NO_HOME, "vector_until": 0}
 
 
@@ -54,7 +54,7 @@ def compare(way: Way) -> Compared:
             way.stopped()
             way.tell(f"Comparing {table.name}", 0, None)
             with way.target.engine.begin() as target:
-                if table in _NOT_TOLD:
+                if table is _NOT_TOLD:
                     tables.bring(source, target, table)
                 else:
                     _mend(source, target, table)
@@ -78,7 +78,7 @@ def end(way: Way, compared: Compared) -> None:
         since = select(c.scope_id).where(c.seq > compared.at).distinct().order_by(c.scope_id)
         written = source.execute(since).scalars().all()
         for table in tables.TABLES:
-            whole = table in _NOT_TOLD or (table is schema.vectors and not compared.whole)
+            whole = table is _NOT_TOLD or (table is schema.vectors and not compared.whole)
             _mend(source, target, table, None if whole else written)
         tables.bring(source, target, schema.scopes, instead=_OWN_OF_SCOPES)
         target.execute(delete(schema.cursors))

@@ -27,7 +27,6 @@ OF_MEMORIES: tuple[Table, ...] = (
 OF_SCOPES: tuple[Table, ...] = (
     schema.entities,
     schema.aliases,
-    schema.corrections,
     schema.languages,
     schema.judged,
 )
@@ -141,7 +140,6 @@ def counts(connection: Connection, table: Table, scopes: Sequence[int] | None = 
     c = table.c
     more = {
         schema.judged: (func.coalesce(func.max(c.get("at")), 0), func.count(c.get("replay"))),
-        schema.corrections: (func.coalesce(func.sum(c.get("uses")), 0), func.count(c.get("validated"))),
         schema.languages: (func.sum(c.get("told")), func.sum(c.get("votes"))),
         schema.entities: (func.max(c.get("ent")), func.sum(c.get("declared"))),
     }.get(table, ())

@@ -234,13 +234,12 @@ def test_whose_words_are_asked_for_is_shown() -> None:
     assert (found["asked_role"], found["asked_role_strength"]) == ("assistant", 0.9)
 
 
-def test_a_correction_that_is_known_says_so() -> None:
+def test_a_correction_says_how_alike_the_words_are() -> None:
     made = Correction(
         word="deplyment", stem="deplyment", correction="deploy", spelling="deployment", similarity=0.93, frequency=4,
-        learned=True,
     )  # fmt: skip
     parsed = ParsedQuery(original="deplyment", corrections=(made,), now=NOW)
-    assert "deplyment → deployment (similarity 0.93, learned)" in shown(parsed)
+    assert "deplyment → deployment (similarity 0.93)" in shown(parsed)
 
 
 def test_features_have_their_weights_and_shares(result: RecallResult) -> None:
@@ -416,7 +415,7 @@ def test_any_query_can_be_shown(text: str, width: int) -> None:
 @given(AWKWARD, st.sampled_from([30, 80]))
 def test_whatever_a_store_or_a_user_says_is_shown_as_text(text: str, width: int) -> None:
     ref = EntityRef(entity_id=text, name=text, mention=text, span=(0, len(text)), confidence=0.9, stage="fuzzy")
-    made = Correction(word=text, stem=text, correction=text, spelling=text, similarity=0.9, frequency=1, learned=False)
+    made = Correction(word=text, stem=text, correction=text, spelling=text, similarity=0.9, frequency=1)
     parsed = ParsedQuery(
         original=text, rewrites=(text,), entity_refs=(ref, replace(USER, name=text)), negations=(text,),
         predicate_hints=(text,), terms=(text,), corrections=(made,),

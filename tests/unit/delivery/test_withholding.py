@@ -163,13 +163,13 @@ def test_a_language_model_is_given_what_may_be_seen(store: MemoryStore, mode: st
 
 
 @pytest.mark.parametrize("mode", ["redact", "block"])
-def test_the_speller_neither_asks_nor_remembers(store: MemoryStore, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    learned: list[str] = []
-    monkeypatch.setattr(Speller, "_count", lambda _self, word, _match, _now: learned.append(word) or False)
+def test_the_speller_does_not_ask(store: MemoryStore, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(Speller, "_check", lambda _self, word, _match, _validate: asked.append(word))
     recalled(store, "the harbuor office", mode, llm=lambda _prompt: "yes")
-    assert learned == []
+    assert asked == []
     recalled(store, "the harbuor office", "allow", llm=lambda _prompt: "yes")
-    assert learned == ["harbuor"]
+    assert asked == ["harbuor"]
 
 
 def test_observers_get_a_state_only_where_all_may_be_seen(store: MemoryStore) -> None:

@@ -6,20 +6,17 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.known_words import is_known, lexicon
 from recall_integrations.query.spelling import Speller, corrected_query, prompt, verdict_of
 from recall_integrations.query.vocabulary import Vocabulary, edits_max, similarity
 from recall_integrations.text import stem, stems, tokenize
 from recall_integrations.types.readings import Correction
 
-NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "../shared/data"
 TEXT = "restaurant reservation family taking thought calendar tournament birthday kubernetes vivaldi pottery take team"
@@ -34,7 +31,7 @@ def speller(text: str = TEXT, **options: object) -> Speller:
 
 
 def read(query: str, made_by: Speller, is_name: Callable[[str], bool] | None = None) -> dict[str, str]:
-    found = made_by.corrections(query, tokenize(query), now=NOW, is_name=is_name)
+    found = made_by.corrections(query, tokenize(query), is_name=is_name)
     return {c.word: c.correction for c in found}
 
 
@@ -65,7 +62,7 @@ def test_a_misspelt_word_is_also_read_as_the_word_meant(typed: str, meant: str) 
 
 
 def test_a_correction_says_what_it_is() -> None:
-    made = speller().correct("Restarant", now=NOW)
+    (made,) = speller().corrections("Restarant", tokenize("Restarant"))
     assert made == Correction(
         word="restarant",
         stem=stem("restarant"),
@@ -73,7 +70,6 @@ def test_a_correction_says_what_it_is() -> None:
         spelling="restaurant",
         similarity=similarity("restarant", "restaurant"),
         frequency=2,
-        learned=False,
     )
 
 
@@ -120,8 +116,7 @@ def test_ordinary_words_of_a_name_are_still_corrected() -> None:
 
 @pytest.mark.parametrize(("typed", "meant"), [("invoixes", "invoices"), ("databas", "database")])
 def test_a_correction_is_spelt_as_a_word_and_not_as_a_stem(typed: str, meant: str) -> None:
-    made = speller(meant).correct(typed, now=NOW)
-    assert made is not None
+    (made,) = speller(meant).corrections(typed, tokenize(typed))
     assert is_known(made.spelling) and stem(made.spelling) == made.correction == stem(meant)
     assert made.spelling != made.correction and made.similarity < 1
 
@@ -133,7 +128,7 @@ def test_a_word_written_as_a_name_is_read_as_another_name_only_if_very_like_it()
 
 def test_the_query_is_reread_as_it_was_meant() -> None:
     query = "Which restarant's calandar? The RESTARANT."
-    found = speller().corrections(query, tokenize(query), now=NOW)
+    found = speller().corrections(query, tokenize(query))
     assert corrected_query(query, tokenize(query), found) == "Which restaurant calendar? The restaurant."
     assert corrected_query(query, tokenize(query), ()) == query
 
@@ -142,25 +137,10 @@ def test_hyphenated_prose_is_no_identifier() -> None:
     assert read("a low-restarant.", speller()) == {"restarant": "restaur"}
 
 
-def test_a_live_frequency_outranks_the_vocabulary() -> None:
-    tokens = tokenize("restarant")
-    assert speller().corrections("restarant", tokens, now=NOW, frequency=lambda _: 1) == ()
-
-
 def test_a_repeated_word_is_corrected_once_and_many_are_bounded() -> None:
     assert list(read("restarant or restarant", speller())) == ["restarant"]
     words = [f"restarant{a}{b}" for a in "qxz" for b in "bcdfghjk"]
-    one = speller()
-    one.corrections(" ".join(words), tokenize(" ".join(words)), now=NOW)
-    assert len(one.rows()) <= 16
-
-
-def test_a_naive_time_and_bad_settings_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="naive"):
-        speller().correct("restarant", now=datetime(2024, 1, 1))
-    for options in ({"threshold": 0}, {"threshold": 1.1}, {"frequency_min": 0}, {"learned_max": -1}):
-        with pytest.raises(InvalidArgument, match=next(iter(options))):
-            speller(**options)
+    assert 0 < len(read(" ".join(words), speller())) <= 16
 
 
 # --- which word is chosen ------------------------------------------------------------------------------------------
@@ -172,11 +152,6 @@ def test_similarity_comes_before_frequency_and_frequency_before_the_word() -> No
     assert [m.stem for m in terms.close_to("zzmbarb")] == ["zzmbark", "zzmbart", "zzmbarg"]
     nearer = Vocabulary([("zzmbargg", 1), ("zzmbart", 99)])
     assert nearer.close_to("zzmbarg")[0].stem == "zzmbargg"
-
-
-def test_a_word_has_to_be_frequent_enough() -> None:
-    assert read("restarant", speller(frequency_min=3)) == {}
-    assert read("restarant", speller(frequency_min=2)) == {"restarant": "restaur"}
 
 
 def test_the_threshold_holds() -> None:
@@ -260,128 +235,91 @@ def test_reading_while_another_thread_adds() -> None:
     assert problems == []
 
 
-# --- learning ------------------------------------------------------------------------------------------------------
+# --- a language model ----------------------------------------------------------------------------------------------
 
 
-def test_corrections_are_counted_and_survive_a_restart() -> None:
-    one = speller()
-    assert [one.correct("restarant", now=NOW + timedelta(days=i)).learned for i in range(3)] == [False, True, True]  # type: ignore[union-attr]
-    assert one.rows() == [("restarant", "restaur", 3, None, NOW + timedelta(days=2))]
-    other = speller(rows=one.rows())
-    assert other.rows() == one.rows()
-    assert other.correct("restarant", now=NOW).learned  # type: ignore[union-attr]
+class Judge:
+    """A language model that thinks until it is waited for."""
+
+    def __init__(self, answer: Callable[[str], str]) -> None:
+        self.answer, self.asked, self.go_on = answer, list[str](), threading.Event()
+
+    def __call__(self, question: str) -> str:
+        self.asked.append(question)
+        self.go_on.wait(30)
+        return self.answer(question)
+
+    def wait(self) -> None:
+        self.go_on.set()
+        for thread in threading.enumerate():
+            if thread.name == "recall-spelling":
+                thread.join(30)
 
 
-def test_the_least_recently_used_leaves() -> None:
-    one = speller(learned_max=2)
-    for word in ("restarant", "tournment", "restarant", "calandar"):
-        assert one.correct(word, now=NOW) is not None
-    assert [r.word for r in one.rows()] == ["restarant", "calandar"]
-    rows = [("w" * i, "restaur", 1, None, NOW + timedelta(seconds=-i)) for i in range(1, 5)]
-    assert [r.word for r in speller(learned_max=2, rows=rows).rows()] == ["ww", "w"]
-
-
-def test_nothing_is_learned_where_nothing_may_be() -> None:
-    one = speller(learned_max=0)
-    assert one.correct("restarant", now=NOW) is not None
-    assert one.correct("restarant", now=NOW).learned is False  # type: ignore[union-attr]
-    assert one.rows() == [] and one.changes == 0
-
-
-def test_changes_tell_whether_there_is_something_to_write() -> None:
-    one = speller()
-    before = one.changes
-    one.correct("restaurant", now=NOW)
-    assert one.changes == before
-    one.correct("restarant", now=NOW)
-    assert one.changes > before
-
-
-class Later:
-    """Runs what was submitted when told to."""
-
-    def __init__(self) -> None:
-        self.tasks: list[Callable[[], None]] = []
-
-    def __call__(self, task: Callable[[], None]) -> None:
-        self.tasks.append(task)
-
-    def run(self) -> None:
-        tasks, self.tasks = self.tasks, []
-        for task in tasks:
-            task()
+def judged(word: str, made_by: Speller, judge: Judge) -> str | None:
+    found = made_by.corrections(word, tokenize(word), validate=judge)
+    return found[0].correction if found else None
 
 
 def test_a_rejected_correction_is_not_made_again_and_the_next_best_is() -> None:
-    later, asked = Later(), []
-
-    def validate(question: str) -> str:
-        asked.append(question)
-        return "No." if '"zzmbark"' in question else "Yes, it is."
-
-    one = Speller(Vocabulary([("zzmbart", 1), ("zzmbark", 9)]), validate=validate, submit=later)
-    assert one.correct("zzmbarb", now=NOW).correction == "zzmbark"  # type: ignore[union-attr]
-    assert one.correct("zzmbarb", now=NOW).correction == "zzmbark"  # type: ignore[union-attr]
-    later.run()
-    assert asked == [prompt("zzmbarb", "zzmbark")]  # once, although it was used twice
-    assert one.correct("zzmbarb", now=NOW).correction == "zzmbart"  # type: ignore[union-attr]
-    later.run()
-    assert {r.stem: r.validated for r in one.rows()} == {"zzmbark": False, "zzmbart": True}
-    again = Speller(one.vocabulary, rows=one.rows())
-    assert again.correct("zzmbarb", now=NOW).correction == "zzmbart"  # type: ignore[union-attr]
+    judge = Judge(lambda question: "No." if '"zzmbark"' in question else "Yes, it is.")
+    one = Speller(Vocabulary([("zzmbart", 1), ("zzmbark", 9)]))
+    assert [judged("zzmbarb", one, judge) for _ in range(2)] == ["zzmbark"] * 2  # while it still thinks
+    judge.wait()
+    assert judge.asked == [prompt("zzmbarb", "zzmbark")]  # once, although it was used twice
+    assert [judged("zzmbarb", one, judge) for _ in range(2)] == ["zzmbart"] * 2
+    judge.wait()
+    assert read("zzmbarb", one) == {"zzmbarb": "zzmbart"} and len(judge.asked) == 2
 
 
 def test_a_confirmed_correction_stays_when_a_better_word_comes() -> None:
-    one = speller(rows=[("restarant", "restaur", 5, True, NOW)])
+    one, judge = speller(), Judge(lambda _question: "yes")
+    judged("restarant", one, judge)
+    judge.wait()
     one.vocabulary.update([("restarants", 50), ("restarrant", 50)])
-    assert one.correct("restarant", now=NOW).correction == "restaur"  # type: ignore[union-attr]
+    assert read("restarant", one) == {"restarant": "restaur"} != read("restarant", Speller(one.vocabulary))
 
 
-@pytest.mark.parametrize("answer", ["", "perhaps", "Ja", RuntimeError("down")])
-def test_a_model_that_fails_or_rambles_decides_nothing_and_is_not_asked_for_ever(answer: str | Exception) -> None:
-    later, calls = Later(), []
-
-    def validate(question: str) -> str:
-        calls.append(question)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    one = speller(validate=validate, submit=later)
-    for _ in range(10):
-        assert one.correct("restarant", now=NOW) is not None
-        later.run()
-    assert len(calls) == 3 and one.rows()[0].validated is None
+def fail(_question: str) -> str:
+    raise RuntimeError("down")
 
 
-def test_a_pool_that_was_shut_down_is_no_problem() -> None:
-    def submit(_task: Callable[[], None]) -> None:
-        raise RuntimeError("cannot schedule new futures after shutdown")
+@pytest.mark.parametrize(("answer", "times"), [(lambda _: "perhaps", 1), (lambda _: "", 1), (fail, 3)])
+def test_an_unclear_answer_decides_nothing_and_a_failure_is_asked_again(
+    answer: Callable[[str], str], times: int
+) -> None:
+    one, judge = speller(), Judge(answer)
+    for _ in range(3):
+        assert judged("restarant", one, judge) == "restaur"
+        judge.wait()
+    assert len(judge.asked) == times
 
-    one = speller(validate=lambda _: "yes", submit=submit)
-    assert one.correct("restarant", now=NOW) is not None
+
+def test_the_oldest_answer_leaves() -> None:
+    one, judge = speller(learned_max=1), Judge(lambda _question: "no")
+    judge.go_on.set()
+    for word in ("restarant", "calandar"):
+        assert judged(word, one, judge) is not None
+        judge.wait()
+    assert list(read("restarant calandar", one)) == ["restarant"]
 
 
-def test_a_slow_model_does_not_hold_up_a_query() -> None:
-    release, answered = threading.Event(), threading.Event()
-
-    def submit(task: Callable[[], None]) -> None:
-        threading.Thread(target=lambda: (task(), answered.set()), daemon=True).start()
-
-    one = speller(validate=lambda _: "yes" if release.wait(30) else "no", submit=submit)
-    assert one.correct("restarant", now=NOW) is not None  # returns while the model still thinks
-    assert one.rows()[0].validated is None
-    release.set()
-    assert answered.wait(30)
-    assert one.rows()[0].validated is True
+def test_nobody_is_asked_where_nothing_is_remembered() -> None:
+    judge = Judge(lambda _question: "no")
+    assert judged("restarant", speller(learned_max=0), judge) == "restaur" and judge.asked == []
 
 
 def test_at_most_four_questions_are_under_way() -> None:
-    later = Later()
-    one = speller(validate=lambda _: "yes", submit=later)
-    for word in ("restarant", "tournment", "calandar", "birhtday", "kuberntes", "reservatoin"):
-        assert one.correct(word, now=NOW) is not None
-    assert len(later.tasks) == 4
+    one, judge = speller(), Judge(lambda _question: "yes")
+    words = ("restarant", "tournment", "calandar", "birhtday", "kuberntes", "reservatoin")
+    for word in words:
+        assert judged(word, one, judge) is not None
+    judge.wait()
+    assert len(judge.asked) == 4
+    for word in words:
+        judged(word, one, judge)
+    judge.wait()
+    assert len(judge.asked) == 6
 
 
 def test_verdicts() -> None:

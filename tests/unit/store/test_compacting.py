@@ -125,19 +125,6 @@ def test_what_ended_goes_too(tmp_path: Path) -> None:
         assert found_in(path, needles([])[:-1]) == set()
 
 
-def test_corrections_to_words_that_are_gone_go(tmp_path: Path) -> None:
-    path = tmp_path / "store"
-    with MemoryStore.open(path) as store:
-        store.remember_many([secret(1), Memory("Rhododendron in the garden")])
-        optimizer = QueryOptimizer(store)
-        for query in ("xylophantik", "rhododendrom"):
-            optimizer.recall(query)
-    with MemoryStore.open(path) as store:
-        store.forget("ident-quorbal-1")
-        store.compact()
-        assert found_in(path, [b"xylophanti"]) == set()
-
-
 def test_a_second_time_has_nothing_to_do(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path / "store") as store:
         store.remember_many(plain(5))

@@ -8,7 +8,6 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,12 @@ from recall_integrations.query.spelling import Speller
 from recall_integrations.store import journal, spellers
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text import stems
+from recall_integrations.text import stems, tokenize
 from recall_integrations.types import Memory, Scope
 from tests.quick import examples
 
 OpenStore = Callable[..., MemoryStore]
 SpellerOf = Callable[..., Speller]
-Table = Callable[[MemoryStore], list[tuple[Any, ...]]]
-NOW = datetime(2024, 5, 15, tzinfo=timezone.utc)
 WORDS = ("kestrel", "inbox", "migration", "henrietta", "deploy", "async", "naïve", "日本", "v2")
 
 
@@ -38,9 +35,9 @@ def counts(speller: Speller) -> dict[str, int]:
     return {term: n for term, n in speller.vocabulary._frequencies.items() if n}
 
 
-def in_background(monkeypatch: pytest.MonkeyPatch, store: MemoryStore) -> None:
+def in_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scope counts as large."""
-    monkeypatch.setattr(store._spellers, "_small", -1)
+    monkeypatch.setattr(spellers, "SMALL", -1)
 
 
 def around_reading(
@@ -124,7 +121,6 @@ def test_one_speller_stays_whatever_is_written(store: MemoryStore, speller_of: S
     store.remember("the migration is done")
     speller = speller_of(store)
     store.remember("Henrietta deploys")
-    store.reindex()
     assert speller_of(store) is speller
 
 
@@ -151,6 +147,7 @@ def test_a_memory_removed_from_under_the_build_does_not_count(
     begin = spellers.Spellers.leaving
     monkeypatch.setattr(spellers.Spellers, "leaving", lambda self, c, s, _nums: begin(self, c, s, []))
     around_reading(monkeypatch, **{when: lambda: store.forget("old")})  # type: ignore[arg-type]
+    speller_of(store)
     assert counts(speller_of(store)) == {"deploy": 1}
 
 
@@ -199,7 +196,7 @@ def test_changes_applied_a_second_time_count_once(
     assert counts(speller_of(store)) == {"deploy": 1, "kestrel": 1, "migrat": 1}
 
 
-def test_two_scopes_share_nothing(store: MemoryStore, speller_of: SpellerOf, table: Table) -> None:
+def test_two_scopes_share_nothing(store: MemoryStore, speller_of: SpellerOf) -> None:
     """Scope 1 and scope 12 too, whose number begins with the same digit."""
     for n in range(1, 13):
         store.remember(Memory(f"word{'abcdefghijklm'[n]} kestrel"), scope=Scope(user_id=f"u{n}"))
@@ -210,12 +207,9 @@ def test_two_scopes_share_nothing(store: MemoryStore, speller_of: SpellerOf, tab
         store.remember(Memory("migration"), scope=scope)
     assert counts(speller_of(store, one)) == {"wordb": 1, "kestrel": 1, "migrat": 1}
     assert counts(speller_of(store, twelve)) == {"wordm": 1, "kestrel": 2, "migrat": 1, "secretword": 1}
-    assert speller_of(store, one).correct("secretwrod", now=NOW) is None
-    made = speller_of(store, twelve).correct("secretwrod", now=NOW)
-    assert made is not None and made.correction == "secretword"
-    speller_of(store, one).correct("kestral", now=NOW)
-    store._spellers.flush()
-    assert [row[:3] for row in table(store)] == [(1, "kestral", "kestrel"), (12, "secretwrod", "secretword")]
+    assert not speller_of(store, one).corrections("secretwrod", tokenize("secretwrod"))
+    (made,) = speller_of(store, twelve).corrections("secretwrod", tokenize("secretwrod"))
+    assert made.correction == "secretword"
 
 
 # -- when it is built --------------------------------------------------------------------------------------------------
@@ -223,7 +217,7 @@ def test_two_scopes_share_nothing(store: MemoryStore, speller_of: SpellerOf, tab
 
 def test_a_large_scope_has_none_until_it_is_built(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.remember("migration deploy")
-    in_background(monkeypatch, store)
+    in_background(monkeypatch)
     go_on = threading.Event()
     around_reading(monkeypatch, before=lambda: go_on.wait(30))
     assert store.speller(1) is None
@@ -238,15 +232,14 @@ def test_a_large_scope_has_none_until_it_is_built(store: MemoryStore, monkeypatc
 
 def test_warm_builds_it(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.remember("migration deploy")
-    in_background(monkeypatch, store)
+    in_background(monkeypatch)
     store.warm()
     assert store.speller(1) is not None
 
 
 def test_the_number_of_memories_decides(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store._spellers, "_small", 2)
+    monkeypatch.setattr(spellers, "SMALL", 2)
     monkeypatch.setattr(spellers, "_start", lambda *_: True)  # nothing in the background is ever done
-    store._spellers._words = None
     monkeypatch.setattr(spellers.Spellers, "prepare", lambda _self: None)
     store.remember_many(["migration", "deploy"])
     store.remember_many(["migration", "deploy", "kestrel"], scope=Scope(user_id="u2"))
@@ -267,7 +260,7 @@ def test_threads_that_come_together_get_the_same(store: MemoryStore) -> None:
 
 def test_without_threads_there_is_none(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.remember("migration deploy")
-    in_background(monkeypatch, store)
+    in_background(monkeypatch)
     with monkeypatch.context() as patched:
         patched.setattr(spellers, "_start", lambda *_: False)
         assert store.speller(1) is None
@@ -315,75 +308,32 @@ def test_the_least_recently_used_scope_leaves(
     for scope in scopes:
         store.remember("migration kestrel", scope=scope)
     first = speller_of(store, scopes[0])
-    first.correct("kestral", now=NOW)
-    for scope in scopes[1:]:
+    for scope in (scopes[1], scopes[0], scopes[2], scopes[3]):
         speller_of(store, scope)
-    assert list(store._spellers._kept) == [1, 4]  # the first has something to write
-    assert speller_of(store, scopes[0]) is first
-    assert store._spellers.flush() == 1
-    speller_of(store, scopes[1])
-    speller_of(store, scopes[2])
-    again = speller_of(store, scopes[0])
-    assert again is not first
-    assert [row[:3] for row in again.rows()] == [("kestral", "kestrel", 1)]
+    assert list(store._spellers._kept) == [3, 4]
+    assert counts(speller_of(store, scopes[0])) == counts(first)
 
 
-def test_a_scope_whose_columns_have_left_goes_once_all_is_written(store: MemoryStore, speller_of: SpellerOf) -> None:
-    scopes = [Scope(user_id=f"u{n}") for n in range(2)]
-    for scope in scopes:
-        store.remember("migration kestrel", scope=scope)
-    own = store._spellers
-    first, second = (speller_of(store, scope) for scope in scopes)
-    first.correct("kestral", now=NOW)
-    own.left(1)
-    own.left(2)
-    assert list(own._kept) == [1]
-    assert own.flush() == 1
-    assert not own._kept
-    again = speller_of(store, scopes[0])
-    assert again is not first and counts(again) == counts(first)
-    assert [row[:3] for row in again.rows()] == [("kestral", "kestrel", 1)]
-    assert counts(speller_of(store, scopes[1])) == counts(second)
-
-
-def test_one_that_is_used_again_before_it_is_written_stays(store: MemoryStore, speller_of: SpellerOf) -> None:
+def test_a_scope_whose_columns_have_left_goes(store: MemoryStore, speller_of: SpellerOf) -> None:
     store.remember("migration kestrel")
     first = speller_of(store)
-    first.correct("kestral", now=NOW)
-    store._spellers.left(1)
-    assert speller_of(store) is first
-    assert store._spellers.flush() == 1
-    assert speller_of(store) is first
+    store._spellers.forget(1)
+    assert not store._spellers._kept
+    assert counts(speller_of(store)) == counts(first)
 
 
 def test_a_scope_that_leaves_while_it_is_built_goes_then(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, speller_of: SpellerOf
 ) -> None:
-    in_background(monkeypatch, store)
+    in_background(monkeypatch)
     monkeypatch.setattr(spellers, "LATER_S", 0.0)
     store.remember("migration kestrel")
     own = store._spellers
     with own._turn:
         assert store.speller(1) is None
-        building = own._kept[1].building
-        assert building is not None
-        own.left(1)
-        assert list(own._kept) == [1]
+        building = own._kept[1].built
+        own.forget(1)
     building.result(10)
     assert not own._kept
-    monkeypatch.setattr(own, "_small", 10)
+    monkeypatch.setattr(spellers, "SMALL", 10)
     assert counts(speller_of(store)) == {"migrat": 1, "kestrel": 1}
-
-
-def test_what_a_model_is_asked_about_is_not_lost(store: MemoryStore, table: Table) -> None:
-    store.remember("migration kestrel")
-    own, tasks = store._spellers, list[Callable[[], None]]()
-    speller = own.of(1, validate=lambda _prompt: "no", submit=tasks.append)
-    assert speller is not None
-    speller.correct("kestral", now=NOW)
-    assert len(tasks) == 1 and own.flush() == 1
-    own.left(1)
-    assert list(own._kept) == [1]
-    tasks.pop()()
-    assert own.flush() == 1 and not own._kept
-    assert table(store) == [(1, "kestral", "kestrel", 1, 0)]
