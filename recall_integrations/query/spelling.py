@@ -60,7 +60,9 @@ class _Manner:
 
 
 class Speller:
-    """Corrects the words of one scope's queries, and remembers which of them a language model confirmed. Threads may share one.
+    """Corrects the words of one scope's queries, and remembers which of them a language model confirmed.
+
+    Threads may share one.
 
     Args:
         vocabulary: the scope's stems.
