@@ -28,7 +28,6 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import reading
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed
 from recall_integrations.indexes.words import WordIndex
@@ -254,12 +253,8 @@ class Spellers:
 
     def _count(self, scope_id: int) -> int:
         s = schema.scopes
-
-        def counted(engine: Engine) -> int:
-            with reading(engine) as connection:
-                return int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar() or 0)
-
-        return read_by(self._engine, counted)
+        with reading(self._engine) as connection:
+            return int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar() or 0)
 
     def _build_in_turn(self, scope_id: int, kept: _Kept, building: Future[None]) -> None:
         with self._turn:
@@ -327,12 +322,8 @@ class Spellers:
     def _load(self, scope_id: int) -> Learned:
         if self._closing.is_set():  # the database may be gone
             raise IndexUnavailable("The store was closed while a vocabulary was being built.")
-
-        def learned(engine: Engine) -> Learned:
-            with reading(engine) as connection:
-                return corrections.read(connection, scope_id)
-
-        return read_by(self._engine, learned, told=False)
+        with reading(self._engine) as connection:
+            return corrections.read(connection, scope_id)
 
     # -- following the writes --------------------------------------------------------------------------------------
 
