@@ -15,7 +15,7 @@ import time
 import uuid
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -135,15 +135,6 @@ class Standby:
         self.home, self._of = home, of
         self.data = home / "data"
 
-    def url(self, of: str | URL) -> str:
-        """The URL of a database of the primary, here."""
-        return make_url(of).set(query={"host": str(self.home)}).render_as_string(hide_password=False)
-
-    @property
-    def address(self) -> str:
-        """As a setting has it."""
-        return f"postgresql:///?host={self.home}"
-
     def say(self, statement: str) -> Any:
         """The first value of what a statement gives here."""
         engine = create_engine(self._of.url.set(query={"host": str(self.home)}), isolation_level="AUTOCOMMIT")
@@ -152,15 +143,6 @@ class Standby:
                 return connection.execute(text(statement)).scalar()
         finally:
             engine.dispose()
-
-    def pause(self) -> None:
-        """From now on it lags behind."""
-        self.say("SELECT pg_wal_replay_pause()")
-        self._until("SELECT pg_get_wal_replay_pause_state() = 'paused'")
-
-    def resume(self) -> None:
-        """It catches up."""
-        self.say("SELECT pg_wal_replay_resume()")
 
     def caught_up(self) -> None:
         """Return when it has all that the primary has."""
@@ -184,28 +166,9 @@ class Standby:
         """End it as a power cut does."""
         _as_owner(self._of, "pg_ctl", "stop", "-w", "-D", self.data, "-m", "immediate")
 
-    @contextmanager
-    def hanging(self) -> Iterator[None]:
-        """Inside, its machine stands still."""
-        postmaster = int((self.data / "postmaster.pid").read_text().split()[0])
-        found = [postmaster, *_children(postmaster)]
-        for pid in found:
-            os.kill(pid, signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            for pid in found:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGCONT)
-
 
 def _assert(said: Any) -> None:
     assert said
-
-
-def _children(pid: int) -> list[int]:
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
-    return list(map(int, found.split()))
 
 
 def _as_owner(of: Postgres, program: str, *arguments: str | Path) -> None:

@@ -16,7 +16,7 @@ FIXED = frozenset(
     query.spelling_threshold query.spelling_learned_max
     vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms
     vectors.batch_max vectors.results_max
-    postgres.replicas postgres.stale_max_s postgres.replica_timeout_ms postgres.pool_size postgres.pool_timeout_ms
+    postgres.pool_size postgres.pool_timeout_ms
     limits.workers breakers.failures_max breakers.open_s
     shared.redis shared.timeout_ms shared.prefix
     """.split()

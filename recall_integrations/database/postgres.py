@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -16,7 +15,6 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import connection_class
-from recall_integrations.database.poolers import POOL_MODE, Pooler, look_for, said_by
 from recall_integrations.database.pooling import Pool, look_after
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
@@ -28,6 +26,7 @@ DRIVER = "postgresql+psycopg"
 SCHEMES = ("postgresql", "postgres", DRIVER)
 VERSION_LEAST = 13  # of the server
 APPLICATION = "recall-integrations"
+POOLED = "recall_pooled"  # option of an engine
 _SEVERAL = regex(r"(?P<before>[\w+]+://(?:[^@?]*@)?)(?P<hosts>[^@/?]*,[^@/?]*)(?P<rest>[/?].*)?")
 _HOST = regex(r"(?P<name>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>\d*))?")
 # A cable that was cut is noticed in some seconds, and not by the system's own hours: options of libpq.
@@ -100,8 +99,7 @@ def open_postgres(
     """An engine on a database that is there. Its tables are not looked at.
 
     Args:
-        url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq; `pool_mode=transaction`
-            where a pooler is that cannot be told (`database.poolers`).
+        url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq.
         pool_size: connections that are kept open, of this process; as many more while they are needed.
         pool_timeout_s: seconds that are waited for one of them; no longer than `answering.within` allows.
         connect_timeout_s: seconds until a server counts as away; 2 at least.
@@ -116,7 +114,6 @@ def open_postgres(
     require_psycopg()
     wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
     address, arguments = _arguments(parsed(url), wanted)
-    pooler = said_by(address)
     engine = create_engine(
         address,
         connect_args=arguments,
@@ -128,11 +125,11 @@ def open_postgres(
         isolation_level=isolation,
         hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not
     )
-    event.listen(engine, "do_connect", partial(_connected, pooler))
+    event.listen(engine, "do_connect", _connected)
     look_after(engine)
     try:
         with mapped_errors(engine), engine.connect() as connection:
-            look_for(engine, connection, pooler, shown(engine.url))
+            _look_for_a_pooler(engine, connection)
             _check_server(connection)
     except BaseException:
         engine.dispose()
@@ -149,11 +146,35 @@ def _arguments(address: URL, wanted: dict[str, Any]) -> tuple[URL, dict[str, Any
     return address, arguments
 
 
-def _connected(pooler: Pooler, _dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:
-    made = connection_class().connect(*given, **{name: value for name, value in more.items() if name != POOL_MODE})
-    if pooler.pooled:
-        made.prepare_threshold = None  # a statement would be prepared on one connection and asked for on another
-    return made
+def _connected(_dialect: object, _record: object, given: Sequence[Any], more: dict[str, Any]) -> Any:
+    return connection_class().connect(*given, **more)
+
+
+def _look_for_a_pooler(engine: Engine, connection: Connection) -> None:
+    """Find out whether a pooler, as PgBouncer, is in between, which may give each transaction another connection.
+
+    It invents the number of the server's process that it tells who connects. In which mode it is, it does not say.
+    """
+    raw: Any = connection.connection.dbapi_connection
+    if int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()) == raw.info.backend_pid:
+        return
+    if "options" in engine.url.query:  # one that ignores them would lead to the tables of another schema
+        raise StoreError(
+            f"{shown(engine.url)} is behind a pooler, which hands on no `options` of an address. Leave them out and "
+            "let the role have them (ALTER ROLE … SET search_path = …), or give the server's own address."
+        )
+    engine.update_execution_options(**{POOLED: True})
+    event.listen(engine, "connect", _prepare_nothing)
+    _prepare_nothing(raw)
+
+
+def _prepare_nothing(raw: Any, _record: object = None) -> None:
+    raw.prepare_threshold = None  # a statement would be prepared on one connection and asked for on another
+
+
+def is_pooled(engine: Engine) -> bool:
+    """Whether a pooler may give each transaction another connection: locks and settings are those of a transaction."""
+    return bool(engine.get_execution_options().get(POOLED))
 
 
 def _check_server(connection: Connection) -> None:

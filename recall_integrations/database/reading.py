@@ -6,37 +6,15 @@ are kept beside it. They are closed with it (`Engine.dispose`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Engine, PoolProxiedConnection, event
 
 from recall_integrations.database.postgres_errors import is_lost
-from recall_integrations.database.sending import reading
-from recall_integrations.records import record
 
-if TYPE_CHECKING:
-    from recall_integrations.database.replicas import Replicas
-
-T = TypeVar("T")
-REPLICAS = "recall_replicas"  # option of an engine: `database.replicas.Replicas`
 KEPT = 2  # connections of an engine; whoever finds none takes one from the pool
-
-
-@record(frozen=True, slots=True)
-class Wanted:
-    """What a server must have for its rows to be read.
-
-    Args:
-        seq, digest: of the last entry of the journal that this node knows.
-        semantic: up to which entry vectors are made, as it knows.
-    """
-
-    seq: int
-    digest: str
-    semantic: int
-
 
 _kept: WeakKeyDictionary[Engine, list[PoolProxiedConnection]] = WeakKeyDictionary()
 
@@ -73,34 +51,6 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
     if _kept.get(engine) is not kept:  # disposed of meanwhile
         _close_all(kept)
     return rows
-
-
-def read_by(engine: Engine, work: Callable[[Engine], T], *, told: bool = True, wanted: Wanted | None = None) -> T:
-    """What `work` reads from a replica that has all that this node knows, or else from the primary.
-
-    Args:
-        engine: of the store.
-        work: reads with the engine that it is given, and may be called again.
-        told: whether the journal tells of what it reads, all of it. Otherwise a replica may be older than this node
-            knows, and is read only where the primary cannot be reached.
-        wanted: what a replica must have; `None` = all that this node knows.
-    """
-    found: Replicas | None = engine.get_execution_options().get(REPLICAS)
-    if found is None:
-        return work(engine)
-    return found.read(engine, work, wanted) if told else found.read_instead(engine, work)
-
-
-def read_any(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:
-    """The same, from a replica if one has all that this node knows (`database.replicas`)."""
-
-    def of_replica(asked: Engine) -> list[Sequence[Any]]:
-        if asked is engine:
-            return read(engine, statement, values)
-        with reading(asked) as connection:  # from the pool, which looks how far the server of a connection is
-            return list(map(tuple, connection.exec_driver_sql(statement, tuple(values))))
-
-    return read_by(engine, of_replica)
 
 
 def _end(engine: Engine, connection: PoolProxiedConnection) -> None:

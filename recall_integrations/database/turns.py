@@ -16,9 +16,8 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.answering import within
-from recall_integrations.database.poolers import is_pooled
 from recall_integrations.database.pooling import one_was_lost
-from recall_integrations.database.postgres import mapped_errors
+from recall_integrations.database.postgres import is_pooled, mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
 from recall_integrations.database.sending import driver_errors, send_sql
 from recall_integrations.database.watching import VECTORS, Reached

@@ -33,7 +33,6 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.database.portable import among, streamed
-from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
@@ -695,15 +694,12 @@ class ScopeViews:
         return text if columns.bytes <= self.budget_bytes or columns.few else None
 
     def _load(self, scope_id: int, upto: int) -> Columns:
-        return read_by(self._engine, lambda engine: self._load_by(engine, scope_id, upto))
-
-    def _load_by(self, engine: Engine, scope_id: int, upto: int) -> Columns:
         m = schema.memories
-        with reading(engine) as connection:
+        with reading(self._engine) as connection:
             query = select(func.count()).select_from(m).where(m.c.scope_id == scope_id, m.c.num <= upto)
             count = int(connection.execute(query).scalar_one())
         streams = count > _AT_ONCE
-        with engine.connect() if streams else begun(engine) as connection:
+        with self._engine.connect() if streams else begun(self._engine) as connection:
             kept, capacity = self._kept_vectors(count), count + count // 8
             dimensions = self._dimensions() if kept else 0
             scanned, scratch = kept == _SCANNED, self._scratch
@@ -722,7 +718,7 @@ class ScopeViews:
         """Return a scope's columns from disk, brought forward; `None` = they have to be read from the database."""
         if self._files is None:
             return None
-        opened = read_by(self._engine, lambda engine: self._opened(engine, scope_id, upto))
+        opened = self._opened(scope_id, upto)
         if opened is None:
             return None
         try:
@@ -735,9 +731,9 @@ class ScopeViews:
             columns.seq = upto  # what came since was written to other scopes
         return columns if self._refresh(columns, scope_id, upto) else None
 
-    def _opened(self, engine: Engine, scope_id: int, upto: int) -> Opened | None:
+    def _opened(self, scope_id: int, upto: int) -> Opened | None:
         assert self._files is not None
-        with engine.connect() as connection:
+        with self._engine.connect() as connection:
             opened = self._files.load(connection, scope_id, upto)
             return None if opened is None or self._lacks(connection, scope_id, opened) else opened
 
@@ -764,9 +760,6 @@ class ScopeViews:
 
     def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
         """Read vectors in the order of `nums`, 0 where a memory has none: by range scan for many, by key for a few."""
-        return read_by(self._engine, lambda engine: self._stored_by(engine, scope_id, nums))
-
-    def _stored_by(self, engine: Engine, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
         v = schema.vectors
         width = self._dimensions()
         found = np.zeros((len(nums), width), dtype=np.float32)
@@ -778,7 +771,7 @@ class ScopeViews:
             parts = (nums[i : i + schema.SQL_VARIABLES].tolist() for i in range(0, len(nums), schema.SQL_VARIABLES))
             queries = [query.where(v.c.num.in_(part)) for part in parts]
         rising = nums[order]
-        with engine.connect() as connection:
+        with self._engine.connect() as connection:
             for query in queries:
                 for rows in connection.execute(query).partitions(2_000):
                     whole = [
@@ -796,12 +789,8 @@ class ScopeViews:
 
     def _spelled(self, scope_id: int, nums: NDArray[np.int64], terms: Sequence[str]) -> NDArray[np.int32]:
         """Count the stems in memories, by the words that the store keeps of them."""
-
-        def counted(engine: Engine) -> NDArray[np.int32]:
-            with engine.connect() as connection:
-                return words.counted(connection, scope_id, nums.tolist(), terms, lexicon.shared())
-
-        return read_by(self._engine, counted)
+        with self._engine.connect() as connection:
+            return words.counted(connection, scope_id, nums.tolist(), terms, lexicon.shared())
 
     def _told(self, scope_id: int, columns: Columns, upto: int) -> ToldColumn:
         """Return the times that memories tell: those read before, and newer ones up to a number."""

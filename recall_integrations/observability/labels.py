@@ -20,7 +20,7 @@ ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
 PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "recall", "store"})
 # Components with a breaker of their own.
 COMPONENTS = frozenset(
-    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "redis", "vectors", "replica"}
+    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "redis", "vectors"}
     | {f"arm.{name}" for name in ARMS}
 )
 LOOKUPS = ("hit", "shared", "miss")  # look-ups in the result cache; shared: a hit of what another process computed

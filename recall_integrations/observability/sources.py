@@ -103,8 +103,7 @@ class Sources:
             optimizers = list(self._optimizers)
         for optimizer in optimizers:
             for part in optimizer.health():
-                kind = part.component.partition(" ")[0]  # the name of a replica is followed by its address
-                name = next((one for one in (part.component, kind) if one in self._components), OTHER)
+                name = part.component if part.component in self._components else OTHER
                 state = STATES.index(part.breaker) if part.breaker in STATES else 0
                 states[name] = max(states.get(name, 0), state)
                 active[name] = active.get(name, 0) + part.active

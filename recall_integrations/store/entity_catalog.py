@@ -11,8 +11,7 @@ from cachetools import LRUCache
 from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read_by
-from recall_integrations.database.sending import Rows, begun, send
+from recall_integrations.database.sending import begun, send
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.resilience.failures import failures
@@ -101,19 +100,14 @@ class EntityCatalog:
 
     def _load(self, scope_id: int) -> ScopeEntities:
         loaded = ScopeEntities()
-
-        def read(engine: Engine) -> tuple[Rows, Rows]:
-            with begun(engine) as connection:
-                others = send(connection, _ALIASES, {"which": scope_id})
-                entities = send(connection, _ENTITIES, {"which": scope_id})
-            return others.rows(), entities.rows()
-
-        others, entities = read_by(self._engine, read)
+        with begun(self._engine) as connection:
+            others = send(connection, _ALIASES, {"which": scope_id})
+            entities = send(connection, _ENTITIES, {"which": scope_id})
         aliases: dict[int, list[str]] = {}
-        for ent, alias in others:
+        for ent, alias in others.rows():
             if isinstance(alias, str):  # another is damaged: the entity has a name less
                 aliases.setdefault(ent, []).append(alias)
-        for ent, entity_id, name, norm, declared in entities:
+        for ent, entity_id, name, norm, declared in entities.rows():
             if not all(isinstance(part, str) and part for part in (entity_id, name, norm)):
                 logger.warning("Entity %s is damaged and passed over.", ent)
                 continue

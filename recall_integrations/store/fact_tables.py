@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import reading
 from recall_integrations.facts.said import IS, OPS
 from recall_integrations.facts.slots import Slots
@@ -398,15 +397,10 @@ class FactTables:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
         query = query.order_by(f.num, f.place).limit(FACTS_MAX + 1)
-
-        def read(engine: Engine) -> Sequence[Any]:
-            with reading(engine) as connection:
-                return connection.execute(query).all()
-
-        rows = read_by(self._engine, read)
+        rows = self._rows(query)
         if len(rows) > FACTS_MAX:
-            query = self._newest(view.scope_id, kept.upto, last)
-            rows = sorted(read_by(self._engine, read), key=lambda row: (row.num, row.place))
+            newest = self._rows(self._newest(view.scope_id, kept.upto, last))
+            rows = sorted(newest, key=lambda row: (row.num, row.place))
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
         places = np.searchsorted(view.nums, nums)
         ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []
@@ -421,6 +415,10 @@ class FactTables:
             if key not in known:
                 kept.keys[row.num] = (*known, key)
         kept.upto = last
+
+    def _rows(self, query: Select[Any]) -> Sequence[Any]:
+        with reading(self._engine) as connection:
+            return connection.execute(query).all()
 
     def _newest(self, scope_id: int, after: int, last: int) -> Select[Any]:
         """Facts of memories that are there, the newest by their time."""

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read, read_any
+from recall_integrations.database.reading import read
 from recall_integrations.indexes.damage import UNREADABLE, Damage
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Memory, MemoryType, Relation, memory_of_values
@@ -55,7 +55,7 @@ def _rows(
     engine: Engine, key: str, scope_id: int, values: Sequence[Any], columns: str = ", ".join(_COLUMNS)
 ) -> list[Sequence[Any]]:
     if engine.dialect.name == "postgresql":  # one statement for any number of them, which is prepared
-        return read_any(engine, _any_of(key, columns), (scope_id, list(values))) if len(values) else []
+        return read(engine, _any_of(key, columns), (scope_id, list(values))) if len(values) else []
     if len(values) <= schema.SQL_VARIABLES:
         return read(engine, _statement(key, len(values), columns), (scope_id, *values)) if len(values) else []
     return [

@@ -24,13 +24,12 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, bindparam, case, func, select
+from sqlalchemy import Connection, bindparam, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.answering import remaining
 from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
-from recall_integrations.database.reading import Wanted, read_by
 from recall_integrations.database.sending import begun, reading, send
 from recall_integrations.database.watching import Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StorePathError
@@ -116,8 +115,6 @@ class Followed:
         self.semantic = 0  # how far vectors were made
         self.mine = False  # whether it is this process's turn to write
         self.last: tuple[Point, int] | None = None  # what was committed in this turn: as `head` and `semantic`
-        self.taking = False  # whether notice is being taken: what is shown may be newer than `head`
-        self.seen_at = time.monotonic()  # when it was last known what others wrote
         self.failed = ""  # what went wrong when it was looked at last
         self.again_at = 0.0  # when it is looked at again then, in monotonic seconds
 
@@ -126,7 +123,7 @@ class Followed:
         if self.watch is None:
             return
         with self.lock:
-            self._follow(parts, self.watch.turn_began(), replicas=False)  # others wait
+            self._follow(parts, self.watch.turn_began())
             self.mine, self.last = True, None
 
     def committed(self, last: Change, *, embedded: bool) -> None:
@@ -158,20 +155,6 @@ class Followed:
                 if self.last is not None:  # it is shown, and may be lost: the next look sees whether it is there
                     (self.head, self.semantic), self.at = self.last, -1
 
-    def wanted(self, next_seq: int, stale_max_s: float) -> Wanted | None:
-        """What a replica must have, so that it holds all that is shown here; `None` = the primary is to be read.
-
-        Args:
-            next_seq: the number that the next entry is going to have.
-            stale_max_s: seconds for which replicas answer alone after it was last known what others wrote.
-        """
-        head, semantic = self.head, self.semantic
-        if self.watch is None or self.mine or self.taking or not 0 < head.seq == next_seq - 1:
-            return None
-        if self.failed and not time.monotonic() - self.seen_at < stale_max_s:
-            return None
-        return Wanted(head.seq, head.digest, semantic)
-
     def newest(self, next_seq: int) -> Point | None:
         """The last entry of the journal, as a turn began in which nothing was entered; `None` = it is not known.
 
@@ -201,36 +184,23 @@ class Followed:
             )
         try:
             if not self.mine:  # and if nobody else has taken notice of more meanwhile
-                self._follow(parts, now if self.at == before else self.watch.now(), replicas=True)
+                self._follow(parts, now if self.at == before else self.watch.now())
         finally:
             self.lock.release()
 
-    def _follow(self, parts: StoreParts, now: Reached, *, replicas: bool) -> None:
+    def _follow(self, parts: StoreParts, now: Reached) -> None:
         """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""
         if now.version == self.at:
             return
-        self.taking = True
-        try:
-            self._read(parts, now, replicas)
-        finally:
-            self.taking = False
-
-    def _read(self, parts: StoreParts, now: Reached, replicas: bool) -> None:
-        def asked(engine: Engine) -> _News | None:
-            with begun(engine) as connection:
-                all_of_it = _Asked(connection, self.head, self.semantic)
-            return all_of_it.understood()
-
-        if replicas and now.head is not None:
-            news = read_by(parts.engine, asked, wanted=Wanted(*now.head, now.semantic))
-        else:
-            news = asked(parts.engine)
+        with begun(parts.engine) as connection:
+            asked = _Asked(connection, self.head, self.semantic)
+        news = asked.understood()
         if news is None:
             with parts.engine.connect() as connection:
                 self.head, self.semantic = _begin_anew(parts, connection)
             self.at = now.version
             return
-        changes = _changes(parts, self.head.seq, news, replicas)
+        changes = _changes(parts, self.head.seq, news)
         if news.written:  # the first of them may have noted which embedding makes the vectors
             parts.stamped = news.made_by is not None
             if parts.worth.reads:
@@ -284,20 +254,12 @@ class _Asked:
         )
 
 
-def _changes(parts: StoreParts, known: int, news: _News, replicas: bool) -> Sequence[Change] | None:
+def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | None:
     """What vocabularies in memory have to follow; `None` = too many to be told."""
     if not parts.spellers.hold(news.written):
         return ()
-
-    def pending(engine: Engine) -> list[Change]:
-        with reading(engine) as connection:
-            return journal.pending_in(connection, known, TOLD_MAX + 1)
-
-    if replicas and news.head.seq:  # another one than was asked before may have less
-        wanted = Wanted(news.head.seq, news.head.digest, news.semantic)
-        found = read_by(parts.engine, pending, wanted=wanted)
-    else:
-        found = pending(parts.engine)
+    with reading(parts.engine) as connection:
+        found = journal.pending_in(connection, known, TOLD_MAX + 1)
     found = [change for change in found if change.seq <= news.head.seq]  # what came meanwhile is met the next time
     return found if len(found) <= TOLD_MAX else None
 

@@ -490,8 +490,7 @@ class MemoryStore:
         """How the language model for facts and the Chroma server are, as `QueryOptimizer.health` says it; nothing of
         what is not there, or was never asked."""
         reader = () if self._fact_reader is None else (self._fact_reader.health(),)
-        replicas = () if self._parts.replicas is None else self._parts.replicas.health()
-        return (*reader, *self._parts.indexes.collections.health(), *replicas)
+        return (*reader, *self._parts.indexes.collections.health())
 
     def _wake(self) -> None:
         """Begin what is made beside the caller."""
@@ -712,16 +711,8 @@ class MemoryStore:
 
     @property
     def away(self) -> str:
-        """Why what others have written could not be read when it was looked for last; empty = it was read.
-
-        It names the replicas that answer meanwhile, if they may.
-        """
-        parts = self._parts
-        failed = parts.followed.failed
-        if not failed or parts.replicas is None:
-            return failed
-        wanted = parts.followed.wanted(parts.next_seq, parts.config.postgres.stale_max_s)
-        return failed if wanted is None else f"{failed} {parts.replicas.told(parts.followed.seen_at)}"
+        """Why what others have written could not be read when it was looked for last; empty = it was read."""
+        return self._parts.followed.failed
 
     @property
     def learned(self) -> Kept:

@@ -18,7 +18,6 @@ from recall_integrations.database import tenants
 from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
-from recall_integrations.database.reading import REPLICAS
 from recall_integrations.database.tables import make_ready
 from recall_integrations.database.turns import (
     FILLING,
@@ -180,7 +179,7 @@ class Node:
         if mine != "t":
             raise StoreError(
                 f"Nobody can tell who else has the store {self.name} open: something in front of the server gives each "
-                "transaction another connection. Add ?pool_mode=transaction to the address, in all processes."
+                "transaction another connection, and hides it. Give the server's own address, or that of a PgBouncer."
             )
         return sorted(map(int, others.split(","))) if others else []
 
@@ -205,8 +204,6 @@ class Node:
     def release(self, *, noted: bool = False) -> None:
         """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
         event.listen(self.engine, "do_connect", _closed, insert=True)
-        if (replicas := self.engine.get_execution_options().get(REPLICAS)) is not None:
-            replicas.close()
         self.outside.close()
         self.turns.close()
         self.lease.close()

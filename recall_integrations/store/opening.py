@@ -91,7 +91,6 @@ def open_parts(
         following.connect(parts)
         with parts.errors():
             parts.pushing.connect(parts)
-        parts.read_replicas()
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)

@@ -48,8 +48,6 @@ from recall_integrations.store.worth import CosineWorth
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.database.reading import Wanted
-    from recall_integrations.database.replicas import Replicas
     from recall_integrations.store.served_collections import ServedCollections
 
 LOOK_MAX_S = 2.0  # for one row
@@ -176,7 +174,6 @@ class StoreParts:
         # Called when nothing of what was read holds any more. Weak: those who keep what they read know this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
-        self.replicas: Replicas | None = None
         self._make(embedding, extractor, shown, server)
         self.outlines = Outlines(
             self.engine,
@@ -245,19 +242,6 @@ class StoreParts:
             left=(self.catalog.left, self.facts.drop, spellers.forget),
         )
 
-    def read_replicas(self) -> None:
-        """From now on, what recalls read is read from the replicas of the settings, if there are any."""
-        settings, of = self.config.postgres, weakref.ref(self)
-        if not settings.replicas or not self.directory.own_indexes:
-            return
-        from recall_integrations.database.replicas import Replicas
-
-        def wanted() -> Wanted | None:
-            parts = of()
-            return None if parts is None else parts.followed.wanted(parts.next_seq, settings.stale_max_s)
-
-        self.replicas = Replicas(self.engine, settings.addresses, wanted, timeout_s=settings.replica_timeout_ms / 1e3)
-
     @contextlib.contextmanager
     def last_turn(self) -> Iterator[None]:
         """The write lock, or nothing where the database that gives it is away: the store is let go all the same."""
@@ -315,7 +299,7 @@ class StoreParts:
         try:
             with self.errors(), within(LOOK_MAX_S) if self.directory.own_indexes else _AT_EASE:
                 followed.look(self)
-            followed.failed, followed.seen_at = "", began
+            followed.failed = ""
         except StoreClosed:
             raise
         except StoreError as e:

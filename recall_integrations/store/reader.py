@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
 from sqlalchemy import Engine, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import begun
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
@@ -45,7 +44,7 @@ def _told(scope: LargeScope) -> dict[str, Any]:
     }
 
 
-def _spoken(scope_id: int, engine: Engine) -> Spoken:
+def _spoken(engine: Engine, scope_id: int) -> Spoken:
     with begun(engine) as connection:
         spoken = languages.asked(connection, scope_id)
     return spoken()
@@ -149,7 +148,7 @@ class Reader:
             if len(self._languages) >= SCOPES_KEPT:
                 self._languages.clear()
             with self._parts.errors():
-                kept = self._languages[scope_id] = version, read_by(self._parts.engine, partial(_spoken, scope_id))
+                kept = self._languages[scope_id] = version, _spoken(self._parts.engine, scope_id)
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:

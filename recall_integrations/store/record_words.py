@@ -16,7 +16,6 @@ from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import streamed
-from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.indexes import pushed_words, word_rows
 from recall_integrations.store import journal
@@ -80,29 +79,28 @@ class RecordWords:
     def _frequencies(self, scope_id: int) -> tuple[Counter[str], int]:
         known = self._counted.get(scope_id)
         if known is None:
-            known = self._counted[scope_id] = read_by(self._engine, lambda engine: self._read(engine, scope_id))
+            known = self._counted[scope_id] = self._read(scope_id)
             while len(self._counted) > KEPT:
                 self._counted.popitem(last=False)
         return known
 
-    def _read(self, engine: Engine, scope_id: int) -> tuple[Counter[str], int]:
-        with begun(engine) as connection:
+    def _read(self, scope_id: int) -> tuple[Counter[str], int]:
+        with begun(self._engine) as connection:
             newest = journal.last_seq_asked(connection)
         head = newest()
         counted: Counter[str] = Counter()
-        for _, said in self._said(scope_id, engine):
+        for _, said in self._said(scope_id):
             counted.update(said)
         return counted, head
 
-    def _said(self, scope_id: int, engine: Engine | None = None) -> Iterator[tuple[int, set[str]]]:
+    def _said(self, scope_id: int) -> Iterator[tuple[int, set[str]]]:
         w = schema.words.c
         query = select(w.num, w.words, w.more).where(w.scope_id == scope_id).order_by(w.num)
-        engine = self._engine if engine is None else engine
-        with reading(engine) as connection:
+        with reading(self._engine) as connection:
             first = connection.execute(query.limit(ROWS_AT_ONCE)).all()
         yield from map(_stems, first)
         if len(first) == ROWS_AT_ONCE:
-            with engine.connect() as connection:
+            with self._engine.connect() as connection:
                 rest = streamed(query.where(w.num > first[-1].num), ROWS_AT_ONCE)
                 yield from map(_stems, connection.execute(rest))
 

@@ -25,7 +25,6 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read_by
 from recall_integrations.database.sending import reading
 from recall_integrations.errors import IndexUnavailable, StoreClosed
 from recall_integrations.indexes.words import WordIndex
@@ -148,12 +147,8 @@ class Spellers:
 
     def _count(self, scope_id: int) -> int:
         s = schema.scopes
-
-        def counted(engine: Engine) -> int:
-            with reading(engine) as connection:
-                return int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar() or 0)
-
-        return read_by(self._engine, counted)
+        with reading(self._engine) as connection:
+            return int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar() or 0)
 
     # -- building --------------------------------------------------------------------------------------------------
 

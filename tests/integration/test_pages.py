@@ -47,11 +47,6 @@ NOT_RUN = {
     ("recall", "learn", "rollback"): "needs a version, too",
     ("recall", "learn", "promote"): "needs a version, too",
     ("recall", "move", "--follow"): "goes on until it is ended; tests/integration/test_moving.py runs it",
-    (
-        "recall",
-        "db",
-        "postgresql://recall@coordinator/memories",
-    ): "takes Citus; tests/integration/test_distributing.py runs it on a stand-in",
     ("recall", "db", "isolate"): "takes a role of the server; test_row_level_security.py runs it",
     ("recall", "search", "postgresql://ann@localhost/memories"): "takes such a role, too",
     ("recall", "explain", "locomo//conv-26"): "asks what the command below imports",

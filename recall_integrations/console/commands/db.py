@@ -58,8 +58,7 @@ def check(ctx: click.Context, store: Place) -> None:
     How many scopes PostgreSQL is asked of, as they are too large to be read
     whole, and how far their words are counted.
 
-    Roles that were isolated (`recall db isolate`) are listed, and on Citus
-    which tables are shared out (`recall db distribute`).
+    Roles that were isolated (`recall db isolate`) are listed.
 
     Exit code 0: the tables are as this package needs them, no tenant sees what
     is not its own, and what the server holds is as it should be, or could not
@@ -72,7 +71,7 @@ def check(ctx: click.Context, store: Place) -> None:
         found = tables.check(engine)
         if found.ready:
             click.echo(f"{store}: version {found.version}, as this package needs it.")
-            well = [_isolated_well(engine), _distributed_well(engine), _served_well(engine)]
+            well = [_isolated_well(engine), _served_well(engine)]
             _say_large(engine)
             ctx.exit(0 if all(well) else 1)
     if not found.version:
@@ -112,29 +111,6 @@ def _served_well(engine: Engine) -> bool:
     for example in told.examples:
         click.echo(f"  {example}")
     return told.state != PROBLEM
-
-
-def _distributed_well(engine: Engine) -> bool:
-    """Whether tables are where they ought to be on Citus, if it is there; says where they are."""
-    from recall_integrations.database import distributing
-
-    with engine.connect() as connection:
-        version = distributing.version_of_citus(connection)
-        if not version:
-            return True
-        found = distributing.placed(connection)
-    shared = [one.table for one in found if one.done and not one.otherwise]
-    left = [one.table for one in found if one.by_scope and not one.done and not one.otherwise]
-    if not shared and not any(one.otherwise for one in found):
-        click.echo(f"Citus {version} is there, and no table is shared out (`recall db distribute`).")
-        return True
-    click.echo(f"Citus {version}: shared out by {distributing.COLUMN}: {', '.join(shared)}.")
-    for one in found:
-        if one.otherwise:
-            click.echo(f"  not as it should be: {one.table} is {one.otherwise}.")
-    if left:
-        click.echo(f"  not as it should be: not shared out yet: {', '.join(left)}. Run `recall db distribute`.")
-    return not left and not any(one.otherwise for one in found)
 
 
 def _isolated_well(engine: Engine) -> bool:
@@ -179,42 +155,3 @@ def isolate(store: Place, role: str, user: str | None, undo: bool) -> None:
         else:
             tenants.isolate(engine, role, user)
             click.echo(f"{store}: role {role} sees the scopes of user {user} only. Start its nodes anew.")
-
-
-@db.command("distribute")
-@STORE
-@click.option("--dry-run", is_flag=True, help="Check, and print the statements. Nothing is changed.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-def distribute(store: Place, dry_run: bool, yes: bool) -> None:
-    """Share out the tables of STORE over the workers of Citus, by scope.
-
-    STORE is the address of the coordinator; the extension has to be there, and
-    nobody may have the store open. A scope's memories and all that hangs on
-    them go to one shard; the journal and the list of scopes stay on the
-    coordinator, to which all nodes go.
-
-    This was never run on a real Citus: read docs/postgres.md first, and try it
-    on a copy.
-
-    \b
-    recall db distribute postgresql://recall@coordinator/memories --dry-run
-    """
-    from recall_integrations.database import distributing
-
-    with _engine(store) as engine:
-        todo = distributing.checked(engine)
-        if not todo:
-            click.echo(f"{store}: all that is to be shared out is.")
-            return
-        if dry_run:
-            for statement in todo:
-                click.echo(f"{statement};")
-            return
-        if not yes:
-            click.confirm(
-                "This was never run on a real Citus, and a node may see a change before its rows (docs/postgres.md). "
-                f"Share out {len(todo) // 2} tables?",
-                abort=True,
-            )
-        distributing.distribute(engine)
-    click.echo(f"{store}: {len(todo) // 2} tables are shared out by {distributing.COLUMN}.")

@@ -1,4 +1,4 @@
-"""Settings of a store in PostgreSQL: what may be the address of a replica, and that it holds no password."""
+"""Settings of the connections of a store in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -9,38 +9,9 @@ from recall_integrations.config.changes import changed_settings, refuse_fixed
 from recall_integrations.errors import ConfigError
 
 
-def test_what_may_be_an_address() -> None:
-    given = ("postgresql://replica:5433", "postgres://me@[::1]/memories?sslmode=require", "postgresql:///?host=/run")
-    assert PostgresConfig(replicas=" ".join(given)).addresses == given
-    assert RecallConfig.from_mapping({"postgres": {"replicas": "\n".join(given)}}).postgres.addresses == given
-    assert PostgresConfig().addresses == ()
-
-
-@pytest.mark.parametrize("address", ["replica:5432", "http://replica", "postgresql://", "postgresql://h:port", "///"])
-def test_what_may_not(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"postgres\.replicas"):
-        PostgresConfig(replicas=address)
-
-
-@pytest.mark.parametrize("address", ["postgresql://me:sesame@host", "postgresql://host?password=sesame"])
-def test_a_password_is_refused_and_not_repeated(address: str) -> None:
-    with pytest.raises(ConfigError, match="PGPASSWORD") as refused:
-        PostgresConfig(replicas=address)
-    assert "sesame" not in str(refused.value)
-
-
-def test_each_is_given_once() -> None:
-    with pytest.raises(ConfigError, match="once"):
-        PostgresConfig(replicas="postgresql://host postgresql://host")
-
-
 def test_it_is_a_setting_of_the_store_not_of_a_scope() -> None:
     with pytest.raises(ConfigError, match="the store is opened with it"):
-        RecallConfig.from_mapping({"scopes": [{"user_id": "u1", "postgres": {"stale_max_s": 10}}]})
-    changed = changed_settings(RecallConfig(), RecallConfig(postgres=PostgresConfig(stale_max_s=3)))
-    assert changed == ("postgres.stale_max_s",)
-    with pytest.raises(ConfigError, match="cannot change while the store is open"):
-        refuse_fixed(changed)
+        RecallConfig.from_mapping({"scopes": [{"user_id": "u1", "postgres": {"pool_size": 10}}]})
 
 
 def test_connections_are_counted_and_waited_for_within_bounds() -> None:
@@ -53,10 +24,3 @@ def test_connections_are_counted_and_waited_for_within_bounds() -> None:
     assert changed == ("postgres.pool_size", "postgres.pool_timeout_ms")
     with pytest.raises(ConfigError, match="pool_size cannot change while the store is open"):
         refuse_fixed(changed)
-
-
-def test_it_comes_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECALL_POSTGRES__REPLICAS", "postgresql://one postgresql://two")
-    monkeypatch.setenv("RECALL_POSTGRES__STALE_MAX_S", "30")
-    found = RecallConfig.load().postgres
-    assert found.addresses == ("postgresql://one", "postgresql://two") and found.stale_max_s == 30
