@@ -1,5 +1,5 @@
-"""What only we run: other libraries beside ours, made-up data, speed, stages and rules one by one, misses laid out.
+"""What `recall bench` runs: quality on research data and on one's own, other libraries beside ours, speed, misses.
 
 It is in the repository and not in the wheel. `recall bench` finds it from a checkout (`console/repository.py`); what
-users run on data of their own is `recall_integrations.evaluation`.
+users measure of a store of their own is `recall_integrations.evaluation`.
 """

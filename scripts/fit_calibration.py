@@ -50,13 +50,14 @@ from small_stores import (
     without_answers,
 )
 
+from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.everyday.embeddings import BUNDLED, E5, embedding_of
 from benchmarks.everyday.figures import KEPT, SCORE_MIN, is_small_talk
 from benchmarks.everyday.stores import SIZES, size_of
+from benchmarks.shared.embedding_cache import CachedEmbedding
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
-from recall_integrations.evaluation.embedding_cache import CachedEmbedding
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.calibration.model import (
     READ,
     Calibration,

@@ -44,8 +44,8 @@ from small_stores import (
 )
 
 from benchmarks.everyday.embeddings import embedding_of
+from benchmarks.shared.embedding_cache import CachedEmbedding
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, Scope
-from recall_integrations.evaluation.embedding_cache import CachedEmbedding
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.arranging.newer import LINKED, SHIPPED, PairModel, names_of, surer

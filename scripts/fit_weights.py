@@ -38,9 +38,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import fit_calibration
 
+from benchmarks.datasets.data import EvaluationData
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.arms.registry import BUILT_IN
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rank import TITLE_LIFT, evidence_of

@@ -25,11 +25,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.datasets.locomo import LOCOMO_CATEGORIES
 from recall_integrations.adapters.embedding import resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding
 from recall_integrations.errors import MissingExtra
-from recall_integrations.evaluation.datasets.locomo import LOCOMO_CATEGORIES
 
 EVIDENCE = re.compile(r"D\d+:\d+")
 

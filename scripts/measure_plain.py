@@ -23,12 +23,13 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.datasets.data import EvaluationData
+from benchmarks.datasets.loading import load
 from benchmarks.peers.systems import compared
+from benchmarks.quality.comparison import measure
 from recall_integrations import Memory, RecallConfig
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
 from recall_integrations.evaluation.metrics import OVERALL
-from recall_integrations.evaluation.quality.comparison import measure
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.text import stems
 
 STRIPPED = ("assistant", "projects", "phone", "talk")

@@ -2,7 +2,7 @@
 
     python scripts/measure_ranking.py DATA [--json FILE] [--no-trees] [--no-ablation] [--trees-threads N]
 
-DATA holds `locomo/` and `multihop/` (see `recall_integrations.evaluation.datasets`). Everything is computed from the
+DATA holds `locomo/` and `multihop/` (see `benchmarks.datasets`). Everything is computed from the
 texts on each run. A conversation is a scope; candidates are BM25 top 100, dense top 100 (bundled static vectors) and
 the 50 neighbours at ±1 of BM25 hits with the best summed score. Learned rankers are reported on conversations they
 were not trained on. Averages are over questions, as in `recall bench quality`. Prints figures only. Needs the extras
@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.datasets.data import Collection, EvaluationData
+from benchmarks.datasets.locomo import load_locomo
+from benchmarks.datasets.multihop import load_multihop
+from benchmarks.quality import metrics
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import MissingExtra
-from recall_integrations.evaluation import metrics
-from recall_integrations.evaluation.datasets.locomo import load_locomo
-from recall_integrations.evaluation.datasets.multihop import load_multihop
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros

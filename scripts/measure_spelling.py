@@ -25,10 +25,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.datasets.data import Collection
+from benchmarks.datasets.locomo import load_locomo
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.config import QueryConfig, RecallConfig
-from recall_integrations.evaluation.datasets.locomo import load_locomo
-from recall_integrations.evaluation.datasets.questions import Collection, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.query.known_words import LETTERS_MIN, is_known
 from recall_integrations.query.vocabulary import Vocabulary
 from recall_integrations.query.vocabulary import similarity as mean_similarity

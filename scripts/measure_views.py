@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.datasets.data import Collection, EvaluationData
+from benchmarks.datasets.locomo import load_locomo
+from benchmarks.datasets.multihop import load_multihop
+from benchmarks.quality.metrics import average, score
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.evaluation.datasets.locomo import load_locomo
-from recall_integrations.evaluation.datasets.multihop import load_multihop
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData
-from recall_integrations.evaluation.metrics import average, paired_difference, score
+from recall_integrations.evaluation.metrics import paired_difference
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.types import Memory, indexed_text
 

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.datasets.data import EvaluationData
+from benchmarks.datasets.loading import load
 from benchmarks.everyday.stores import read as read_folders
 from benchmarks.facts import scenes
 from recall_integrations import Memory
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.datasets.questions import EvaluationData
 
 MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 SMALL = ("projects", "talk", "phone", "hotpotqa", "claims", "code", "languages/de", "languages/es")

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.peers.single_arms import DenseOnly, Peer, StemmedBM25
+from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
-from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.shared.embedding_cache import MINILM, named_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import MissingExtra
-from recall_integrations.evaluation.embedding_cache import MINILM, named_embedding
 
 BUNDLED, E5 = "bundled", "e5"
 EMBEDDINGS = (BUNDLED, MINILM, E5)

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.datasets.data import EvaluationData
 from benchmarks.everyday import stores
 from benchmarks.everyday.answers import NO_FACTS, OURS, SYSTEMS, Answered, ask
 from benchmarks.everyday.embeddings import BUNDLED, embedding_of
@@ -28,15 +29,17 @@ from benchmarks.everyday.figures import (
     superseded,
 )
 from benchmarks.everyday.reasons import Wrong, wrong_reasons
+from benchmarks.quality.comparison import chosen
+from benchmarks.shared import extras
+from benchmarks.shared.embedding_cache import CachedEmbedding
+from benchmarks.shared.reports import environment, write_report
+from benchmarks.shared.terminal import progress
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
-from recall_integrations.evaluation.embedding_cache import CachedEmbedding
-from recall_integrations.evaluation.quality.comparison import chosen
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
-from recall_integrations.evaluation.terminal import compact_table, progress
+from recall_integrations.evaluation.questions import Question
+from recall_integrations.evaluation.reports import checked_output
+from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.types import indexed_text
 
 ALL = "all"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from benchmarks.everyday.answers import NO_FACTS, OURS, SYSTEMS, VECTORS, Answered
 from benchmarks.everyday.stores import SIZES, size_of
+from benchmarks.quality.abstention import reliability
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.evaluation.abstention import reliability
 from recall_integrations.text import stems
 from recall_integrations.types import Memory
 
@@ -139,7 +139,7 @@ def _share(answers: Sequence[Answered], threshold: float) -> float | None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliable:
     """Of the hits in stores of one size: how many, their mean score, the share that answers, and the expected
-    calibration error (`evaluation.abstention`); `None` where there are none."""
+    calibration error (`benchmarks.quality.abstention`); `None` where there are none."""
 
     size: str
     hits: int

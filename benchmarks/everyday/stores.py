@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from benchmarks.datasets.data import Collection, EvaluationData
+from benchmarks.datasets.jsonl import MEMORIES, QUESTIONS
 from recall_integrations.adapters.rows import memory_of, parse_line
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.evaluation.datasets.jsonl import MEMORIES, QUESTIONS
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, jsonl_questions, lines
+from recall_integrations.evaluation.questions import jsonl_questions, lines
 from recall_integrations.types import Memory, MemoryType, Scope
 
 

@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchmarks.datasets.data import Collection
 from benchmarks.facts.measuring import FACTS, PLAIN, K, figure, wilson, without_facts
+from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Collection
 from recall_integrations.evaluation.labelled.intervals import interval
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def run(
     Raises:
         InvalidArgument: not that data set, or a report that could not be written.
     """
-    from recall_integrations.evaluation.datasets.loading import load
+    from benchmarks.datasets.loading import load
 
     output = checked_output(json_path)
     data = load(path, "assistant")

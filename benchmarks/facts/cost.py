@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks.datasets.data import Collection
 from benchmarks.facts.measuring import K
+from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Collection
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def run(
     Raises:
         InvalidArgument: not that data set, or a report that could not be written.
     """
-    from recall_integrations.evaluation.datasets.loading import load
+    from benchmarks.datasets.loading import load
 
     output = checked_output(json_path)
     found = measure(load(path, DATASET).collections[:collections], config, embedding)

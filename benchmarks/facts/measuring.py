@@ -24,10 +24,11 @@ from benchmarks.facts.generator.histories import CELLS, SPLITS, Asked, FactHisto
 from benchmarks.facts.generator.phrasings import CHANGE, HISTORY, KINDS, NOW, SUBJECTS, THEN
 from benchmarks.facts.generator.slots import DEV
 from benchmarks.facts.generator.timeline import Gold
+from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.labelled.intervals import CONFIDENCE_Z
 from recall_integrations.evaluation.metrics import Interval
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 
 if TYPE_CHECKING:

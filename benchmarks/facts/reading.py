@@ -12,9 +12,9 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.datasets.loading import load
 from benchmarks.facts import scenes
 from benchmarks.facts.cost import DATASET
-from recall_integrations.evaluation.datasets.loading import load
 from recall_integrations.facts.rows import Row, derived
 
 TEXT_CHARS = 240

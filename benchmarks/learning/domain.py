@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from benchmarks.datasets.data import Collection, EvaluationData
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 NAME = "workshop"

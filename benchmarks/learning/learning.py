@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchmarks.datasets.loading import load
 from benchmarks.learning import cost
 from benchmarks.learning.clicking import Clicks
 from benchmarks.learning.curves import AGAINST, PLAIN, STRONG, Line, curves
@@ -17,10 +18,10 @@ from benchmarks.learning.oracle import measured, oracle
 from benchmarks.learning.recorded import Halves, halved, opened
 from benchmarks.learning.trials import Poisoned, Trial, bad_versions, poisoned, tried
 from benchmarks.learning.using import TENANT, Days, Person, Use
+from benchmarks.shared.reports import environment, write_report
 from recall_integrations import RecallConfig
 from recall_integrations.config.learned import LearnedConfig
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.learning.measuring import bootstrap
 

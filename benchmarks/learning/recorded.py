@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from benchmarks.datasets.data import EvaluationData
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.judging.replay import Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of

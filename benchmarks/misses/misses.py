@@ -26,17 +26,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.console import Console
 
+from benchmarks.datasets.data import EvaluationData
+from benchmarks.datasets.loading import load
+from benchmarks.datasets.multihop import MULTIHOP
 from benchmarks.misses.sampling import spread_sample
 from benchmarks.misses.signs import SIGNS, SignReader
+from benchmarks.quality import comparison
+from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
+from benchmarks.shared.reports import environment, write_report
+from benchmarks.shared.terminal import progress
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.datasets.multihop import MULTIHOP
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
-from recall_integrations.evaluation.quality import comparison
-from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
-from recall_integrations.evaluation.terminal import progress
+from recall_integrations.evaluation.questions import Question
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.feature_sum import Ranker, Ranking
@@ -190,7 +192,7 @@ def run(
     """Ask every question, print the misses, and write the report if asked.
 
     Args:
-        data_path: the file or folder with the data (see `evaluation.datasets`).
+        data_path: the file or folder with the data (see `benchmarks.datasets`).
         console: where tables and progress go.
         dataset: one or several of `datasets.loading.DATASETS`.
         questions: ask only those with these ids. Default: all.

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.datasets.data import EvaluationData
 from benchmarks.misses.misses import PLACES, Gold, Miss, MissReport
 from benchmarks.misses.signs import SIGNS
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import Memory
@@ -24,7 +25,7 @@ def show(report: MissReport, console: Console) -> None:
     console.print(f"{report.dataset}: {need}; {len(report.misses):,} of {asked:,} questions")
     console.print(_counts("Where the best missing gold is", report, PLACES, report.places))
     console.print("limit: hits that an arm returns (planner.arm_limit); below: candidates that are further down")
-    console.print(_counts("What can be seen of them (evaluation/signs.py)", report, SIGNS, report.signs))
+    console.print(_counts("What can be seen of them (benchmarks/misses/signs.py)", report, SIGNS, report.signs))
     listed = report.listed
     table = _table(f"Misses: {len(listed)} of {len(report.misses):,}", "question", "place", "by ranker", "of")
     for column in ("signs", "arms", "behind by"):

@@ -21,11 +21,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.shared.extras import require
+from benchmarks.shared.reports import environment, write_report
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.extras import require
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

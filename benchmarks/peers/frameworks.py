@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.peers.single_arms import DenseOnly, Peer, StemmedBM25, checked_ids, indexed_text
+from benchmarks.shared.extras import require
 from recall_integrations import text as analyser
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.extras import require
 from recall_integrations.types import Memory
 
 __all__ = [

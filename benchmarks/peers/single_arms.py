@@ -8,11 +8,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.shared.extras import require
 from recall_integrations import text as analyser
 from recall_integrations import types
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.extras import require
 from recall_integrations.types import Memory
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection
 from benchmarks.peers.frameworks import PACKAGES, default_peers
 from benchmarks.peers.single_arms import Peer
+from benchmarks.quality.comparison import Other, Others
+from benchmarks.quality.report import Answer
+from benchmarks.shared import extras
 from recall_integrations.config import RecallConfig
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.datasets.questions import Collection, Question
-from recall_integrations.evaluation.quality.comparison import Other, Others
-from recall_integrations.evaluation.quality.report import Answer
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.store.memory_store import MemoryStore
 
 
@@ -44,7 +45,7 @@ class PeerSystem:
 
 
 def compared() -> Others:
-    """All peers, as `evaluation.quality.comparison` takes them.
+    """All peers, as `benchmarks.quality.comparison` takes them.
 
     Raises:
         MissingExtra: a package of theirs is not installed.

@@ -3,7 +3,7 @@
 The default configuration is asked first, then one configuration for each switch that differs from it in that switch
 only: every rule of `config.PLAN_RULES`, and the correction of typos. All optimizers share one store, so that memories
 and vectors are the same. Differences are *with* minus *without* the switch, whichever of the two is the default: a
-positive one speaks for the rule. Intervals are 95 % of a paired bootstrap over questions (`evaluation.metrics`).
+positive one speaks for the rule. Intervals are 95 % of a paired bootstrap over questions (`evaluation/metrics.py`).
 
 A question is *changed* if it was asked differently (other arms, switches, terms or second reading) or answered
 differently. The deadline is far off, so that a busy machine changes nothing.
@@ -20,18 +20,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from benchmarks.datasets.data import EvaluationData
+from benchmarks.datasets.loading import load
 from benchmarks.planning import plans
-from benchmarks.quality import kinds
+from benchmarks.quality import comparison, kinds
+from benchmarks.quality.metrics import average
+from benchmarks.quality.report import QualityReport
+from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
+from benchmarks.quality.tables import interval
+from benchmarks.shared import extras
+from benchmarks.shared.reports import environment, write_report
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
-from recall_integrations.evaluation.metrics import Interval, average, paired_difference
-from recall_integrations.evaluation.quality import comparison
-from recall_integrations.evaluation.quality.report import QualityReport
-from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
-from recall_integrations.evaluation.quality.tables import interval
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.evaluation.questions import Question
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.types import RecallResult
 
@@ -145,7 +147,7 @@ def run(
     """Ask every question under every configuration, print the tables, and write the report if asked.
 
     Args:
-        data_path: the file or folder with the data (see `evaluation.datasets`).
+        data_path: the file or folder with the data (see `benchmarks.datasets`).
         console: where tables and progress go.
         dataset: one or several of `datasets.loading.DATASETS`.
         everything: every data set that the folder has, instead.

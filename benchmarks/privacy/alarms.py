@@ -14,9 +14,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchmarks.datasets.loading import load
 from benchmarks.privacy.recalls import MODES, Cost, measured
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from benchmarks.shared.reports import environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.privacy.redactor import Redactor, find
 from recall_integrations.types import Memory

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from recall_integrations.evaluation.datasets.questions import EvaluationData
+from benchmarks.datasets.data import EvaluationData
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

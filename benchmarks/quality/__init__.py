@@ -1,1 +1,1 @@
-"""Every kind of memory side by side, each stage changed in turn, and pictures of the tables."""
+"""How often the right memories come back: systems compared, every kind of memory, each stage changed, abstention."""

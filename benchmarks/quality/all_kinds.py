@@ -10,17 +10,17 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from benchmarks.quality import kinds
+from benchmarks.quality import kinds, means
+from benchmarks.quality.comparison import Others, measure
 from benchmarks.quality.pictures import drawn, picture_folder
+from benchmarks.quality.report import OURS, QualityReport
+from benchmarks.quality.tables import interval
+from benchmarks.shared import extras
+from benchmarks.shared.embedding_cache import shared_embedding
+from benchmarks.shared.reports import write_report
 from recall_integrations.config import RecallConfig
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.embedding_cache import shared_embedding
 from recall_integrations.evaluation.metrics import OVERALL
-from recall_integrations.evaluation.quality import means
-from recall_integrations.evaluation.quality.comparison import Others, measure
-from recall_integrations.evaluation.quality.report import OURS, QualityReport
-from recall_integrations.evaluation.quality.tables import interval
-from recall_integrations.evaluation.reports import checked_output, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.datasets import jsonl
+from benchmarks.datasets.data import EvaluationData
+from benchmarks.datasets.loading import LANGUAGES, load
 from benchmarks.everyday import stores
+from benchmarks.quality.means import mean_difference, spread
+from benchmarks.quality.report import OURS, QualityReport
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets import jsonl
-from recall_integrations.evaluation.datasets.loading import LANGUAGES, load
-from recall_integrations.evaluation.datasets.questions import EvaluationData
 from recall_integrations.evaluation.metrics import OVERALL, Interval
-from recall_integrations.evaluation.quality.means import mean_difference, spread
-from recall_integrations.evaluation.quality.report import OURS, QualityReport
 
 METRIC = "ndcg@10"  # of the order, the ratio and the difference
 BESIDE = "recall@5"

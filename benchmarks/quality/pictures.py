@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from benchmarks.quality.comparison import Draw
 from benchmarks.quality.kinds import Summary
+from benchmarks.quality.means import Mean, Scores, spread
+from benchmarks.quality.report import COMPARED, OURS, QualityReport
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.metrics import OVERALL, Interval
-from recall_integrations.evaluation.quality.comparison import Draw
-from recall_integrations.evaluation.quality.means import Mean, Scores, spread
-from recall_integrations.evaluation.quality.report import COMPARED, OURS, QualityReport
 
 INK = "#757575"
 STRONG, PLAIN, AGAINST = "#3b82f6", "#8b8b8b", "#d97706"  # ours or better, others, worse

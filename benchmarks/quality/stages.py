@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
 
+from benchmarks.quality.comparison import Other, seen_before
+from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.config import STRATEGIES, RecallConfig
 from recall_integrations.errors import RecallError
-from recall_integrations.evaluation.quality.comparison import Other, seen_before
-from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
@@ -137,7 +137,7 @@ def without_features(ranker: Ranker | None, names: Iterable[str]) -> Ranker | No
 
 
 def compared(store: MemoryStore, config: RecallConfig, dataset: str, console: Console) -> Iterator[Other]:
-    """All of them, as `evaluation.quality.comparison` takes them; says which are left out."""
+    """All of them, as `benchmarks.quality.comparison` takes them; says which are left out."""
     planned, left_out = stages(config)
     for name, why in left_out.items():
         console.print(f"Left out: {name} ({why})")

@@ -16,12 +16,13 @@ from benchmarks.resilience import callers, kills, matrix, soak, tables
 from benchmarks.resilience.faults import chosen
 from benchmarks.resilience.matrix import Told, silent
 from benchmarks.resilience.parts import Gate
+from benchmarks.shared import extras
+from benchmarks.shared.reports import environment, write_report
 from benchmarks.speed.probe import resident_mb
 from benchmarks.speed.synthetic import PLANS
 from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 
 BUDGETS = (1.0, 5.0, 20.0, 150.0, 2_000.0)
 RECALLS, SIZE = 1_000, 10_000

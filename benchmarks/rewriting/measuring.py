@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import Console
 
+from benchmarks.datasets.data import EvaluationData
+from benchmarks.quality import comparison, metrics
+from benchmarks.quality.report import OURS, Answer
+from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from benchmarks.rewriting.writers import WRITERS, Scripted, writers
+from benchmarks.shared.terminal import progress
 from recall_integrations.config import BreakerConfig, RecallConfig
-from recall_integrations.evaluation import metrics
-from recall_integrations.evaluation.datasets.questions import EvaluationData, Question
-from recall_integrations.evaluation.quality import comparison
-from recall_integrations.evaluation.quality.report import OURS, Answer
-from recall_integrations.evaluation.quality.systems import TIME_BUDGET_MS, RecallSystem
-from recall_integrations.evaluation.terminal import progress
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import RecallResult
 
 if TYPE_CHECKING:

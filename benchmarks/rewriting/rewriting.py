@@ -24,16 +24,17 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks.datasets.loading import load
 from benchmarks.quality import kinds
 from benchmarks.rewriting import tables, thresholds
 from benchmarks.rewriting.measuring import METRICS, K, Measured, measure, relaxed
 from benchmarks.rewriting.thresholds import LeftOut, Step
 from benchmarks.rewriting.writers import GOOD
+from benchmarks.shared import extras
+from benchmarks.shared.reports import environment, write_report
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.datasets.loading import load
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 
 FORMAT = 1  # of the JSON
 

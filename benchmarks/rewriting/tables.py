@@ -8,11 +8,11 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from benchmarks.quality.tables import interval
 from benchmarks.rewriting import thresholds
 from benchmarks.rewriting.measuring import METRICS
 from benchmarks.rewriting.thresholds import Groups, LeftOut, Step
 from benchmarks.rewriting.writers import GOOD
-from recall_integrations.evaluation.quality.tables import interval
 from recall_integrations.evaluation.terminal import compact_table
 
 RECALL, NDCG = METRICS

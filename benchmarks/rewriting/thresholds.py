@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.quality.means import mean_difference
 from benchmarks.rewriting.measuring import METRICS, Measured
 from benchmarks.rewriting.writers import GOOD
 from recall_integrations.evaluation.metrics import Interval
-from recall_integrations.evaluation.quality.means import mean_difference
 
 THRESHOLDS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 KEPT = 0.95

@@ -19,7 +19,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from benchmarks.datasets.data import Collection, EvaluationData
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.text.by_language import language_of, says_nothing, spoken, stop_words
 from recall_integrations.types import Memory, Scope
 

@@ -36,10 +36,11 @@ from rich.console import Console
 from benchmarks.scale import people
 from benchmarks.scale.node import COLD, WARM, WRITE, WRITTEN, Sample
 from benchmarks.scale.processes import NodeProcess, Server, busy_s, own_server, running, server_here, together
+from benchmarks.shared.reports import environment, write_report
 from benchmarks.speed.latency import bytes_by_part
 from recall_integrations import MemoryStore
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.observability.progress import Told
 from recall_integrations.types import Scope
 

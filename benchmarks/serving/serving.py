@@ -31,9 +31,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.serving.load import Load, bodies, closed, open_loop, threads
+from benchmarks.shared.reports import environment, write_report
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from recall_integrations.errors import RecallError
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 
 K = 5
 WARM_S = 3.0

@@ -29,6 +29,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from benchmarks.peers.frameworks import PACKAGES, LangChainEnsemble, LlamaIndexFusion, Peer
+from benchmarks.shared import extras
+from benchmarks.shared.reports import environment, write_report
 from benchmarks.speed.asking import ALL, OURS, Percentiles, Round, Search, ask, over_rounds, percentiles, timed
 from benchmarks.speed.crowd import Crowd, crowd
 from benchmarks.speed.floors import floors
@@ -38,8 +40,7 @@ from benchmarks.speed.probe import fresh_process
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import extras
-from recall_integrations.evaluation.reports import checked_output, environment, write_report
+from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.types import Memory
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import recall_integrations
+from benchmarks.shared.extras import PROCESSES, require
 from benchmarks.speed import fresh
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.extras import PROCESSES, require
 
 TIMEOUT_S = 600
 RUNS = 3

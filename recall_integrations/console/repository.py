@@ -28,8 +28,8 @@ def benchmark(module: str) -> ModuleType:
             _load(root / NAME)
             return import_module(f"{NAME}.{module}")
     raise MissingBenchmark(
-        "What compares with other libraries or looks inside ours lives in the repository of recall-integrations, not "
-        "in the package. Clone it and run the command there."
+        "What `recall bench` runs lives in the repository of recall-integrations, not in the package. Clone it and run "
+        "the command there."
     )
 
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.quality.tables import interval
+from recall_integrations.evaluation.labelled.tables import change
 from recall_integrations.training.calibrate import MIN_OUTCOMES
 from recall_integrations.training.learn import MIN_QUERIES, Learned
 
@@ -29,7 +29,7 @@ def show(learned: Learned, console: Console) -> None:
     for head in ("fixed weights", learned.ranker.name, "difference (95 %)"):
         table.add_column(head, justify="right", no_wrap=True)
     for metric, gap in learned.gain.items():
-        table.add_row(metric, f"{learned.fixed_weights[metric]:.3f}", f"{learned.learned[metric]:.3f}", interval(gap))
+        table.add_row(metric, f"{learned.fixed_weights[metric]:.3f}", f"{learned.learned[metric]:.3f}", change(gap))
     console.print(table)
     console.print(probabilities(learned))
 

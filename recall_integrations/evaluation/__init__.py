@@ -1,10 +1,10 @@
-"""Measuring recall on labelled data of one's own: data sets, metrics, quality, abstention, what is read of queries.
+"""Measuring recall on labelled questions of one's own.
 
     from recall_integrations.evaluation import evaluate, compare
 
 `evaluate` says how good recalls of one's own store are, `compare` which of several configurations is better
-(docs/evaluate.md). What compares with other libraries, or measures what only the makers look at, is in `benchmarks/` of
-the repository.
+(docs/evaluate.md). What measures on research data, or compares with other libraries, is in `benchmarks/` of the
+repository.
 """
 
 from __future__ import annotations

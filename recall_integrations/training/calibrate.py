@@ -19,10 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.evaluation.abstention import auroc
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.calibration.model import Calibration, K
-from recall_integrations.training.calibration import JudgedOutcome, Outcome, ece, fit_calibration, judge
+from recall_integrations.training.calibration import JudgedOutcome, Outcome, auroc, ece, fit_calibration, judge
 from recall_integrations.training.watched import Recalled
 from recall_integrations.types import Scope
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.logistic import fit_logistic
@@ -146,6 +146,21 @@ def ece(p: Doubles, y: Bools, weight: Doubles | None = None, *, mass: bool = Fal
     place = (np.cumsum(w) - w / 2) / max(w.sum(), 1e-12) if mass else p
     bins = np.minimum((place * BINS).astype(np.int64), BINS - 1)
     return float(sum(abs((w * (p - true))[bins == b].sum()) for b in range(BINS)) / max(w.sum(), 1e-12))
+
+
+def auroc(positive: ArrayLike, negative: ArrayLike) -> float:
+    """The chance that a positive scores higher than a negative, ties one half.
+
+    Raises:
+        InvalidArgument: one of them is empty.
+    """
+    above, below = np.asarray(positive, dtype=np.float64), np.asarray(negative, dtype=np.float64)
+    m, n = len(above), len(below)
+    if not m or not n:
+        raise InvalidArgument("AUROC needs at least one positive and one negative score.")
+    _, place, count = np.unique(np.concatenate([above, below]), return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place.ravel()]  # equal values share the middle of their ranks
+    return float((ranks[:m].sum() - m * (m + 1) / 2) / (m * n))
 
 
 def fitted(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...]) -> Logistic:

@@ -24,11 +24,11 @@ from recall_integrations import __version__
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.labelled.figures import figures
 from recall_integrations.evaluation.labelled.folds import folds_of
 from recall_integrations.evaluation.labelled.placing import placed
 from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights

@@ -10,7 +10,7 @@ import numpy as np
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import ConfigError
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.bm25 import frequency_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.ranking.calibration.model import unknown_share

@@ -145,9 +145,10 @@ def _check(path: Path, default: Scope, total: int) -> None:
 
 
 def _locomo(path: Path) -> list[Any]:
-    from recall_integrations.evaluation.datasets.locomo import iter_locomo_memories
+    from recall_integrations.console.locomo import conversations
 
-    return list(iter_locomo_memories(path))  # read whole first: nothing is stored if the file is no LoCoMo file
+    # read whole first: nothing is stored if the file is no LoCoMo file
+    return [(told.scope, memory) for told in conversations(path) for memory in told.memories]
 
 
 def _show_import(report: ImportReport) -> None:

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 QUIET_KEY = "recall.quiet"  # in the context of a command: whether it shows how far it is
 STORE = click.argument("store", type=PLACE)
 QUERY = click.argument("query")
-DATA = click.argument("path", type=click.Path(exists=True, path_type=Path))
 SCOPE = click.option("--scope", metavar="SCOPE", help=f"{SYNTAX} One part alone will do if only one scope has it.")
 EMBEDDING = click.option(
     "--embedding",
@@ -62,8 +60,6 @@ AS_OF = click.option(
 CURRENT_ONLY = click.option(
     "--current-only", is_flag=True, help="Leave out memories of what holds no longer (docs/facts.md)."
 )
-REPORT = click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE.")
-LIMIT = click.option("--limit", type=click.IntRange(min=1), help="Ask at most this many questions, evenly spread.")
 
 
 TIMEZONE = click.option(

@@ -59,7 +59,7 @@ def train(
     """
     from recall_integrations.console import training
     from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.datasets.questions import load_jsonl_questions
+    from recall_integrations.evaluation.questions import load_jsonl_questions
     from recall_integrations.evaluation.reports import checked_output
     from recall_integrations.store.clock import utc_now
     from recall_integrations.training.learn import learn

@@ -11,8 +11,8 @@ import numpy as np
 
 from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.evaluation.datasets.questions import Question
 from recall_integrations.evaluation.labelled.figures import figures
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import Hit, RecallResult
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Question, jsonl_questions, question_of
+from recall_integrations.evaluation.questions import Question, jsonl_questions, question_of
 
 Labels = str | Path | Iterable[Question | Mapping[str, Any]]
 

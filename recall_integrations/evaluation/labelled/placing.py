@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from recall_integrations.adapters.scopes import find_scope, scope_text
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Scope
 

@@ -48,7 +48,7 @@ def test_latency_needs_the_peers_only_where_they_are_measured(monkeypatch: pytes
 
 def test_quality_of_kinds_and_rules(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     without(monkeypatch, "ir_measures")
-    monkeypatch.setattr(all_kinds, "load", no_work)
+    monkeypatch.setattr(all_kinds.kinds, "read", no_work)
     for run in (all_kinds.run, rules.run):
         with pytest.raises(MissingExtra, match=r"ir_measures.*recall-integrations\[bench\]"):
             run(tmp_path, CONSOLE)

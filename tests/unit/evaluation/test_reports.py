@@ -1,36 +1,14 @@
-"""A report is written where one is wanted, and it is said where it is."""
+"""A file is written whole or not at all."""
 
 from __future__ import annotations
 
 import errno
-import io
-import json
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import reports
-from recall_integrations.evaluation.reports import write_report, write_whole
-
-
-def test_a_report_that_nobody_asked_for_is_not_written() -> None:
-    out = Console(file=io.StringIO())
-    write_report(None, {"a": 1}, out)
-    assert out.file.getvalue() == ""  # type: ignore[attr-defined]
-
-
-def test_a_report_is_written_and_named(tmp_path: Path) -> None:
-    out = Console(file=io.StringIO(), width=1_000)
-    write_report(tmp_path / "r.json", {"a": {"b": [1, 2]}, "c": "é"}, out)
-    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8")) == {"a": {"b": [1, 2]}, "c": "é"}
-    assert f"Report written to {tmp_path / 'r.json'}" in out.file.getvalue()  # type: ignore[attr-defined]
-
-
-def test_a_report_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="Cannot write the report"):
-        write_report(tmp_path / "none" / "r.json", {}, Console(file=io.StringIO()))
+from recall_integrations.evaluation.reports import write_whole
 
 
 def test_what_was_there_stays_until_the_new_file_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datasets.loading import load
 from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
-from recall_integrations.evaluation.datasets.loading import load
 from recall_integrations.indexes import pushed_words
 from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.indexes.pushed_words import Where

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.training.calibrate import ANSWERABLE, MIN_OUTCOMES, calibrated, weighed, wrong_scopes
 from recall_integrations.training.calibration import Outcome, judge

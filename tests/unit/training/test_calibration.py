@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration.model import HIT, RESULT, K
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.training.calibration import Outcome, ece, fit_calibration, judge
+from recall_integrations.training.calibration import Outcome, auroc, ece, fit_calibration, judge
 
 
 def outcome(rng, answered=True, candidates=40, weight=1.0):
@@ -94,3 +96,17 @@ def test_the_error_by_hand():
     assert ece(p, y) == pytest.approx((2 * abs(0.05 - 0.5) + 2 * abs(0.95 - 1)) / 4)
     assert ece(p, y, np.asarray([1.0, 0.0, 1.0, 1.0])) == pytest.approx((0.05 + 2 * 0.05) / 3)
     assert ece(np.full(10, 0.4), np.arange(10) < 4, mass=True) == pytest.approx(0.48)
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=12),
+    st.lists(st.integers(0, 4), min_size=1, max_size=12),
+)
+def test_auroc_is_the_share_of_pairs_in_the_right_order(positive: list[int], negative: list[int]) -> None:
+    pairs = [(p > n) + 0.5 * (p == n) for p in positive for n in negative]
+    assert auroc(positive, negative) == pytest.approx(np.mean(pairs))
+
+
+def test_auroc_needs_both_sides() -> None:
+    with pytest.raises(InvalidArgument, match="at least one"):
+        auroc([], [0.5])

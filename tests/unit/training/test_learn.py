@@ -17,7 +17,7 @@ from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.cli import main
 from recall_integrations.console import training
 from recall_integrations.errors import ConfigError, InvalidArgument, NotFound
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.training import calibrate as calibrating
 from recall_integrations.training import learn as learning
 from recall_integrations.types import Memory, Scope
@@ -177,7 +177,7 @@ def test_folds_keep_groups_whole_and_are_even() -> None:
 
 def test_the_figures_are_those_of_the_benchmark() -> None:
     pytest.importorskip("ir_measures", reason="ir-measures (extra `bench`) is not installed")
-    from recall_integrations.evaluation import metrics
+    from benchmarks.quality import metrics
 
     rng = np.random.default_rng(0)
     for _ in range(50):

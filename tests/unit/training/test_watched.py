@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.errors import ConfigError
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.training.watched import Recaller, Watched
 

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection
 from benchmarks.everyday import everyday, figures, reasons, stores
 from benchmarks.everyday.answers import BM25, NO_FACTS, OURS, RRF, VECTORS, Answered, Found, ask
 from benchmarks.everyday.embeddings import E5, embedding_of
@@ -20,7 +21,7 @@ from recall_integrations.cli import main
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument, MissingExtra
-from recall_integrations.evaluation.datasets.questions import Collection, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 EVERYDAY = Path(__file__).resolve().parents[4] / "../shared/data/everyday"

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.facts import cost
 from recall_integrations import Memory, Scope
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 
 AT = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
@@ -34,7 +35,7 @@ def test_both_are_measured_in_turns(
 ) -> None:
     monkeypatch.setattr(cost, "BATCH", 2)
     monkeypatch.setattr(
-        "recall_integrations.evaluation.datasets.loading.load",
+        "benchmarks.datasets.loading.load",
         lambda _path, name: EvaluationData(name=name, collections=(collection,)),
     )
     out, file = io.StringIO(), tmp_path / "cost.json"

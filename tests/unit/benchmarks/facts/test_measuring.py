@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection
 from benchmarks.facts import assistant, measuring
 from benchmarks.facts.generator.histories import SPLITS, Asked, FactHistory, rooms
 from benchmarks.facts.generator.phrasings import HISTORY, MYSELF, NOW
@@ -17,7 +18,7 @@ from benchmarks.facts.generator.slots import SLOTS
 from benchmarks.facts.generator.timeline import Gold
 from benchmarks.facts.measuring import IN_FIRST, ORDERED, RIGHT, STALE, Answer, figure, in_order, wilson
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Collection, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 A, B, C = frozenset({"a"}), frozenset({"b"}), frozenset({"c"})

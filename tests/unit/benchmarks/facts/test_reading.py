@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.datasets.data import Collection
 from benchmarks.facts import reading
 from recall_integrations import Memory, Scope
-from recall_integrations.evaluation.datasets.questions import Collection
 
 
 def test_each_fact_is_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection, EvaluationData
+from benchmarks.datasets.multihop import MULTIHOP
 from benchmarks.misses import misses, tables
 from benchmarks.misses.misses import Gold, Miss, MissReport, find
 from recall_integrations.config import PlannerConfig, RankingConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.multihop import MULTIHOP
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 SCOPE = Scope(user_id="u1")

@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.planning import plans, rules
+from benchmarks.quality.report import Answer, QualityReport
 from recall_integrations.config import PLAN_RULES, RecallConfig
 from recall_integrations.console.commands.bench import bench
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import metrics
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
-from recall_integrations.evaluation.quality.report import Answer, QualityReport
+from recall_integrations.evaluation.metrics import METRICS
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 
 
@@ -91,9 +92,7 @@ def compared(base: dict[str, str], other: dict[str, str], switch: str) -> Qualit
         k=10,
         questions=questions,
         answers={n: {q: Answer(ids=(i,)) for q, i in a.items()} for n, a in found.items()},
-        scores={
-            n: {q: dict.fromkeys(metrics.METRICS, float(i == "yes")) for q, i in a.items()} for n, a in found.items()
-        },
+        scores={n: {q: dict.fromkeys(METRICS, float(i == "yes")) for q, i in a.items()} for n, a in found.items()},
     )
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from benchmarks.quality import all_kinds, kinds, pictures
+from benchmarks.quality import all_kinds, kinds, means, pictures
 from benchmarks.quality.kinds import KINDS, Summary, best_peer, found, read, summarise, wanted
+from benchmarks.quality.metrics import by_category
+from benchmarks.quality.report import Answer, QualityReport
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Question
-from recall_integrations.evaluation.metrics import METRICS, by_category
-from recall_integrations.evaluation.quality import means
-from recall_integrations.evaluation.quality.report import Answer, QualityReport
+from recall_integrations.evaluation.metrics import METRICS
+from recall_integrations.evaluation.questions import Question
 
 ROOT = Path(__file__).resolve().parents[4]
 BY_NAME = {kind.name: kind for kind in KINDS}

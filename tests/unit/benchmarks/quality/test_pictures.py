@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.quality import pictures
+from benchmarks.quality import means, pictures
+from benchmarks.quality.metrics import Average, by_category
 from benchmarks.quality.pictures import Row, chart
+from benchmarks.quality.report import COMPARED, Answer, QualityReport
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Question
-from recall_integrations.evaluation.metrics import METRICS, Average, Interval, by_category
-from recall_integrations.evaluation.quality import means
-from recall_integrations.evaluation.quality.report import COMPARED, Answer, QualityReport
+from recall_integrations.evaluation.metrics import METRICS, Interval
+from recall_integrations.evaluation.questions import Question
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.quality import stages
+from benchmarks.quality.comparison import seen_before
 from benchmarks.quality.stages import Stage
 from recall_integrations import MemoryStore
 from recall_integrations.config import STRATEGIES, PlannerConfig, RankingConfig, RecallConfig
-from recall_integrations.evaluation.datasets.questions import Question
-from recall_integrations.evaluation.quality.comparison import seen_before
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.ranking.rankers.linear import LinearRanker

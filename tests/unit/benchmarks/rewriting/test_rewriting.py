@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from benchmarks.datasets.data import Collection, EvaluationData
+from benchmarks.quality.report import OURS
 from benchmarks.rewriting import rewriting, tables, thresholds
 from benchmarks.rewriting.measuring import METRICS, NEVER_OPEN, Measured, Outcome, measure, relaxed
 from benchmarks.rewriting.thresholds import chosen, fitting, left_out, step, steps
@@ -17,8 +19,7 @@ from benchmarks.rewriting.writers import GOOD, HOSTILE, WRITERS
 from recall_integrations.config import RecallConfig
 from recall_integrations.console.commands.bench import bench
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
-from recall_integrations.evaluation.quality.report import OURS
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.rewriting import writers
 from benchmarks.rewriting.writers import GOOD, HOSTILE, INSTRUCTION, PARAPHRASE, RANDOM, WRITERS, Scripted
-from recall_integrations.evaluation.datasets.questions import Collection, EvaluationData, Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 SCOPE = Scope(namespace="toy")

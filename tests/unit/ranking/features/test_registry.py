@@ -14,7 +14,7 @@ from benchmarks.quality.stages import feature_groups
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult, Scope
 from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.datasets.questions import Question
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.kind import GATES
 from recall_integrations.ranking.features.feature import Feature, FeatureSet, Label
 from recall_integrations.ranking.features.match import Match

@@ -1,0 +1,43 @@
+"""Memories and the questions that are asked of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recall_integrations.evaluation.questions import Question
+from recall_integrations.types import Memory, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """Memories of one scope and the questions asked of them. For LoCoMo: one conversation (`name` = `sample_id`)."""
+
+    name: str
+    scope: Scope
+    memories: tuple[Memory, ...]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationData:
+    """A data set.
+
+    Args:
+        name: in tables.
+        collections: in file order.
+        family: data sets of one family are averaged where several are given.
+    """
+
+    name: str
+    collections: tuple[Collection, ...]
+    family: str = ""
+
+    @property
+    def memories(self) -> int:
+        """Number of memories."""
+        return sum(len(c.memories) for c in self.collections)
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """All questions, in file order."""
+        return tuple(q for c in self.collections for q in c.questions)

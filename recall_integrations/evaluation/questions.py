@@ -1,0 +1,185 @@
+"""Labelled questions, and one's own as JSON Lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from recall_integrations.adapters.filters import as_filters
+from recall_integrations.adapters.scopes import parse_scope
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.types import Filters, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question and the ids that answer it.
+
+    Args:
+        id: unique in the data set.
+        text: the query.
+        relevant: ids of the memories that hold the answer; empty where the data names none that exist.
+        category: its kind, for averages.
+        asked_at: the moment relative dates are read against; timezone-aware, `None` = the present.
+        scope: where the ids live.
+        filters: that it is asked with.
+        grades: how relevant an id is, above 0; 1 where it is not here.
+    """
+
+    id: str
+    text: str
+    relevant: tuple[str, ...]
+    category: str = "all"
+    asked_at: datetime | None = None
+    scope: Scope = field(default_factory=Scope)
+    filters: Filters | None = field(default=None, hash=False)
+    grades: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @property
+    def graded(self) -> dict[str, float]:
+        """Each relevant id with its grade."""
+        return {one: self.grades.get(one, 1.0) for one in self.relevant}
+
+
+def load_jsonl_questions(path: str | Path) -> list[Question]:
+    """Read questions about memories that are already stored: one JSON object per line.
+
+    Keys: `query` (or `question`); `relevant`, a list of memory ids, or a mapping from ids to grades, of which those
+    above 0 count; optional `id` (default: the line number), `group` (or `category`; default "all"), `now` (or
+    `asked_at`; ISO 8601 with an offset), `scope` (as on the command line, or a mapping with `user_id`, `agent_id`,
+    `namespace`) and `filters` (a mapping, as recalls take them). Other keys are for whoever labels. Blank lines are
+    skipped.
+
+    Raises:
+        InvalidArgument: the file cannot be read or a line is wrong; the message names the path and the line.
+    """
+    questions = []
+    for where, question in jsonl_questions(path):
+        if not question.text:
+            raise InvalidArgument(f"{where} has no 'query' text.")
+        if not question.relevant:
+            raise InvalidArgument(f"{where}: 'relevant' must be a non-empty list of memory ids.")
+        questions.append(question)
+    if not questions:
+        raise InvalidArgument(f"{path} holds no questions.")
+    return questions
+
+
+def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
+    """The lines of such a file and where each stands; they may be blank where somebody has still to write.
+
+    Raises:
+        InvalidArgument: as `load_jsonl_questions`, but for an empty query or no relevant id.
+    """
+    file = Path(path)
+    seen: set[str] = set()
+    for number, line in enumerate(lines(file), start=1):
+        if not line.strip():
+            continue
+        where = f"{file}, line {number}"
+        try:
+            row = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as e:
+            raise InvalidArgument(f"{where} is not JSON: {e}") from e
+        question = question_of(row, str(number), where)
+        if question.id in seen:
+            raise InvalidArgument(f"{where}: the question id {question.id!r} comes twice.")
+        seen.add(question.id)
+        yield where, question
+
+
+def question_of(row: object, default_id: str, where: str) -> Question:
+    """A question from what a line holds; its text and its ids may be empty.
+
+    Args:
+        row: the value of the line.
+        default_id: if it has none.
+        where: for messages.
+
+    Raises:
+        InvalidArgument: it cannot be asked.
+    """
+    if not isinstance(row, Mapping):
+        raise InvalidArgument(f"{where} must be a JSON object, not {type(row).__name__}.")
+    text = row.get("query", row.get("question"))
+    if not isinstance(text, str):
+        raise InvalidArgument(f"{where} has no 'query' text.")
+    grades = _grades(row.get("relevant"), where)
+    try:
+        scope = _scope(row["scope"]) if "scope" in row else Scope()
+        filters = as_filters(row["filters"]) if row.get("filters") else None
+        asked_at = _moment(row.get("now", row.get("asked_at")), where)
+    except (AttributeError, TypeError, ValueError) as e:  # what is wrong with a scope or filters is a ValueError
+        raise e if isinstance(e, InvalidArgument) else InvalidArgument(f"{where}: {e}") from e
+    return Question(
+        id=str(row.get("id", default_id)),
+        text=text if text.strip() else "",
+        relevant=tuple(one for one, grade in grades.items() if grade > 0),
+        category=str(row.get("group", row.get("category", "all"))),
+        asked_at=asked_at,
+        scope=scope,
+        filters=filters,
+        grades={one: grade for one, grade in grades.items() if grade not in (0, 1)},
+    )
+
+
+def _grades(relevant: object, where: str) -> dict[str, float]:
+    if relevant is None:
+        return {}
+    if isinstance(relevant, list) and all(isinstance(one, str) and one for one in relevant):
+        return dict.fromkeys(relevant, 1.0)
+    if not isinstance(relevant, Mapping) or "" in relevant:
+        raise InvalidArgument(f"{where}: 'relevant' must be a non-empty list of memory ids, or a mapping to grades.")
+    for one, grade in relevant.items():
+        number = isinstance(grade, int | float) and not isinstance(grade, bool) and math.isfinite(grade)
+        if not number or grade < 0:
+            raise InvalidArgument(f"{where}: the grade of {one!r} must be a number from 0 up, not {grade!r}.")
+    return {str(one): float(grade) for one, grade in relevant.items()}
+
+
+def _scope(given: Any) -> Scope:
+    return parse_scope(given) if isinstance(given, str) else Scope(**given)
+
+
+def _moment(given: Any, where: str) -> datetime | None:
+    if not given:
+        return None
+    moment = datetime.fromisoformat(given.replace("Z", "+00:00"))
+    if moment.tzinfo is None:
+        raise InvalidArgument(f"{where}: 'now' has no offset. Write, for example, 2026-03-01T12:00:00+00:00.")
+    return moment
+
+
+def read_text(file: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        InvalidArgument: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise InvalidArgument(f"Cannot read {file}: {e}") from e
+
+
+def read_json(file: Path) -> object:
+    """The value that a JSON file holds.
+
+    Raises:
+        InvalidArgument: it cannot be read, or is not JSON.
+    """
+    try:
+        loaded: object = json.loads(read_text(file))
+    except (json.JSONDecodeError, RecursionError) as e:
+        raise InvalidArgument(f"{file} is not JSON: {e}") from e
+    return loaded
+
+
+def lines(file: Path) -> list[str]:
+    """Only a line feed ends a line: JSON may hold other separators as they are."""
+    return read_text(file).removeprefix("\ufeff").split("\n")
