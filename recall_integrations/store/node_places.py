@@ -1,6 +1,6 @@
-"""The directory of a node: what it derives lies there. One that was given stays; a temporary one goes with the node.
+"""The directory of a node, for derived data. A given directory stays; a temporary one is removed with the node.
 
-A node that is killed removes nothing, so the next one that needs a temporary directory removes what such have left.
+A node that is killed removes nothing, so the next one that needs a temporary directory removes what such nodes left.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node h
 
 
 def temporary(clock: Callable[[], float] = time.time) -> Path:
-    """A new directory; those of nodes that were killed are removed.
+    """Make a new directory; remove those of nodes that were killed.
 
     Args:
         clock: seconds since 1970.
@@ -32,10 +32,10 @@ def temporary(clock: Callable[[], float] = time.time) -> Path:
 
 
 def sweep(root: Path, now_s: float) -> list[Path]:
-    """Remove temporary directories that no node has any more, of this user; which they were.
+    """Remove temporary directories of this user that no node has any more; return them.
 
     Args:
-        root: where they are.
+        root: the parent directory.
         now_s: seconds since 1970.
     """
     gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
