@@ -1,4 +1,4 @@
-"""The parts of an open store, and what its reading and its writing side both keep in memory."""
+"""The parts of an open store, and the state in memory that its reading and its writing side share."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ logger = logging.getLogger("recall_integrations")
 
 
 class StoreErrors:
-    """See `StoreParts.errors`. A class and no generator: every recall enters several."""
+    """Context of `StoreParts.errors`. A class and no generator: every recall enters several."""
 
     __slots__ = ("_parts",)
 
@@ -94,7 +94,7 @@ class StoreErrors:
 
 
 class StoreReading(StoreErrors):
-    """See `StoreParts.reading`."""
+    """Context of `StoreParts.reading`."""
 
     __slots__ = ("_answering",)
 
@@ -125,15 +125,15 @@ class StoreReading(StoreErrors):
 
 
 class StoreParts:
-    """What a `MemoryStore` is made of. None of it knows the store, so that one nobody holds is closed at once.
+    """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once.
 
     Args:
-        directory: where it is, and its database.
+        directory: of the store, with its database.
         embedding: makes the vectors.
-        config: its settings.
-        clock: where `created_at` comes from, and by which memories end.
-        new_id: where ids come from.
-        extractor: gives names that a text says; `None` = declared ones only.
+        config: settings of the store.
+        clock: gives `created_at`, and the time at which memories end.
+        new_id: makes ids.
+        extractor: finds the names in a text; `None` = declared ones only.
         server: makes the collections of large scopes on a server; `None` = there is none.
     """
 
@@ -193,7 +193,7 @@ class StoreParts:
         shown: dict[int, tuple[int, int]],
         server: Served | None,
     ) -> None:
-        """What is made of the directory and the embedding. Nothing of it knows this object: a cycle would keep it."""
+        """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
         engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
@@ -247,7 +247,7 @@ class StoreParts:
         )
 
     def read_replicas(self) -> None:
-        """From now on, what recalls read is read from the replicas of the settings, if there are any."""
+        """Read for recalls from the replicas of the settings from now on, if there are any."""
         settings, of = self.config.postgres, weakref.ref(self)
         if not settings.replicas or not self.directory.own_indexes:
             return
@@ -261,7 +261,7 @@ class StoreParts:
 
     @contextlib.contextmanager
     def last_turn(self) -> Iterator[None]:
-        """The write lock, or nothing where the database that gives it is away: the store is let go all the same."""
+        """Hold the write lock, or nothing where its database is away: the store is released all the same."""
         with within(CLOSE_S) if self.directory.own_indexes else _AT_EASE:
             try:
                 self.write_lock.acquire()
@@ -277,7 +277,7 @@ class StoreParts:
                 self.write_lock.release()
 
     def let_go(self) -> None:
-        """Keep columns on disk that ought to be there, and forget them; under the write lock, before all is closed."""
+        """Write due columns to disk, and drop them from memory; under the write lock, before all is closed."""
         written = [scope_id for scope_id, (version, _) in self.shown.items() if self.opened_at.get(scope_id) != version]
         self.column_files.stop()
         try:
@@ -287,7 +287,7 @@ class StoreParts:
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and was opened in this process."""
+        """True if the store is open, and was opened in this process."""
         return not self.closed and forking.depth() == self._depth
 
     def check_open(self) -> None:
@@ -301,12 +301,12 @@ class StoreParts:
             )
 
     def up_to_date(self, *, again: bool = False) -> None:
-        """`check_open`, and what other processes wrote before this call is known from here on.
+        """Check that the store is open, and follow the writes of other processes before this call.
 
-        Where that cannot be read, what is known goes on: whoever needs the database for more says what is wrong.
+        If they cannot be read, the known state stays in use: calls that need the database for more raise the error.
 
         Args:
-            again: also where it could not be read a moment ago: each try may take seconds.
+            again: try also if the last try failed a moment ago: each try may take seconds.
         """
         self.check_open()
         followed = self.followed
@@ -328,10 +328,10 @@ class StoreParts:
                 logger.warning("What other processes wrote could not be read: %s", told(e))
 
     def about_to_write(self, *, asks: bool) -> None:
-        """`check_open`; what other processes wrote is known when the turn to write begins.
+        """Check that the store is open before a write; the writes of others are followed when the turn begins.
 
         Args:
-            asks: whether what is there counts before. Of a database on another machine it is a way less not to ask.
+            asks: whether the stored state matters before the turn. Not asking saves a round trip to another machine.
         """
         if asks or not self.directory.own_indexes:
             self.up_to_date()
@@ -339,7 +339,7 @@ class StoreParts:
             self.check_open()
 
     def turn_begins(self) -> None:
-        """See `WriteTurn.begun`. Who closes the store need not know what others wrote."""
+        """Follow the writes of others: see `WriteTurn.begun`. A store that is being closed does not."""
         if self.closed:
             return
         try:
@@ -353,7 +353,7 @@ class StoreParts:
             raise
 
     def _take_over(self) -> None:
-        """The process that kept the indexes is gone: this one keeps them, or, if that fails, tries at its next turn."""
+        """Keep the indexes, since the process that kept them is gone; if that fails, try at the next turn."""
         down = self.asking.down
         try:
             self.indexes.keep(None if down is None else Vectors(error=down))
@@ -371,37 +371,37 @@ class StoreParts:
             logger.info("The indexes of %s are kept by this process from now on.", self.directory.name)
 
     def errors(self) -> StoreErrors:
-        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.
+        """Turn errors of the database into those of `recall_integrations.errors`, with the file's name.
 
-        Once it is closed, whatever goes wrong is `StoreClosed`.
+        Once the store is closed, every error is `StoreClosed`.
         """
         return StoreErrors(self)
 
     def retried(self, write: Callable[[], T], *, twice: bool) -> T:
-        """What a write returns; where another server keeps the record, tried again for some seconds if that may help.
+        """Run a write and return its result; for a record on a server, retry for some seconds where that may help.
 
         Args:
-            write: takes its turn itself, so that others write between two tries.
+            write: takes its turn itself, so that others can write between two tries.
             twice: see `tried_again`.
         """
         return tried_again(write, twice=twice) if self.directory.own_indexes else write()
 
     def reading(self, seconds: float = math.inf) -> StoreReading:
-        """See `MemoryStore.reading`."""
+        """Guard a recall: see `MemoryStore.reading`."""
         return StoreReading(self, seconds)
 
     def version(self, scope_id: int) -> int:
-        """Bumped by every write to the scope; 0 for one never seen."""
+        """Return the version of a scope, which every write raises; 0 for an unknown scope."""
         return self.shown.get(scope_id, (0, 0))[0]
 
     def catch_up(self, writing: int | None = None, vectors: Vectors | None = None) -> None:
         """Bring the indexes up to date after a write to a scope, under the write lock.
 
-        Columns of other scopes that only now got their vectors are loaded anew.
+        Columns of other scopes whose vectors are only made now are loaded anew.
 
         Args:
             writing: the scope; `None` = nothing was written.
-            vectors: made ahead, so that the embedding is not asked under the lock.
+            vectors: vectors made ahead, so that the embedding is not asked under the lock.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
         with self.revisions.writing(None) if was_behind else contextlib.nullcontext():
@@ -414,7 +414,7 @@ class StoreParts:
                 journal.prune_old(connection, KEPT_ENTRIES)
 
     def settle(self) -> None:
-        """Embed what is in the journal without vectors. The write lock is held only to keep them.
+        """Embed the journal entries without vectors. The write lock is held only to store them.
 
         Raises:
             EmbeddingError: the embedding does not work.

@@ -29,7 +29,7 @@ class EdgeColumns:
     def extended(
         self, *, nums: list[int], others: list[int], predicates: list[int], confidences: list[float], keep: int
     ) -> EdgeColumns:
-        """With newer edges appended, the newest `keep` of them all."""
+        """Return the columns with newer edges appended, the newest `keep` of them all."""
         return EdgeColumns(
             nums=np.concatenate([self.nums, np.asarray(nums, dtype=np.int64)])[-keep:],
             others=np.concatenate([self.others, np.asarray(others, dtype=np.int64)])[-keep:],
