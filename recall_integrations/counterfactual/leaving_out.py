@@ -30,7 +30,7 @@ class Without:
     def __init__(self, ranker: Ranker, gone: Collection[str], *, may_hang: bool = True) -> None:
         self._ranker, self._gone, self.may_hang = ranker, frozenset(gone), may_hang
         self.known: FeatureSet = known_of(ranker)
-        # By name and version the shipped calibration is found: scores stay comparable with those of the whole sum.
+        # Name and version select the shipped calibration: scores stay comparable with those of the whole sum.
         self.calibration = getattr(ranker, "calibration", None)
 
     @property
@@ -143,7 +143,7 @@ def settings(config: RecallConfig, arms: Collection[str], rules: Collection[str]
         config = replace(config, query=replace(config.query, spelling=False))
     if "repeats" in rules:
         config = replace(config, ranking=replace(config.ranking, duplicate_similarity=FOLDS_NOTHING))
-    if "graph" in arms:  # documents lead to others by it, whichever arms the plan asks
+    if "graph" in arms:  # documents reach others by the graph, whatever arms the plan has
         others = tuple(name for name in config.planner.arms if name != "graph")
         config = replace(config, planner=replace(config.planner, arms=others or ARMS))
     return config

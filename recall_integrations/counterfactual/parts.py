@@ -98,7 +98,7 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
         return Part(kind=RULE, name=name, label=RULES[name])
     if kind == FEATURE and (name in known.main or members(name, known)):
         return Part(kind=FEATURE, name=name, label=_evidence(name))
-    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]  # no trees' own
+    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]  # none of trees
     raise InvalidArgument(
         f"There is no part {key!r} of a recall to leave out.{_did_you_mean(name, [*known.main, *kinds], arms)} "
         f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(kinds)}, or a single feature. "

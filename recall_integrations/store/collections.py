@@ -88,7 +88,7 @@ class Collections:
         self._searched: set[str] = set()  # collections whose graph is in memory
         self._waiting = 0  # changes since the thread was idle
         self._closed = False
-        self.failed = ""  # why the thread last ended; empty: it was done
+        self.failed = ""  # why the thread last ended; empty = its work was done
         self.filling = Filling(self._step, self._could_not)
 
     # -- what recalls ask --------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Collections:
                 self._house(connection, scope_id, home_for(scope_id) if scope_id in grown else NO_HOME)
             homes.leave(connection, served.values())
             if not grown and len(small) == sum(home != NO_HOME for _, _, home in rows):
-                epochs.advance(connection, SEMANTIC)  # nobody is left: the directory goes
+                epochs.advance(connection, SEMANTIC)  # no scope has a collection any more: the directory is removed
 
     @staticmethod
     def _house(connection: Connection, scope_id: int, home: str) -> None:
@@ -396,7 +396,7 @@ class Collections:
             history.note(self._path, part.mark)
             self._marked = part.mark
         if not part.after:
-            index.drop(home)  # what an interrupted slice left, of which some may be gone now
+            index.drop(home)  # rest of an interrupted slice; some memories may be removed by now
             self._searched.discard(home)
         for done in self._applied(index, home, part):
             if self.filling.halted:
@@ -432,7 +432,7 @@ class Collections:
         if self._closed or self.filling.halted:
             return
         said = f"{type(error).__name__}: {error}" if not isinstance(error, IndexUnavailable) else str(error)
-        if said != self.failed:  # once, however often it is tried
+        if said != self.failed:  # report each failure once
             self.failed = said
             self._note(
                 f"The semantic index is behind and will be caught up at the next write or open: {said} "

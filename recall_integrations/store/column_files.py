@@ -194,7 +194,7 @@ class ColumnFiles:
 
     def _save(self, scope_id: int, gather: Gather) -> bool:
         while not self._write_lock.acquire(timeout=WAIT_S):
-            if self._closing.is_set():  # by who has the lock
+            if self._closing.is_set():  # set by the thread that holds the lock
                 return False
         try:
             before = self._removals, self._changes.get(scope_id, 0)
@@ -310,7 +310,7 @@ class ColumnFiles:
             if not self._is_current(connection, path):
                 path.unlink(missing_ok=True)
             elif before is not None:
-                with suppress(OSError):  # looking at it is no use of it
+                with suppress(OSError):  # this check does not count as a use
                     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         self._fit()
 

@@ -57,7 +57,7 @@ def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
     with parts.write_lock, parts.errors():
         parts.directory.check_alone(ALONE)
     with parts.errors():
-        ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: it may ask the embedding
+        ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: this may ask the embedding
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.check_open()
         parts.directory.check_alone(ALONE)

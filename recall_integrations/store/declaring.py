@@ -46,7 +46,7 @@ class Declarations:
         index = self._parts.catalog.of(self._parts.scopes[scope]).index
         for said in dict.fromkeys((name, *aliases)):
             if all(ref.entity_id != entity_id for ref in index.resolve(ASKED.format(said))):
-                # Not logged: logs quote nobody's memory, and who declares it has to know.
+                # Not logged: logs quote no memories, and the caller has to know.
                 warnings.warn(NEVER_MEANT.format(said, name), UserWarning, stacklevel=3)
         return entity_id
 
@@ -130,7 +130,7 @@ class Declarations:
                 found: list[int] = view.nums[best].tolist()
                 return found
             except IndexUnavailable:
-                pass  # named at the next write
+                pass  # reported at the next write
         m = schema.memories
         query = select(m.c.num).where(m.c.scope_id == scope_id, m.c.text.icontains(name, autoescape=True))
         with self._parts.engine.connect() as connection:

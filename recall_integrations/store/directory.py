@@ -163,7 +163,7 @@ class HeldDirectory:
         if self.watch is not None:
             self.watch.close()
         mine = self.turn.acquire(timeout=CLOSE_S)
-        self.turn.close()  # a thread that waits for it would make the lock file anew
+        self.turn.close()  # a waiting thread would make the lock file anew
         try:
             self.engine.dispose()
             alone = mine and not self.others()
@@ -194,7 +194,7 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
         given = "empty" if isinstance(path, str) else type(path).__name__
         raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")
     temporary = path is None
-    # Whole: its locks and files are opened again and again, and a process may change its working directory.
+    # Absolute: locks and files are opened again later, and a process may change its working directory.
     directory = Path(tempfile.mkdtemp(prefix="recall-")) if path is None else Path(path).absolute()
     if not temporary:
         _check_unless_made(directory)
@@ -230,7 +230,7 @@ def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone
     try:
         if presence is not None:
             others = presence.others()
-            check_directory(directory)  # nobody is making it at the moment
+            check_directory(directory)  # under the turn: no process is making it now
             presence.enter()
         kept = _had(keeping)
     except (OSError, Timeout) as e:

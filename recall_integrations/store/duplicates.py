@@ -104,14 +104,14 @@ class Duplicates:
         there = {} if scope_id is None else self._there(connection, scope_id, batch, ended)
         known = set() if scope_id is None or wish != SKIP else self._known(connection, scope_id, ids, ended)
         chosen: dict[str, Memory] = {}  # what is written, by id
-        said: dict[Said, str] = {}  # under which id
+        said: dict[Said, str] = {}  # id of what is written, by content
         answers, gone = list(ids), dict[int, None]()
-        left: dict[str, None] = {}  # ids that an earlier part of the batch has written, and another took the place of
+        left: dict[str, None] = {}  # ids of earlier memories of the batch that a later one replaced
         for place, memory in enumerate(batch):
             own, key = ids[place], _said(memory)
             if wish == SKIP and (own in known or own in chosen):
                 continue
-            # What the batch has written under another id, or removed, does not say any more what is stored there.
+            # Stored memories that the batch overwrites or removes do not count any more.
             stored = [(i, n) for i, n in there.get(key, ()) if i not in chosen and i not in left and n not in gone]
             same = said.get(key)
             if same is None and stored:

@@ -56,7 +56,7 @@ class EntityCatalog:
     def of(self, scope_id: int) -> ScopeEntities:
         """Return the scope's entities, loaded on first use; the least recently used scopes leave memory."""
         last = self._last
-        if last is not None and last[0] == scope_id:  # and so it stays
+        if last is not None and last[0] == scope_id:  # fast path, without the lock
             return last[1]
         with self._lock:
             found = self._kept.get(scope_id)
@@ -72,7 +72,7 @@ class EntityCatalog:
             found = self._load(scope_id)
             with self._lock:
                 self._last = None
-                if self._drops == drops:  # else what was read may be out of date: good for this call only
+                if self._drops == drops:  # else the rows may be out of date: good for this call only
                     self._kept[scope_id] = found
                 self._loading.pop(scope_id, None)
         return found
@@ -111,7 +111,7 @@ class EntityCatalog:
         others, entities = read_by(self._engine, read)
         aliases: dict[int, list[str]] = {}
         for ent, alias in others:
-            if isinstance(alias, str):  # another is damaged: the entity has a name less
+            if isinstance(alias, str):  # others are damaged: the entity has one name fewer
                 aliases.setdefault(ent, []).append(alias)
         for ent, entity_id, name, norm, declared in entities:
             if not all(isinstance(part, str) and part for part in (entity_id, name, norm)):

@@ -50,6 +50,6 @@ def renew(connection: Connection) -> None:
     e, key = schema.entities, kept(connection)
     named = list(connection.execute(select(e.c.scope_id, e.c.ent, e.c.norm)))
     for scope_id, ent, norm in named:
-        if isinstance(norm, str) and norm:  # another is damaged, and left to `recall doctor`
+        if isinstance(norm, str) and norm:  # others are damaged, and left to `recall doctor`
             row = update(e).where(e.c.scope_id == scope_id, e.c.ent == ent)
             connection.execute(row.values(entity_id=entity_id_of_normal(norm, key)))

@@ -70,8 +70,8 @@ class Expiry:
         self._engine, self._ends, self._revisions = engine, ends, revisions
         self._lock = threading.Lock()
         self._next = ends.next
-        self._ended: dict[int, int] = {}  # up to when what ends is left out
-        self._left: set[int] = set()  # scopes of which something has ended and is not removed
+        self._ended: dict[int, int] = {}  # by scope, the time up to which ended memories are left out
+        self._left: set[int] = set()  # scopes with ended memories that are not removed yet
         self._swept = 0
 
     def load(self, connection: Connection) -> None:

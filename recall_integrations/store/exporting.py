@@ -41,7 +41,7 @@ def export(
     path = Path(target)
     try:
         special = path.exists() and not path.is_file()
-        place = path if special else path.resolve()  # of a link, what it leads to: the link stays
+        place = path if special else path.resolve()  # follow a link, so that the link stays
     except (OSError, ValueError) as e:  # ValueError: a NUL in it
         raise InvalidArgument(f"Cannot write {str(path)!r}: {getattr(e, 'strerror', None) or e}.") from e
     if place.is_relative_to(directory.resolve()):

@@ -139,8 +139,8 @@ class FactReader:
             threads=Bulkhead(COMPONENT, 2),
         )
         self._size = self._settings.llm_batch
-        self._read_to: dict[int, int] = {}  # of each scope the number up to which all is read or left
-        self._left: dict[int, set[int]] = {}  # of each scope the numbers of memories that got no answer by themselves
+        self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
+        self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
         self._kept: OrderedDict[bytes, Sequence[Said]] = OrderedDict()
         self._patterns = config.privacy.compiled
         self._warned = ""
@@ -274,7 +274,7 @@ class FactReader:
         if self._guard.breaker.refuses:
             return OPEN, None
         self._spend(calls=1, chars=len(prompt))
-        # Unlike a recall, nobody waits: what is slow is waited for as long as it may take.
+        # Unlike in a recall, nobody waits: a slow answer may take its full time.
         begun = self._guard.begin(deadline, self._answered, prompt, count, paced=False)
         answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
         tally.calls += int(answer.begun)

@@ -152,7 +152,7 @@ class ScopeFacts:
             told = {asked: None}
         own: list[Stretch] = []
         for lined in told:
-            if lined is None:  # of whom it is, nobody can tell
+            if lined is None:  # the name is two people
                 return None
             own += self._line(lined).own.get(num, ())
         if not own:
@@ -249,7 +249,7 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
         in_time = sorted(told, key=lambda each: each.order)
         rest, told = in_time[:-TOLD_MAX], in_time[-TOLD_MAX:]
         first = next((each for each in told if each.op == IS), None)
-        if one and first is not None:  # it ended what held before, unless that says the same
+        if one and first is not None:  # it ended earlier facts, unless they say the same
             kept, older_from = {each.num for each in told}, first.order[0]
             said = {each.num for each in rest if each.op != IS or same(each.value, first.value)}
             older = frozenset(each.num for each in rest) - said - kept

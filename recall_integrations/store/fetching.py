@@ -54,7 +54,7 @@ def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> 
 def _rows(
     engine: Engine, key: str, scope_id: int, values: Sequence[Any], columns: str = ", ".join(_COLUMNS)
 ) -> list[Sequence[Any]]:
-    if engine.dialect.name == "postgresql":  # one statement for any number of them, which is prepared
+    if engine.dialect.name == "postgresql":  # one prepared statement for any number of them
         return read_any(engine, _any_of(key, columns), (scope_id, list(values))) if len(values) else []
     if len(values) <= schema.SQL_VARIABLES:
         return read(engine, _statement(key, len(values), columns), (scope_id, *values)) if len(values) else []
@@ -133,5 +133,5 @@ def _decoded(text: str) -> Any:
     try:
         value, end = _scan(text, 0)
     except (StopIteration, TypeError):
-        return json.loads(text)  # which says what is wrong
+        return json.loads(text)  # raises with the reason
     return value if end == len(text) else json.loads(text)

@@ -28,7 +28,7 @@ class Filling:
     def __init__(self, step: Callable[[], bool], failed: Callable[[BaseException], None]) -> None:
         self._step = step
         self._failed = failed
-        self._changed = threading.Condition(threading.RLock())  # a collected store stops it wherever that happens
+        self._changed = threading.Condition(threading.RLock())  # reentrant: the collector may stop it in any thread
         self._thread: threading.Thread | None = None
         self._due = 0.0
         self._woken = False

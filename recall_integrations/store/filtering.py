@@ -60,7 +60,7 @@ class Filtering:
             return None
         mask = window_mask(view, filters.after, filters.before)
         if filters.recency_days is not None:
-            with suppress(OverflowError):  # longer ago than dates go: everything is recent enough
+            with suppress(OverflowError):  # earlier than any date: everything is recent enough
                 mask &= window_mask(view, now - timedelta(days=filters.recency_days), None)
         if filters.types:
             mask &= of_types(view, filters.types)

@@ -111,15 +111,15 @@ class Followed:
     def __init__(self, watch: Watching | None) -> None:
         self.watch = watch
         self.lock = threading.Lock()
-        self.at = -1  # what the watch said
+        self.at = -1  # version that the watch gave
         self.head = Point()  # the last entry of the journal that was committed
-        self.semantic = 0  # how far vectors were made
+        self.semantic = 0  # the last entry whose vectors were made
         self.mine = False  # whether it is this process's turn to write
-        self.last: tuple[Point, int] | None = None  # what was committed in this turn: as `head` and `semantic`
-        self.taking = False  # whether notice is being taken: what is shown may be newer than `head`
-        self.seen_at = time.monotonic()  # when it was last known what others wrote
-        self.failed = ""  # what went wrong when it was looked at last
-        self.again_at = 0.0  # when it is looked at again then, in monotonic seconds
+        self.last: tuple[Point, int] | None = None  # the commits of this turn: as `head` and `semantic`
+        self.taking = False  # whether writes are being followed: the shown state may be newer than `head`
+        self.seen_at = time.monotonic()  # time of the last successful look
+        self.failed = ""  # failure of the last look
+        self.again_at = 0.0  # time of the next look after a failure, in monotonic seconds
 
     def begin(self, parts: StoreParts) -> None:
         """Follow at the beginning of a turn to write: no other process has one."""
@@ -151,11 +151,11 @@ class Followed:
                 elif now.version != self.at:
                     with parts.engine.connect() as connection:
                         self.head, self.semantic = journal.reached(connection)
-                parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
+                parts.next_seq = self.head.seq + 1  # the numbers of a failed write are given again, by any process
                 self.at = now.version
-                self.again_at = 0.0  # the server is there: who gave up waiting for this looks again
-            except (sqlite3.Error, SQLAlchemyError, RecallError):  # it is away, or the store is being closed
-                if self.last is not None:  # it is shown, and may be lost: the next look sees whether it is there
+                self.again_at = 0.0  # the server answers: calls that gave up look again
+            except (sqlite3.Error, SQLAlchemyError, RecallError):  # the server is away, or the store is being closed
+                if self.last is not None:  # it is shown, and may be lost: the next look finds out
                     (self.head, self.semantic), self.at = self.last, -1
 
     def wanted(self, next_seq: int, stale_max_s: float) -> Wanted | None:
@@ -193,14 +193,14 @@ class Followed:
         if (now := self.watch.now()).version == before:
             return
         left = remaining()
-        # A write of this process that waits for a standby has the lock for as long as that is away.
+        # A write of this process that waits for a standby holds the lock while that is away.
         if not self.lock.acquire(timeout=-1 if left == math.inf else left):
             raise StoreError(
                 f"A write or a look of this process at {parts.directory.name} is not over yet. If that goes on, see "
                 "whether the server waits for a standby that is away (wait_event SyncRep in pg_stat_activity)."
             )
         try:
-            if not self.mine:  # and if nobody else has taken notice of more meanwhile
+            if not self.mine:  # and unless another thread has followed further meanwhile
                 self._follow(parts, now if self.at == before else self.watch.now(), replicas=True)
         finally:
             self.lock.release()
@@ -267,7 +267,7 @@ class _Asked:
         if self._known.seq and self._known not in (Point(self._known.seq, there), pruned):
             return None
         newest = self._newest.rows()
-        # Where all was pruned, the last number is noted.
+        # Where all entries were pruned, the last number is noted.
         head = Point(*newest[0]) if newest else Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
         written, ending = self._written.rows(), self._ending.rows()
         late = [int(scope_id) for (scope_id,) in self._late.rows()]
@@ -293,12 +293,12 @@ def _changes(parts: StoreParts, known: int, news: _News, replicas: bool) -> Sequ
         with reading(engine) as connection:
             return journal.pending_in(connection, known, TOLD_MAX + 1)
 
-    if replicas and news.head.seq:  # another one than was asked before may have less
+    if replicas and news.head.seq:  # another replica than before may have fewer entries
         wanted = Wanted(news.head.seq, news.head.digest, news.semantic)
         found = read_by(parts.engine, pending, wanted=wanted)
     else:
         found = pending(parts.engine)
-    found = [change for change in found if change.seq <= news.head.seq]  # what came meanwhile is met the next time
+    found = [change for change in found if change.seq <= news.head.seq]  # later entries are met the next time
     return found if len(found) <= TOLD_MAX else None
 
 
@@ -319,7 +319,7 @@ def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> N
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
     if changes is not None and not changes and parts.spellers.hold(news.written):
-        changes = None  # one was begun meanwhile, and may have read an older state
+        changes = None  # a vocabulary was begun meanwhile, and may be of an older state
     parts.indexes.others_wrote(news.written, changes, news.head.seq, news.head.seq - news.semantic)
     parts.next_seq = news.head.seq + 1
 
@@ -357,13 +357,13 @@ def connect(parts: StoreParts) -> None:
     watch = parts.followed.watch
     if watch is None:
         return
-    of = weakref.ref(parts)  # the turn is held by what outlives the store
+    of = weakref.ref(parts)  # the turn's holder outlives the store
     parts.write_lock.begun = lambda: _of(of, lambda known: known.turn_begins())
     parts.write_lock.ending = lambda: _of(of, lambda known: known.followed.end(known))
-    parts.followed.at = -1  # so that it is read, when the turn ends, how far the store is
-    parts.followed.mine = True  # until the turn ends in which the store was opened
+    parts.followed.at = -1  # makes the end of the turn read the state of the store
+    parts.followed.mine = True  # until the end of the turn in which the store was opened
     thread = threading.Thread(target=_look_on, args=(of,), name="recall-following", daemon=True)
-    with contextlib.suppress(RuntimeError):  # the process can start no more: it looks at its calls
+    with contextlib.suppress(RuntimeError):  # the process can start no more threads: its calls look
         thread.start()
 
 

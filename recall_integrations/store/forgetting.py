@@ -111,7 +111,7 @@ class Forgetting:
                     for table in _NAMES:
                         gone += connection.execute(delete(table).where(table.c.scope_id == scope_id)).rowcount
                     if gone:
-                        put_meta(connection, OWED, "1")  # no change says that names have gone
+                        put_meta(connection, OWED, "1")  # no entry of the journal names removed names
                     touched = self._removing.touch(connection, scope_id)
                 self._removing.touched(scope_id, touched)
                 parts.spellers.forget(scope_id)

@@ -117,7 +117,7 @@ def _overlap(stored: Sequence[str], given: Sequence[str]) -> int:
     """Return the length of the longest end of `stored` that `given` begins with (Knuth, Morris and Pratt 1977)."""
     if not given:
         return 0
-    border = [0] * len(given)  # of each beginning, its longest proper beginning that it also ends with
+    border = [0] * len(given)  # longest proper border of each prefix
     n = 0
     for i in range(1, len(given)):
         while n and given[i] != given[n]:
@@ -163,7 +163,7 @@ def _anchored(stored: Sequence[str], given: Sequence[str], chars: Sequence[int])
 def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the longest part of `pairs` whose second numbers rise (patience sorting)."""
     tops: list[int] = []  # smallest last number of a rising part of each length
-    ends: list[int] = []  # the pair that it belongs to
+    ends: list[int] = []  # the pair of that number
     before: list[int] = []
     for n, (_, place) in enumerate(pairs):
         at = bisect_left(tops, place)

@@ -10,7 +10,7 @@ class InUse:
     """Counts the calls under way, by thread. Threads share it. A `with` block counts as one call more."""
 
     def __init__(self) -> None:
-        # It is taken itself, by every recall twice: a condition hands that on, which takes as long again.
+        # Every recall takes the lock itself, twice: going through a condition takes twice as long.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._by_thread: dict[int, int] = {}

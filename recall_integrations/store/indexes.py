@@ -106,15 +106,15 @@ class Indexes:
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
-        self._written = False  # whether the lexical index was, since it was opened
+        self._written = False  # whether the lexical index was written since it was opened
         self._sealed: dict[str, seal.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
         self._write_lock = write_lock
         self._closed = False
         self.owed = Owed(self.apply_owed)
-        self._told = 0  # the last change that `applied` was told of before the lexical index had it
-        self._replaying = True  # until the journal was followed to its end once: changes may have been applied before
+        self._told = 0  # the last change given to `applied` before the lexical index had it
+        self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
     # -- opening ---------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class Indexes:
             except (IndexUnavailable, OSError) as failure:  # no space, say: recall goes on without this arm
                 self._lexical = None
                 self.note(f"The lexical index could not be rebuilt: {failure}")
-        if self._served:  # what was in files, before there was a server
+        if self._served:  # files from before there was a server
             epochs.sweep(self._directory, SEMANTIC, [])
         self.collections.open()
         if any(behind.values()):
@@ -401,7 +401,7 @@ class Indexes:
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
                 if name == LEXICAL and self._told:
-                    self._applied_lexical(None, 0)  # it was told of what the index may not have
+                    self._applied_lexical(None, 0)  # `applied` was given changes that the index may lack
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
         self._told = 0
@@ -459,7 +459,7 @@ class Indexes:
 
     def _apply_semantic(self, given: Vectors | None, batch: list[Change]) -> None:
         puts = [c for c in batch if c.content is not None]
-        if tenant_of(self._engine) is not None:  # whose cursor may have to stay where a vector of somebody else lacks
+        if tenant_of(self._engine) is not None:  # another tenant's missing vector may hold its cursor back
             with self._engine.connect() as connection:
                 there = journal.embedded(connection, puts)
             puts = [c for c in puts if c.num not in there]
@@ -499,7 +499,7 @@ class Indexes:
         except EmbeddingError:
             if len(texts) == 1:
                 raise
-        self._vectors([PROBE])  # is it the texts, or does nothing work? Then do not ask once per text
+        self._vectors([PROBE])  # if nothing works, raise here instead of once per text
         vectors: list[NDArray[np.float32] | None] = []
         failed: EmbeddingError | None = None
         for text in texts:
@@ -511,7 +511,7 @@ class Indexes:
         if all(v is None for v in vectors):
             assert failed is not None
             raise failed
-        if failed is not None:  # else it came back midway
+        if failed is not None:  # else the embedding recovered midway
             self.note(f"{sum(v is None for v in vectors)} of {len(texts)} texts could not be embedded: {failed}")
         return vectors
 
@@ -534,7 +534,7 @@ class Indexes:
 
     def rebuild(self, name: str, *, embed: bool = False, progress: Progress | None = None) -> None:
         """Make an index anew from the store. `embed=True` also makes every vector anew (another embedding)."""
-        self.apply_owed()  # else it would count as behind
+        self.apply_owed()  # else the index would count as behind
         with self._open_lock:
             if name == LEXICAL:
                 self._rebuild_lexical(progress)
@@ -672,7 +672,7 @@ class Indexes:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)
         lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
-        return lag if self._keeps() else {**lag, LEXICAL: 0}  # what is not in it is looked through
+        return lag if self._keeps() else {**lag, LEXICAL: 0}  # its missing memories are read one by one
 
     def note(self, message: str) -> None:
         message = told(message)

@@ -96,7 +96,7 @@ def _built(loading: Sequence[str], server: Building | None) -> tuple[dict[str, i
         return {}, server is not None
     try:
         return (server.building(loading) if loading else {}), False
-    except VectorsLate:  # in the moment that a probe has
+    except VectorsLate:  # within the time of a probe
         return {}, False
     except (VectorsAway, VectorsRefused):
         return {}, True

@@ -142,10 +142,10 @@ class Line(Generic[R, A]):
             self._lead(lambda: self._taken(me))
         except Exception as e:  # noqa: BLE001 - handed to those whose it is
             together = len(me.taken) > 1
-            for one in me.taken or [me]:  # of none is it known then whether it is on disk
+            for one in me.taken or [me]:  # none is known to be on disk
                 if one.error is None:
                     one.has_failed(e if one is me else _copied(e), in_company=together)
-        except BaseException:  # an interrupt: others write what is theirs once more
+        except BaseException:  # an interrupt: the other threads repeat their writes
             for one in me.taken:
                 one.answer = None
             raise

@@ -227,7 +227,7 @@ class MemoryStore:
         """
         parts = self._parts
         if os.getpid() != parts.pid:
-            return  # all of it belongs to the parent, which may even have been forked while it held a lock below
+            return  # the parent owns all of it, and may have forked while it held a lock below
         parts.closed = True
         with self._closing:
             if not self._finalizer.alive:
@@ -668,7 +668,7 @@ class MemoryStore:
 
     def scope_id(self, scope: Scope) -> int | None:
         """Return the scope's number, or `None` for an unknown scope."""
-        if self._parts.in_use.mine:  # a recall took notice of others when it began
+        if self._parts.in_use.mine:  # a recall has followed others at its beginning
             self._parts.check_open()
         else:
             self._parts.up_to_date()
@@ -765,7 +765,7 @@ class MemoryStore:
         from recall_integrations.database.answering import within
 
         with self._parts.errors(), within(milliseconds / 1e3), self.engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # so that the server works on nothing that nobody waits for
+            if connection.dialect.name == "postgresql":  # so that the server stops when nobody waits any more
                 limit = int(min(max(milliseconds, 1.0), 2**31 - 1))
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {limit}")
             yield connection
@@ -856,13 +856,13 @@ class MemoryStore:
         if view.size and not view.exact and self._parts.indexes.home_until(scope_id):
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
-            with contextlib.suppress(VectorsAway, VectorsRefused):  # named by the recall, which goes on without it
+            with contextlib.suppress(VectorsAway, VectorsRefused):  # reported by the recall, which goes on without it
                 self._parts.indexes.neighbours.nearest(self._parts.indexes.home_of(scope_id), query, 1)
         for code in self.languages(scope_id).kept_in:
             warming.warm([code])
             warming.settle(code, whole=True)
         if self.config.query.spelling:
-            with contextlib.suppress(IndexUnavailable):  # named by the recall, which goes on without it
+            with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it
                 self.speller(scope_id, wait=True)
 
     @property

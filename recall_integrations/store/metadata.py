@@ -49,7 +49,7 @@ class _Scope:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.columns: OrderedDict[Asked, KeyColumn] = OrderedDict()  # the least recently asked first
-        self.seq = 0  # of the last change that is in them
+        self.seq = 0  # the last change in them
         self.size = 0  # rows of the view then
 
     @property
@@ -119,7 +119,7 @@ class MetadataIndex:
             for one, (nums, values) in (*fresh.items(), *whole.items()):
                 scope.columns.setdefault(one, KeyColumn()).extend(nums, values)
         if scope.seq <= view.seq:
-            if view.size < scope.size:  # what was forgotten was dropped from the columns
+            if view.size < scope.size:  # forgotten memories were dropped from the columns
                 _drop_gone(scope, view)
             scope.size = view.size
         scope.seq = upto
@@ -137,7 +137,7 @@ class MetadataIndex:
                     if not self._kept:
                         return
                 elif not scope.lock.acquire(blocking=False):
-                    return  # in use: whoever uses it comes here next
+                    return  # in use: its user calls this next
                 else:
                     try:
                         total -= scope.columns.popitem(last=False)[1].bytes

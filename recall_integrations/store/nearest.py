@@ -68,7 +68,7 @@ class Nearest:
         self._connection, self._outline, self._queries = connection, outline, queries
         self._server, self._over = server, over
         self._scanned: Found | None = None
-        self.without: tuple[str, str] | None = None  # what it had to do without: reason and detail
+        self.without: tuple[str, str] | None = None  # why the server was not used: reason and detail
 
     def best(self, wanted: Conditions, limit: int) -> NDArray[np.int64]:
         """Return the `limit` nearest memories that meet conditions, with all that are as near as the last."""

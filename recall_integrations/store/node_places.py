@@ -27,7 +27,7 @@ def temporary(clock: Callable[[], float] = time.time) -> Path:
     Args:
         clock: seconds since 1970.
     """
-    sweep(Path(tempfile.gettempdir()), clock())  # before: a new one is locked as soon as it is there
+    sweep(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
     return Path(tempfile.mkdtemp(prefix=PREFIX))
 
 
@@ -46,7 +46,7 @@ def sweep(root: Path, now_s: float) -> list[Path]:
 
 def _is_left(path: Path, now_s: float) -> bool:
     try:
-        found = path.lstat()  # who can write there may have put a link
+        found = path.lstat()  # other users may have put a link there
         mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
         if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
             return False

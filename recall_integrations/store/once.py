@@ -46,6 +46,6 @@ def _named(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _same(memory: Memory, there: Memory | None) -> bool:
-    if there is None or memory.position not in (None, there.position):  # without one it has got one by its arrival
+    if there is None or memory.position not in (None, there.position):  # without a position it got one on arrival
         return False
     return all(getattr(memory, name) == getattr(there, name) for name in SAID)

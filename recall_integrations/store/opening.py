@@ -64,7 +64,7 @@ def open_parts(
 
     A failure releases the directory again. Arguments and errors are those of `MemoryStore.open`.
     """
-    server = _server_of(config, path)  # before anything is held: others write while it is asked
+    server = _server_of(config, path)  # before anything is held: others can write meanwhile
     held: Held
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
@@ -85,7 +85,7 @@ def open_parts(
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
             directory.make_ready()
-            _check_whole(directory)  # before anything is made that it lacks
+            _check_whole(directory)  # before missing parts are made
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
@@ -209,7 +209,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
     if changed or half_way is not None:
         parts.directory.check_alone("to make its vectors anew")
         renewal.reembed(parts, None, changing=True)
-    down = parts.asking.down  # it is asked again at the next write
+    down = parts.asking.down  # the embedding is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
     renewal.retell(parts)
@@ -217,7 +217,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
         if parts.directory.keeps() or parts.directory.own_indexes:
             if (
                 not parts.directory.own_indexes and not parts.directory.others()
-            ):  # nobody reads along with the journal yet
+            ):  # no other process has columns that follow the journal
                 journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
             parts.column_files.sweep(connection)
         written_in = languages.kept_in(connection)
@@ -262,10 +262,10 @@ def _measure_late(parts: StoreParts) -> None:
     """
     measured = parts.worth.measured()
     if not measured:
-        parts.worth.again()  # what failed now may work at the next write
+        parts.worth.again()  # the next write may succeed
         return
     try:
         with parts.engine.begin() as connection:
             parts.worth.note(connection, measured)
-    except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
+    except SQLAlchemyError as e:  # a full disk or read-only file: known to this process only
         logger.warning("What the embedding is worth to the ranking could not be noted: %s", told(e))

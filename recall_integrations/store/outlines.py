@@ -313,7 +313,7 @@ def linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.
         steps: by memory, the memories around it: -1 is the one before, 2 the one after the next.
     """
     links = np.full((2, len(nums)), -1, dtype=np.int64)
-    there = frozenset(nums.tolist())  # what was removed between two statements is not
+    there = frozenset(nums.tolist())  # without memories removed between two statements
     pairs: set[tuple[int, int]] = set()
     for num, around in steps.items():
         chain = [*(around[step] for step in sorted(step for step in around if step < 0)), num]

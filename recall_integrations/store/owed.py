@@ -124,7 +124,7 @@ class Owed:
             self._running = True
         try:
             threading.Thread(target=self._run, name="recall-indexing", daemon=True).start()
-        except RuntimeError:  # the process can start none: whoever asks an index, or closes the store, does it
+        except RuntimeError:  # the process can start none: calls of the index, or `close`, apply them
             self._running = False
 
     def _run(self) -> None:
@@ -135,9 +135,9 @@ class Owed:
             now = self._clock()
             quiet = now - self._last >= WAIT_S or now - self._first >= WAIT_MAX_S
             failed = (now - self._first >= MORE_MAX_S if self._more else quiet) and not self._tried()
-            del owner  # this may close the store, so no lock is held
+            del owner  # this may close the store, so no lock may be held
             with self._lock:
-                if failed or not self.any:  # what failed is tried again at the next write, or by who asks the index
+                if failed or not self.any:  # failures are tried again at the next write, or call of the index
                     self._running = False
                     return
         self._running = False
@@ -145,7 +145,7 @@ class Owed:
     def _tried(self) -> bool:
         try:
             self._apply()
-        except StoreClosed:  # whoever closed the store applied it, or the next open does
+        except StoreClosed:  # closing the store applied the changes, or the next open does
             return False
         except (RecallError, OSError) as e:
             logger.warning(

@@ -83,7 +83,7 @@ class StoreErrors:
         if error is None:
             return
         mapped = self._parts.directory.mapped(error)
-        if mapped is error:  # it is ours already
+        if mapped is error:  # already an error of this package
             mapped = None
         met = error if mapped is None else mapped
         closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
@@ -158,22 +158,22 @@ class StoreParts:
         self.new_id = new_id
         self.write_lock = directory.turn
         self.followed = Followed(directory.watch)
-        self.reading_facts = threading.Lock()  # by a language model: nothing is asked about twice
+        self.reading_facts = threading.Lock()  # for reads by a language model: no memory is asked about twice
         self.pid = os.getpid()
         self._depth = forking.depth()
         self.closed = False
         self.in_use = InUse()
         self.damage = Damage()
         self.scopes: dict[Scope, int] = {}
-        # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
+        # By scope, its version and the last change to show: one that is complete, with its vectors.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
         ends = Ends(clock, self.scopes)
         self.revisions = Revisions(ends.due)
         self.expiry = Expiry(self.engine, ends, self.revisions)
         self.next_seq = 1
-        self._prune_at = 0  # from which entry on the journal is shortened: only where nodes read it, not indexes
-        # Called when nothing of what was read holds any more. Weak: those who keep what they read know this object.
+        self._prune_at = 0  # next entry at which the journal is shortened; only where nodes read it, not indexes
+        # Called when everything read before is invalid. Weak: the receivers hold this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
         self.replicas: Replicas | None = None
@@ -321,7 +321,7 @@ class StoreParts:
             raise
         except StoreError as e:
             now = time.monotonic()
-            # Of the server nothing is known where all connections to it were in use: the next call looks again.
+            # If all connections were in use, the server's state is unknown: the next call looks again.
             followed.again_at = now if is_crowded(e) else now + max(AWAY_S, AWAY_TIMES * (now - began))
             if followed.failed != str(e):
                 followed.failed = str(e)
@@ -426,4 +426,4 @@ class StoreParts:
                 self.check_open()
                 self.catch_up(vectors=Vectors(made=made))
             if self.indexes.lag[SEMANTIC] >= lag:
-                return  # the index itself does not work, and says so
+                return  # the index itself does not work, and reports that

@@ -172,7 +172,7 @@ def clear(connection: Connection, scope_id: int | None = None) -> None:
 
 def _counted(connection: Connection, scope_id: int, memories: Sequence[Pushed], sign: int) -> None:
     held = Counter(term for memory in memories for term in memory.stems)
-    terms = sorted(held)  # in one order, so that nobody waits for another who waits for him
+    terms = sorted(held)  # in a fixed order, so that no two writers wait for each other
     scope = {"scope_id": scope_id}
     if terms:
         send(connection, _ADD_TERMS, {**scope, "terms": terms, "added": [sign * held[term] for term in terms]})

@@ -64,8 +64,8 @@ class Pushing:
         self.local_max = local_max
         self._known: dict[int, int] | None = {} if local_max is None else None  # scope → `pushed.whole`
         self._own: set[int] = set()  # scopes that are given back by the limit of this node
-        self._noticed: set[int] = set()  # limits of other nodes that were told of
-        self._counts: dict[int, int] = {}  # memories of scopes, by what this node knows of them
+        self._noticed: set[int] = set()  # limits of other nodes that were reported
+        self._counts: dict[int, int] = {}  # number of memories by scope, as far as this node knows
         self._lock = threading.Lock()
         self._parts: Callable[[], StoreParts | None] = lambda: None
         self.filling = Filling(self._step, _failed)
@@ -224,7 +224,7 @@ class Pushing:
             self.forget()
         if change is pushed_rows.begin:
             self._own.add(scope_id)
-        else:  # it is whole, or given back
+        else:  # the scope is whole, or given back
             self._own.discard(scope_id)
         removing.touched(scope_id, touched)
         parts.views.drop(scope_id)

@@ -60,8 +60,8 @@ class Reader:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
         self._recent = Recent(parts.revisions, parts.scopes)
-        self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
-        self._large: tuple[float, dict[str, Any]] | None = None  # when that was looked at, and how they were
+        self._languages: dict[int, tuple[int, Spoken]] = {}  # by scope, the version, and the languages at it
+        self._large: tuple[float, dict[str, Any]] | None = None  # time of the last look, and its result
         parts.forgets.append(WeakMethod(self._forget))
 
     @cached_property

@@ -50,7 +50,7 @@ class Removing:
                 scope_id = parts.scopes.get(scope)
                 return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, most, vectors)
 
-        return parts.retried(remove, twice=False)  # twice would say that less was removed
+        return parts.retried(remove, twice=False)  # a repeated removal would return a smaller number
 
     def remove_ended(self, *, all_of_them: bool = False) -> int:
         """Remove ended memories, some of them a minute at most; return how many.
@@ -90,7 +90,7 @@ class Removing:
         parts.damage.forget(scope_id, nums)
         parts.pushing.leaving(connection, scope_id, nums)
         if nums:
-            parts.column_files.remove(scope_id)  # it holds their words; before they are gone, not after
+            parts.column_files.remove(scope_id)  # the file holds their words: remove it before them
         rows.remove(connection, scope_id, nums)
 
     def touch(self, connection: Connection, scope_id: int) -> Touched:

@@ -77,7 +77,7 @@ class Revisions:
                 self._numbers[scope] += 1
             watchers = list(self._watchers)
         try:
-            for watcher in watchers:  # without the lock: they ask for numbers under locks of their own
+            for watcher in watchers:  # without the lock: watchers ask for revisions under their own locks
                 watcher.drop(scope)
             yield
         finally:

@@ -73,7 +73,7 @@ def add_scope(connection: Connection, scope: Scope) -> int:
     s = schema.scopes
     same = [getattr(s.c, part) == getattr(scope, part) for part in ("user_id", "agent_id", "namespace")]
     known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
-    if known is not None:  # committed by a call that was interrupted before it could say so
+    if known is not None:  # committed by an interrupted call
         return int(known)
     scope_id = tenants.next_scope(connection)
     if scope_id is None:
@@ -150,8 +150,8 @@ def positions(
 ) -> list[int | None]:
     """Return the places in their threads: as given, else that of the replaced memory, else the next one."""
     m = schema.memories
-    following: dict[str, int] = {}  # next place, of threads whose last one is known
-    given: dict[str, int] = {}  # behind the places that this batch names itself
+    following: dict[str, int] = {}  # next place by thread, where the last one is known
+    given: dict[str, int] = {}  # next place after those that this batch gives itself
     found: list[int | None] = []
     for memory, memory_id in zip(batch, ids, strict=True):
         thread, position = memory.thread, memory.position

@@ -136,17 +136,17 @@ class ServedCollections:
         self._lease, self._fingerprint, self._problem = lease, fingerprint, problem
         self._lock = threading.RLock()
         self._known: dict[int, Home] = {}
-        self._proven: set[str] = set()  # collections that were looked at since the server was last away
-        self._checked: set[str] = set()  # the same, by who fills
+        self._proven: set[str] = set()  # collections checked since the server was last away
+        self._checked: set[str] = set()  # the same, by the filling process
         self._lost: dict[str, str] = {}  # collections that cannot be used, and why
-        self._over: dict[str, Over] = {}  # those that are not filled on for a while
-        self._told_over: set[str] = set()  # of which that was said, and what was said
+        self._over: dict[str, Over] = {}  # collections that are left as they are for a while
+        self._told_over: set[str] = set()  # their names and messages that were reported
         self._touched: set[int] = set()
         self._waiting, self._since = 0, 0.0  # changes since the thread was idle, and when the first of them came
         self._tries = 0
-        self._all_at = 0.0  # when all scopes are looked at again, and not only those that were written to
+        self._all_at = 0.0  # time of the next look at all scopes, not only written ones
         self._busy = False  # whether there may be work on the server
-        self._swept = not server.own  # whether it was looked for collections that no scope names
+        self._swept = not server.own  # whether unnamed collections were removed
         self._closed = False
         self.failed = ""
         self.filling = Filling(self._step, self._could_not)
@@ -184,7 +184,7 @@ class ServedCollections:
             self._lose(home, str(e))
             raise
         except (VectorsAway, VectorsRefused):
-            self._proven.clear()  # it may come back with another disk
+            self._proven.clear()  # the server may come back with another disk
             raise
 
     @property
@@ -425,7 +425,7 @@ class ServedCollections:
             return self._done()
         if not self._lease.take():
             if not self._work():
-                return self._done()  # who fills looks at them
+                return self._done()  # the filling process checks them
             self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
             return False
         self._sweep()
@@ -433,7 +433,7 @@ class ServedCollections:
         with self._engine.connect() as connection:
             found = self._all(connection)
         busy = False
-        # What is relied on comes first: a new one takes long.
+        # Collections in use come first: a new one takes long.
         for scope_id, home in sorted(found.items(), key=lambda one: (not one[1].until, one[0])):
             if self._is_left(home.name):
                 continue
@@ -451,7 +451,7 @@ class ServedCollections:
 
     def _done(self) -> bool:
         self._lease.give_back()
-        self._lost.clear()  # nobody names them any more
+        self._lost.clear()  # no scope names them any more
         with self._lock:
             self._waiting, self._tries, self._busy = 0, 0, False
         self.failed = next((over.why for over in list(self._over.values())), "")
@@ -514,7 +514,7 @@ class ServedCollections:
         if part.after:
             self._prove(home.name, server.look(home.name), part.after)  # a copy of this store may have written to it
         else:
-            server.drop(home.name)  # what an interrupted slice left, of which some may be gone now
+            server.drop(home.name)  # rest of an interrupted slice; some memories may be removed by now
             server.make(home.name, store)
         mark = part.mark or Point(part.upto)
         server.mark(home.name, store, mark.seq, mark.digest)
@@ -670,7 +670,7 @@ class ServedCollections:
         """Remove collections that no scope names, once: those left while the store was open without the server."""
         if self._swept:
             return
-        there = self._server.homes()  # before the record is read, in which each is named before it is made
+        there = self._server.homes()  # before the record is read, which names each before it is made
         with self._engine.connect() as connection:
             named = {home.name for home in self._all(connection).values()}
         for home in there:
@@ -696,7 +696,7 @@ class ServedCollections:
         self._tries += 1
         said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
         kind = said if not isinstance(error, VectorsAway) else f"{self._server.called} is away."
-        if kind != self.failed:  # once, however often it is tried
+        if kind != self.failed:  # report each failure once
             self.failed = kind
             self._note(f"{said} What collections lack is scanned meanwhile, and brought there when it is back.")
         if not self.filling.hurried:

@@ -59,7 +59,7 @@ class States:
             with parts.errors(), within(READ_S) if parts.directory.own_indexes else contextlib.nullcontext():
                 found = self._read(scope)
         except RecallError:
-            return None  # the database is away, or the store closed: whoever needs more of it says so
+            return None  # the database is away, or the store closed: calls that need more raise
         if found is None or parts.revisions.of(scope) != revision:
             return None
         with self._lock:
@@ -75,7 +75,7 @@ class States:
         with parts.engine.connect() as connection:
             recorded = _recorded(connection, scope_id)
         if recorded is None or recorded[0] != parts.version(scope_id) or recorded[1] >= parts.next_seq:
-            return None  # somebody has written what this process has not read
+            return None  # another process has written entries that are not read here
         said = repr((scope_id, *recorded, ends, parts.asking.fingerprint, worth))
         return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

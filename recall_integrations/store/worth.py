@@ -43,11 +43,11 @@ class CosineWorth:
         self._bundled = isinstance(embedding, StaticEmbedding)
         self.measures = not (self._bundled or costly)
         self._known: dict[str, float] = {}
-        self._written: dict[str, int] = {}  # by the scope that is being written to, this write included
+        self._written: dict[str, int] = {}  # counts of the scope that is being written to, with this write
         self._noted: dict[tuple[int, str], int] = {}  # by scope and language
-        self._before: dict[tuple[int, str], int] = {}  # of what the last write noted
+        self._before: dict[tuple[int, str], int] = {}  # counts before the notes of the last write
         self._tried: set[str] = set()
-        self._lock = threading.Lock()  # of two writers, one measures
+        self._lock = threading.Lock()  # only one of two writers measures
 
     @property
     def english(self) -> float | None:
@@ -146,7 +146,7 @@ class CosineWorth:
                 if language == probe.ENGLISH:
                     found[SPREAD] = spread
             except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
-                # It may have been another scope's write, and the next one works.
+                # The next write may succeed.
                 self._tried.difference_update(due[place:])
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
                 break
@@ -203,6 +203,6 @@ class CosineWorth:
 
 def bundled_worth(language: str, text: str) -> float:
     """Return the worth of the bundled vectors of words and texts, in [0, 1]: they were made from English."""
-    if language == probe.ENGLISH:  # or not to be told
+    if language == probe.ENGLISH:  # or unknown
         return 1.0 if probe.script(text) == "LATIN" else 0.0
     return probe.bundled_worth(language) if language in probe.LANGUAGES else 0.0

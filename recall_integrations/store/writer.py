@@ -59,7 +59,7 @@ class _Given:
     @property
     def needs(self) -> Set[Hashable]:
         """Keys that no earlier batch of its transaction may have written, since it could not see them there."""
-        if self.chat.ids:  # these are looked up outside of the transaction
+        if self.chat.ids:  # such ids are looked up outside of the transaction
             return {self.scope}
         return {key for memory in self.memories for key in self._keys(memory)}
 
@@ -71,7 +71,7 @@ class _Given:
     def _keys(self, memory: Memory) -> Iterator[Hashable]:
         if memory.id is not None:
             yield self.scope, "id", memory.id
-        if memory.thread is not None:  # its place is behind the last one that is there
+        if memory.thread is not None:  # its place is after the last stored one
             yield self.scope, "thread", memory.thread
 
 
@@ -99,8 +99,8 @@ class Writer:
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
         with parts.write_lock, parts.errors():
-            later = self._flush_later()  # what somebody else has just written may be left as it is
-            named, ids = self._named(scope, thread, given, chat)  # somebody may have written to it
+            later = self._flush_later()  # the write may skip messages that others have just written
+            named, ids = self._named(scope, thread, given, chat)  # another writer may have changed the thread
             chat.ids.update(ids)
             written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
         with parts.errors():
@@ -156,7 +156,7 @@ class Writer:
             while batch := list(itertools.islice(left, batch_size)):
                 ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
-        if len(ids) > batch_size:  # nobody waits for a single one of them
+        if len(ids) > batch_size:  # no caller waits for a single batch
             with self._parts.errors():
                 self._parts.indexes.apply_owed()
         return ids
@@ -181,7 +181,7 @@ class Writer:
         with parts.errors():
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         given = _Given(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
-        if ahead is not None:  # the turn to write is held, and may be lost: whoever took it decides
+        if ahead is not None:  # the turn is held, and may be lost: its holder decides
             return self._write_in_turn(given, None)
         alone = [parts.write_lock.mine or self._line.has_me]
 
@@ -191,7 +191,7 @@ class Writer:
             try:
                 return self._line.ask(given, alone=not self._goes_with_others(given))
             except Company as e:
-                alone[0] = True  # it may be what makes the others fail
+                alone[0] = True  # this write may be what makes the others fail
                 assert e.__cause__ is not None
                 raise e.__cause__ from e.__cause__.__cause__
 
@@ -237,13 +237,13 @@ class Writer:
         """Write all in one transaction; say whether that worked. A failure leaves nothing of them."""
         parts = self._parts
         parts.check_open()
-        if not all(self._goes_with_others(one.request) for one in asked):  # any more
+        if not all(self._goes_with_others(one.request) for one in asked):  # not any more
             return False
         try:
             for one, ids in zip(asked, self._write_some([one.request for one in asked], later), strict=True):
                 one.is_done(ids)
         except Exception as e:
-            if _lost(e):  # with the turn, maybe: each is tried again in a moment
+            if _lost(e):  # maybe with the turn: each is tried again
                 raise
             logger.info("Writes that went together are done one by one: %s", told(e))
             return False
@@ -278,7 +278,7 @@ class Writer:
                     with parts.revisions.writing(None) if worth else nullcontext():
                         parts.worth.forget(worth)
                 return answer
-            # What is done once more where nobody knows what came of it may be waited for later.
+            # A write that is repeated after an unknown result may wait for the disk later.
             self._commit([batch], later if given.chat.on_duplicate == KEEP else None)
         return answer
 
@@ -294,7 +294,7 @@ class Writer:
         """Return the part of a batch to write, and the ids of its memories afterwards."""
         parts, chat, batch = self._parts, given.chat, given.memories
         scope_id = parts.scopes.get(given.scope)
-        # By another wish a memory may get the id of one that is there.
+        # With another wish a memory may get the id of a stored one.
         fresh = not given.ids and chat.on_duplicate == KEEP and all(m.id is None for m in batch)
         if not given.ids:
             given.ids.extend([m.id if m.id is not None else parts.new_id() for m in batch])
@@ -313,7 +313,7 @@ class Writer:
     def _commit(self, batches: Sequence[Batch], later: Flush | None) -> None:
         """Store batches in one transaction; then show them, and update the indexes."""
         parts = self._parts
-        # What the embedding is worth, where it was measured for this write, counts in all scopes.
+        # A worth of cosines that was measured for this write counts in all scopes.
         scopes = {None if batch.known.worth else batch.scope: batch for batch in batches}
         with ExitStack() as writing:
             for scope in scopes:
@@ -327,7 +327,7 @@ class Writer:
                 vectors = None if parts.asking.here else batches[0].known.vectors
                 try:
                     self._removing.index(scope_id, written.changes, written.stems, vectors, followed=written.embedded)
-                finally:  # vectors may be written while indexing: show the memories when they are whole
+                finally:  # vectors may be written while indexing: show complete memories only
                     parts.shown[scope_id] = shown
                 if not all(map(warming.is_warm, written.spoke)):
                     warming.warm(self._reader.languages(scope_id).kept_in)

@@ -125,7 +125,7 @@ def learn(
     asked, forgotten = _placed(store, questions, scope)
     _enough(len(asked), "queries whose relevant memories are in the store")
     base = config or store.config
-    base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # order is compared, not silence
+    base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # orders are compared: nothing may abstain
     examples, fixed_weights = _recorded(store, asked, base, kind, FixedWeights(known=known), now, progress)
     usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")

@@ -27,8 +27,8 @@ from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import Ranker, spread_scores
 from recall_integrations.ranking.rankers.linear import LinearRanker
 
-# A spread below this counts as this: what hardly varies in the sample (one date in a thousand candidates, half faded)
-# would get a weight of thousands, which decides alone where it does vary.
+# A smaller spread counts as this: a feature that hardly varies in the sample (one date in a thousand candidates)
+# would get a weight of thousands, and decide alone where it does vary.
 SPREAD_MIN = 0.02
 
 

@@ -40,7 +40,7 @@ def examine(connection: Connection, living: Mapping[int, int]) -> Check:
     except ValueError as e:
         return problem(JOURNAL, f"The number of its last entry cannot be read ({e}).", _REMEDY)
     walk = _walk(connection, dropped)
-    # Before there were digests, what was dropped left no note of its own.
+    # Before there were digests, dropped entries left no note of their own.
     first = dropped.seq + 1 if dropped.seq else (last + 1 if walk.first is None else walk.first)
     lost = sorted(num for num in walk.put - walk.removed if num not in living)
     unknown = sorted(num for num in living if num >= first and num not in walk.put)
@@ -69,7 +69,7 @@ def _walk(connection: Connection, dropped: history.Point) -> _Walk:
         walk.first = seq if walk.first is None else walk.first
         if op != TOUCH:
             (walk.put if op == "put" else walk.removed).add(num)
-        known = op != "put" or content is not None  # what a memory said that was replaced since is not known
+        known = op != "put" or content is not None  # the text of a memory that was replaced since is unknown
         if op not in ("put", "del", TOUCH):
             walk.broken.append(f"Entry {seq} is of no known kind.")
         elif not digest:

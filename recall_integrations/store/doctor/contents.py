@@ -138,7 +138,7 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
         told = spoken.setdefault(key[0], {})
         for code, count in counted([fields["text"]]).items():
             told[code] = told.get(code, Count()).plus(count)
-    if not found.cut_by_another and not found.unreadable:  # what cannot be read was counted when it could
+    if not found.cut_by_another and not found.unreadable:  # unreadable memories were counted while they were readable
         found.languages_wrong = _languages_wrong(connection, spoken)
 
 
@@ -285,7 +285,7 @@ def _not_of_length_one(keys: list[Key], matrix: np.ndarray[Any, np.dtype[np.floa
     for row in np.flatnonzero(~finite).tolist():
         yield keys[row], "it holds what is no number"
     off = finite & (np.abs(length - 1) > _LENGTH_OFF) & (length > 0)
-    if off.sum() > len(keys) // 2:  # an embedding that does not keep to its word is no damage
+    if off.sum() > len(keys) // 2:  # an embedding whose vectors are not of length 1 or 0 is no damage
         return
     for row in np.flatnonzero(off).tolist():
         yield keys[row], f"its length is {length[row]:.2f}, not 1"

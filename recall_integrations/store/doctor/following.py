@@ -145,7 +145,7 @@ def _compare(
         should, has = (side.get(home, np.empty(0, dtype=np.int64)) for side in (wanted, held))
         where = "" if home == LEXICAL else f" of the collection {home}"
         if name == SEMANTIC and home not in ahead:
-            continue  # of a scope that has none any more: removed when Chroma is opened
+            continue  # the scope has no collection any more: it is removed when Chroma is opened
         lacks, strange = np.setdiff1d(should, has), np.setdiff1d(has, should)
         strange = strange[~np.isin(strange, ahead[home].nums)] if ahead[home].known else strange[:0]
         twice = len(has) - len(np.unique(has))

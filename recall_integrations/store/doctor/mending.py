@@ -58,7 +58,7 @@ class Noted:
 def put_aside(connection: Connection, directory: Path, unreadable: dict[Key, str]) -> str:
     """Move unreadable memories out of the store into a file in its directory, in the caller's transaction."""
     kept = [_as_found(connection, key, why) for key, why in unreadable.items()]
-    with (directory / PUT_ASIDE).open("a", encoding="utf-8") as file:  # first: a crash leaves them in both
+    with (directory / PUT_ASIDE).open("a", encoding="utf-8") as file:  # first: a crash leaves them in both places
         file.writelines(json.dumps(row, ensure_ascii=True) + "\n" for row in kept)
         file.flush()
         os.fsync(file.fileno())
@@ -222,7 +222,7 @@ def rebuild(
         engine,
         directory,
         embedding,
-        scan_max=lambda: RetrievalConfig().exact_max,  # which scopes have a collection is left to who opens it
+        scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
         write_lock=threading.RLock(),
         applied=lambda _changes, _commits: None,
     )

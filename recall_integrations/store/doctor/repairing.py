@@ -67,7 +67,7 @@ def repair(
     directory = there(path)
     try:
         held = hold(directory, alone="to repair it")
-    except StoreError:  # damaged, open elsewhere or not to be written to: what is found says so
+    except StoreError:  # damaged, open elsewhere or not writable: the findings say so
         return replace(examine(directory, clock=clock, progress=progress, vectors=vectors), repaired=True)
     try:
         with mapped_errors(directory / DATABASE):
@@ -110,7 +110,7 @@ class _Repair:
             self._mend_rows(before, before.contents)
             self._mend_indexes(before)
         if before.contents is not None and before.contents.served:
-            rows = {MEMORIES, VECTORS, chain.JOURNAL} & set(self._done)  # of which collections know nothing
+            rows = {MEMORIES, VECTORS, chain.JOURNAL} & set(self._done)  # changes that collections do not see
             if rows or before.state(mending.SERVER) == PROBLEM:
                 self._mend(mending.SERVER, mending.rehouse)
         if before.leftovers:
@@ -118,7 +118,7 @@ class _Repair:
         if before.state(surroundings.BREAKERS) == PROBLEM:
             mending.remove_files([self._directory / BREAKERS_FILE])
             self._done.setdefault(surroundings.BREAKERS, []).append("It was removed; breakers begin closed.")
-        if self._done and (self._directory / COLUMNS).exists():  # made from what was there before
+        if self._done and (self._directory / COLUMNS).exists():  # made from the state before
             mending.remove_files([self._directory / COLUMNS])
         after = self._look() if self._done else before
         return self._told(first, after)

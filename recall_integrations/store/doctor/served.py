@@ -102,7 +102,7 @@ def _compared(connection: Connection, served: Served, server: CollectionServer) 
         before = _nums(connection, scope_id)
         lacking += int((before > until).sum())
         if not until:
-            continue  # nobody relies on it yet
+            continue  # not in use yet
         try:
             said = foreign(connection, until, server.look(home))
             held = server.nums(home)

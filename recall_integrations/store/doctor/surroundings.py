@@ -80,7 +80,7 @@ def disk(path: Path) -> Check:
 def alone(path: Path) -> Iterator[Check]:
     """Keep others from opening the store, where that needs no change in it. Yields the check of the lock."""
     lock = FileLock(str(path / LOCK), thread_local=False)
-    if not (path / LOCK).exists():  # who opens it makes one first
+    if not (path / LOCK).exists():  # opening a store makes the file first
         yield ok(HOLDER, "Nobody has it open.")
         return
     try:

@@ -83,7 +83,7 @@ def end(way: Way, compared: Compared) -> None:
         tables.bring(source, target, schema.scopes, instead=_OWN_OF_SCOPES)
         target.execute(delete(schema.cursors))
         head, semantic = journal.reached(source)
-        journal.move(target, LEXICAL, head.seq)  # an index that is not there is made of what the store holds
+        journal.move(target, LEXICAL, head.seq)  # a missing index is made from the stored memories
         journal.move(target, journal.SEMANTIC, semantic)
         _meta(source, target)
     kept, mine = way.source.learned, way.target.learned

@@ -70,9 +70,9 @@ def _some(way: Way) -> int:
                 (puts if op == "put" else gone)[scope_id].append(num)
         for scope_id, nums in gone.items():
             tables.remove(target, scope_id, nums)
-        for scope_id, nums in puts.items():  # of those that are gone by now there is nothing
+        for scope_id, nums in puts.items():  # memories that are gone by now have no rows
             tables.put(source, target, scope_id, nums)
-        for scope_id in sorted(touched):  # names or facts were written, of memories that were there
+        for scope_id in sorted(touched):  # names or facts of existing memories were written
             for table in _TOUCHED:
                 tables.bring(source, target, table, table.c.scope_id == scope_id)
         way.note(target, {**way.noted, "at": changes[-1].seq})

@@ -214,7 +214,7 @@ class _Watched:
             if done or self._left:
                 self._quiet = time.monotonic()
             if not self._left:
-                self._level = looked  # what was written later would be left, or was brought
+                self._level = looked  # later writes would be left, or were applied
             if not self._asked(""):
                 return
             if not self._left:
@@ -291,7 +291,7 @@ class _Move:
                     "that one."
                 )
             lost = there is not None and journal.pruned(source).seq > int(there["at"])
-            if there is None or lost:  # what was removed since it began is not told any more
+            if there is None or lost:  # the journal lacks removals since the beginning
                 head, _ = journal.reached(source)
                 there = {"from": mine, "at": head.seq, "scope": 0, "num": 0}
             else:
