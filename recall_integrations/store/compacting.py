@@ -5,7 +5,7 @@
     database ─▶ written anew
 
 Each step is complete in itself and one that the store takes anyway, so a process that is killed in any of them loses
-nothing; that all were done is noted last, and whoever is stopped before asks again.
+nothing; the end of all steps is noted last, so that a stopped call can be repeated.
 """
 
 from __future__ import annotations

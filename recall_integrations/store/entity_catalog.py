@@ -93,7 +93,7 @@ class EntityCatalog:
                 self._kept.pop(scope_id, None)
 
     def left(self, scope_id: int) -> None:
-        """Drop the entities of a scope whose columns have left memory: they still hold, but nobody needs them here."""
+        """Drop the entities of a scope whose columns have left memory: they still hold, but are not needed here."""
         with self._lock:
             self._kept.pop(scope_id, None)
             if self._last is not None and self._last[0] == scope_id:

@@ -1,4 +1,4 @@
-"""The ends of memories (`Memory.expires_at`), and the time from which nobody may see them.
+"""The ends of memories (`Memory.expires_at`), and the time from which they are hidden.
 
     the clock passes the next end of a scope ─▶ a new time up to which memories have ended ─▶ columns leave them out
                                                                                           └─▶ cached answers go

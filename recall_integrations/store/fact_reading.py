@@ -182,7 +182,7 @@ class FactReader:
 
         Args:
             tally: takes the counts.
-            deadline: of whoever waits.
+            deadline: of the caller.
             scope: of the memories; `None` = any.
             hourly: whether the limits of the hour hold; calls count in any case.
         """
@@ -416,7 +416,7 @@ def _says_anything(message: Message) -> bool:
 
 
 def _key(scope_id: int, message: Message) -> bytes:
-    """Return a key of an answer: the text, who says it, and the day, since it may say "yesterday"."""
+    """Digest the prompt version, the text, its actor and role, and the day, since it may say "yesterday"."""
     told_of = (
         prompts.VERSION,
         scope_id,

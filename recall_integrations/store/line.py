@@ -98,7 +98,7 @@ class Line(Generic[R, A]):
 
     @property
     def has_me(self) -> bool:
-        """True if this thread stands in the line: what it writes meanwhile (in a handler of a signal) must not wait."""
+        """True if this thread stands in the line: its writes meanwhile (in a handler of a signal) must not wait."""
         return threading.get_ident() in self._threads
 
     def ask(self, request: R, *, alone: bool = False) -> A:

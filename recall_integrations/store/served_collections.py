@@ -403,7 +403,7 @@ class ServedCollections:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Hold the write lock, to change the database. The thread gives up where somebody waits for it with the lock.
+        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock.
 
         Raises:
             IndexUnavailable: the store is being closed, or the collections are being made anew.
