@@ -29,7 +29,7 @@ _ADD = text(
 
 
 def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> frozenset[str]:
-    """Count memories that are written, in the caller's transaction; return the languages in which they are."""
+    """Count memories that are written, in the caller's transaction; return their languages other than English."""
     found = counted(texts)
     _add(connection, scope_id, found, 1)
     return frozenset(

@@ -153,7 +153,7 @@ class Line(Generic[R, A]):
             self._leave(me)
 
     def _taken(self, me: Asked[R, A]) -> Sequence[Asked[R, A]]:
-        """Take the writes that go together now."""
+        """Take the writes that go together now; called once a turn."""
         left: set[Hashable] = set()
         with self._lock:
             while self._waiting and len(me.taken) < self._most:

@@ -106,7 +106,7 @@ class Nearest:
         return self._scanned
 
     def _asked(self, server: Server, wanted: Conditions, limit: int) -> Found | None:
-        """Ask the server; return `None` where it cannot be asked, or does not give enough."""
+        """Ask the server, and compare the memories that it lacks; where it is away, only those are compared."""
         if not wanted.plain:
             sql = f"SELECT m.num FROM memories m WHERE {wanted.sql()} LIMIT {COMPARED_MAX + 1}"
             few = self._connection.execute(text(sql), wanted.given()).scalars().all()

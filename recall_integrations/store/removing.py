@@ -53,7 +53,7 @@ class Removing:
         return parts.retried(remove, twice=False)  # a repeated removal would return a smaller number
 
     def remove_ended(self, *, all_of_them: bool = False) -> int:
-        """Remove ended memories, some of them a minute at most; return how many.
+        """Remove ended memories, a batch per scope once a minute at most; return how many.
 
         Args:
             all_of_them: remove all of them, now.

@@ -241,7 +241,7 @@ class ServedCollections:
             until: the change up to which it should reach; `None` = that of the record.
 
         Raises:
-            CollectionStrange: the collection was filled from another history.
+            CollectionLost: the collection is empty; or, as `CollectionStrange`, it was filled from another history.
         """
         with self._engine.connect() as connection:
             until = self._until_of(connection, home) if until is None else until
