@@ -1,1 +1,1 @@
-"""What a recall would have returned without an arm, a kind of evidence or a rule."""
+"""The recall that would have been returned without an arm, a kind of evidence or a rule."""

@@ -13,7 +13,7 @@ DECIMALS = 6
 
 
 def counterfactuals_data(found: Counterfactuals) -> dict[str, Any]:
-    """`{parts, without}`.
+    """Return counterfactuals as `{parts, without}`.
 
     `parts` are `{key, kind, label}`; each of `without` is `{parts, label, reached, effect, summary, degraded, moves}`,
     and a move `{id, text, before, after, hit_before, hit_after, score_before, score_after}`.
@@ -25,7 +25,7 @@ def counterfactuals_data(found: Counterfactuals) -> dict[str, Any]:
 
 
 def part_data(part: Part) -> dict[str, str]:
-    """Something that can be left out."""
+    """Return a part as plain data."""
     return {"key": part.key, "kind": part.kind, "label": part.label}
 
 

@@ -1,4 +1,4 @@
-"""Stages and a ranker that take something out of a recall, and leave everything else as it is."""
+"""Stages and a ranker that leave parts out of a recall, and everything else as it is."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ FOLDS_NOTHING = 2.0  # of `ranking.duplicate_similarity`
 
 
 class Without:
-    """A ranker whose order some features have no part in. What they added is taken out of the sum.
+    """A ranker without some features: the terms that they added are taken out of the sum.
 
     Args:
-        ranker: whose order is a sum of features.
+        ranker: a ranker whose order is a sum of features.
         gone: names of the features.
-        may_hang: whether it is one that a user brought, as `Stage.may_hang` says.
+        may_hang: whether it is a user's ranker, as `Stage.may_hang` says.
     """
 
     def __init__(self, ranker: Ranker, gone: Collection[str], *, may_hang: bool = True) -> None:
         self._ranker, self._gone, self.may_hang = ranker, frozenset(gone), may_hang
         self.known: FeatureSet = known_of(ranker)
-        # By name and version the shipped calibration is found: scores stay comparable with those of the whole sum.
+        # Name and version select the shipped calibration: scores stay comparable with those of the whole sum.
         self.calibration = getattr(ranker, "calibration", None)
 
     @property
     def name(self) -> str:
-        """Of the ranker that it stands for."""
+        """Name of the ranker that it stands for."""
         return self._ranker.name
 
     @property
     def version(self) -> str:
-        """Of the ranker that it stands for."""
+        """Version of the ranker that it stands for."""
         return self._ranker.version
 
     @property
@@ -49,7 +49,7 @@ class Without:
         return self._ranker.detail
 
     def score(self, features: Features) -> Ranking:
-        """The sum without what these features added."""
+        """Return the sum without the terms of these features."""
         whole = self._ranker.score(features)
         scores = whole.scores
         for name in sorted(self._gone & set(whole.added)):
@@ -58,7 +58,7 @@ class Without:
 
 
 class Unread(Stage):
-    """Forgets, behind `parse`, what was read from the query.
+    """Forgets, after `parse`, properties read from the query.
 
     Args:
         rules: names of `parts.RULES`.
@@ -70,11 +70,11 @@ class Unread(Stage):
         self._rules = frozenset(rules)
 
     def applies(self, state: RecallState) -> bool:
-        """Where the query was read."""
+        """Say whether the query was read."""
         return state.parsed is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`parsed` and `unread`."""
+        """Change `parsed` and `unread`."""
         parsed = state.query
         if "names" in self._rules:
             parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
@@ -88,7 +88,7 @@ class Unread(Stage):
 
 
 class Unplanned(Stage):
-    """Takes, behind `plan`, arms and rules out of the plan.
+    """Takes arms and rules out of the plan, after `plan`.
 
     Args:
         arms: names of arms.
@@ -101,11 +101,11 @@ class Unplanned(Stage):
         self._arms, self._rules = frozenset(arms), frozenset(rules)
 
     def applies(self, state: RecallState) -> bool:
-        """Where there is a plan."""
+        """Say whether there is a plan."""
         return state.planned is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """`planned`."""
+        """Change `planned`."""
         plan, rules = state.plan, self._rules
         plan = replace(
             plan,
@@ -121,7 +121,7 @@ class Unplanned(Stage):
 
 
 class Places(Stage):
-    """Notes, behind `arrange`, at which place each candidate stands: of one recall, whose last stage but one it is."""
+    """Notes the place of each candidate, after `arrange`: of one recall, whose last stage but one it is."""
 
     name, after, may_hang = "without.places", "arrange", False
 
@@ -129,7 +129,7 @@ class Places(Stage):
         self.of: dict[str, int] = {}
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """The state as it is."""
+        """Note the places; return the state as it is."""
         ids = state.scope.ids
         rows = state.candidates.rows[:PLACES_MAX].tolist()
         self.of = {ids[row]: place for place, row in enumerate(rows, start=1)}
@@ -137,13 +137,13 @@ class Places(Stage):
 
 
 def settings(config: RecallConfig, arms: Collection[str], rules: Collection[str]) -> RecallConfig:
-    """The settings of a recall that nothing is kept of, without what some arms and rules need of them."""
+    """Return the settings of a recall without cache, without the parts of them that serve some arms and rules."""
     config = replace(config, mode="rule", cache=CacheConfig())
     if "spelling" in rules:
         config = replace(config, query=replace(config.query, spelling=False))
     if "repeats" in rules:
         config = replace(config, ranking=replace(config.ranking, duplicate_similarity=FOLDS_NOTHING))
-    if "graph" in arms:  # documents lead to others by it, whichever arms the plan asks
+    if "graph" in arms:  # documents reach others by the graph, whatever arms the plan has
         others = tuple(name for name in config.planner.arms if name != "graph")
         config = replace(config, planner=replace(config.planner, arms=others or ARMS))
     return config

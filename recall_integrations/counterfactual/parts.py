@@ -1,4 +1,4 @@
-"""What can be left out of a recall: arms, kinds of evidence, rules. Each has a key, and a name for people."""
+"""Parts that can be left out of a recall: arms, kinds of evidence, rules. Each has a key, and a name for people."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LEAST_ADDED = 0.005  # of a kind of evidence, in the ranker's units: less is not
 
 @record(frozen=True, slots=True, kw_only=True)
 class Part:
-    """Something that can be left out.
+    """A part that can be left out.
 
     Args:
         kind: `arm`, `feature` or `rule`.
         name: of the arm; of the kind of evidence, or of a single feature; of the rule.
-        label: what people call it.
+        label: its name for people.
     """
 
     kind: str
@@ -31,7 +31,7 @@ class Part:
 
     @property
     def key(self) -> str:
-        """As it is given: `arm:lexical`, `feature:words`, `rule:negation`."""
+        """The key of the part: `arm:lexical`, `feature:words`, `rule:negation`."""
         return f"{self.kind}:{self.name}"
 
 
@@ -83,8 +83,8 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
 
     Args:
         key: as it was written.
-        known: the features that there are.
-        arms: names of those that there are.
+        known: all features.
+        arms: names of all arms.
 
     Raises:
         InvalidArgument: there is no such part.
@@ -98,7 +98,7 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
         return Part(kind=RULE, name=name, label=RULES[name])
     if kind == FEATURE and (name in known.main or members(name, known)):
         return Part(kind=FEATURE, name=name, label=_evidence(name))
-    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]  # no trees' own
+    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]  # none of trees
     raise InvalidArgument(
         f"There is no part {key!r} of a recall to leave out.{_did_you_mean(name, [*known.main, *kinds], arms)} "
         f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(kinds)}, or a single feature. "
@@ -107,7 +107,7 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
 
 
 def _did_you_mean(name: str, features: Collection[str], arms: Collection[str]) -> str:
-    """ " Did you mean …?", or nothing where no name is near."""
+    """Return " Did you mean …?", or nothing where no name is near."""
     import difflib
 
     every = {FEATURE: features, RULE: RULES, ARM: arms}
@@ -117,20 +117,20 @@ def _did_you_mean(name: str, features: Collection[str], arms: Collection[str]) -
 
 
 def members(name: str, known: FeatureSet) -> tuple[str, ...]:
-    """The features that a kind of evidence, or the name of one feature, stands for."""
+    """Return the features of a kind of evidence, or of the name of one feature."""
     group = _GROUPS[name][0] if name in _GROUPS else name.replace("_", " ")
     found: tuple[str, ...] = known.groups.get(group, ())
     return found or ((name,) if name in known.main else ())
 
 
 def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: bool) -> tuple[Part, ...]:
-    """The parts that had a hand in a recall: arms that were asked, evidence that counted in a hit, rules that applied.
+    """Return the parts with an effect on a recall: arms asked, evidence that counted in a hit, rules that applied.
 
     Args:
         result: of the recall.
-        known: the features that its ranker looks at.
+        known: the features of its ranker.
         filtered: whether it was asked with filters.
-        weighed: whether the order is a sum of features, so that one can be taken out of it.
+        weighed: whether the order is a sum of features, so that one can be left out.
     """
     return tuple(
         part_of(key, known, [arm.name for arm in result.plan.arms])
@@ -143,7 +143,7 @@ def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: 
 
 
 def _asked(result: RecallResult) -> Iterator[str]:
-    """Arms of the plan that were asked, in its order."""
+    """Yield the arms of the plan that were asked, in its order."""
     failed = {problem.stage for problem in result.degraded}
     for arm in result.plan.arms:
         if f"arm.{arm.name}" in result.timings_ms or arm.name in failed:
@@ -151,7 +151,7 @@ def _asked(result: RecallResult) -> Iterator[str]:
 
 
 def _counting(result: RecallResult, known: FeatureSet) -> Iterator[str]:
-    """Kinds of evidence that added something to one of the hits, or took something from it."""
+    """Yield the kinds of evidence that raised or lowered one of the hits."""
     counted = {c.source for hit in result.hits for c in hit.contributions if abs(c.added) >= LEAST_ADDED}
     for name in _names_of_groups(known):
         if counted.intersection(members(name, known)):
@@ -189,5 +189,5 @@ def _moved(result: RecallResult, source: str) -> bool:
 
 
 def names(parts: Iterable[Part], kind: str) -> frozenset[str]:
-    """The names of the parts of one kind."""
+    """Return the names of the parts of one kind."""
     return frozenset(part.name for part in parts if part.kind == kind)

@@ -1,7 +1,7 @@
-"""Recalls with something left out, beside the recall with everything in it.
+"""Recalls without some parts, beside the recall with all of them.
 
 Everything else stays as it is: the same store, the same settings, the same moment. The time read from the query and
-the filters are left out by not giving them, arms by not asking them, evidence by taking what it added out of the sum.
+the filters are left out by not giving them, arms by not asking them, evidence by subtracting its terms from the sum.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ BUDGET_MS = 5_000.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class Move:
-    """Where a memory stands with everything, and without what was left out.
+    """The place of a memory with all parts, and without those left out.
 
     Args:
         id: of the memory.
-        before, after: its place among the hits, counted from 1; beyond them its place among the candidates, as far as
-            the first 200; `None` = it is no candidate.
+        before, after: place among the hits, counted from 1; beyond them the place among the candidates, up to 200;
+            `None` = it is no candidate.
         hit_before, hit_after: whether it is one of the hits.
-        score_before, score_after: of the hit; `None` where it is none.
+        score_before, score_after: score of the hit; `None` where it is none.
     """
 
     id: str
@@ -46,18 +46,18 @@ class Move:
 
     @property
     def moved(self) -> bool:
-        """Whether it stands elsewhere."""
+        """True if the memory has another place."""
         return (self.before, self.hit_before) != (self.after, self.hit_after)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A recall with something left out.
+    """A recall without some parts.
 
     Args:
-        parts: what was left out.
-        result: what was returned; `None` = there was no time left for it.
-        moves: every memory that is a hit with everything or without, in the order of the places before.
+        parts: the parts left out.
+        result: the result; `None` = there was no time left for it.
+        moves: every memory that is a hit with or without the parts, in the order of the places before.
     """
 
     parts: tuple[Part, ...]
@@ -66,12 +66,12 @@ class LeftOut:
 
     @property
     def label(self) -> str:
-        """What was left out, as people call it."""
+        """Names of the parts left out, for people."""
         return ", ".join(part.label for part in self.parts)
 
     @property
     def effect(self) -> float:
-        """How much of the answer hangs on it: 0 = nothing, 1 = all. Places count for 1 / log2(1 + place)."""
+        """Share of the answer that depends on the parts: 0 = nothing, 1 = all. Places count for 1 / log2(1 + place)."""
         before = [move for move in self.moves if move.hit_before]
         if not before:
             return float(bool(self.moves))
@@ -80,7 +80,7 @@ class LeftOut:
 
     @property
     def summary(self) -> str:
-        """What changes, in words."""
+        """The changes, in words."""
         if self.result is None:
             return "not tried: there was no time left"
         gone = sum(move.hit_before and not move.hit_after for move in self.moves)
@@ -105,12 +105,12 @@ class LeftOut:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Counterfactuals:
-    """What a recall returns, and what it would have.
+    """A recall, and the same recall without some of its parts.
 
     Args:
-        whole: the recall with everything.
-        parts: what can be left out of it: whatever had a hand in it.
-        without: a recall for each thing that was left out, in the order in which they were asked for.
+        whole: the recall with all parts.
+        parts: the parts that can be left out: those with an effect on it.
+        without: a recall for each list of parts left out, in the order of the request.
     """
 
     whole: RecallResult
@@ -126,19 +126,19 @@ def counterfactuals(
     budget_ms: float = BUDGET_MS,
     **asked: Any,
 ) -> Counterfactuals:
-    """Recall with everything, and again with less.
+    """Recall with all parts, and again with fewer.
 
     Args:
-        optimizer: whose recall it is; its observers are not told.
+        optimizer: makes the recalls; its observers are not told.
         query: the question.
-        leave_out: keys of what to leave out, such as `rule:time` or `lexical`; those of one list are left out together.
-            Default: each part that had a hand in the recall, by itself.
-        budget_ms: for all of them together. Those that it does not suffice for are there without a result.
+        leave_out: keys of parts to leave out, such as `rule:time` or `lexical`; those of one list are left out
+            together. Default: each part with an effect on the recall, by itself.
+        budget_ms: for all recalls together. Those that it does not suffice for have no result.
         asked: arguments of `QueryOptimizer.recall`.
 
     Raises:
         InvalidArgument: there is no such part.
-        RecallError: what `QueryOptimizer.recall` raises.
+        RecallError: as `QueryOptimizer.recall`.
     """
     began = time.monotonic()
     trial = _Trial(optimizer, query, asked, lambda: budget_ms - (time.monotonic() - began) * 1e3)
@@ -152,11 +152,11 @@ def counterfactuals(
 def parts_of(
     optimizer: QueryOptimizer, result: RecallResult, scope: ScopeLike | None = None, *, filtered: bool = False
 ) -> tuple[Part, ...]:
-    """What can be left out of a recall: arms that were asked, evidence that counted in a hit, rules that applied.
+    """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied.
 
     Args:
-        optimizer: whose recall it is.
-        result: of it.
+        optimizer: made the recall.
+        result: of the recall.
         scope: that was searched.
         filtered: whether it was asked with filters.
     """
@@ -165,16 +165,16 @@ def parts_of(
 
 
 def _is_sum(ranker: Ranker | None) -> bool:
-    """Whether its order is a sum of features, so that one can be taken out of it."""
+    """Say whether a ranker's order is a sum of features, so that one can be left out."""
     return ranker is not None and ranker.name != "trees"
 
 
 class _Trial:
-    """One query, asked again and again with less.
+    """One query, asked again and again with fewer parts.
 
     Args:
-        optimizer: of `counterfactuals`, as `query` and `asked`.
-        remaining_ms: of the budget.
+        optimizer: as `query` and `asked`, of `counterfactuals`.
+        remaining_ms: gives the rest of the budget.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class _Trial:
         self._took_ms = 0.0
 
     def parts(self, keys: Iterable[str]) -> tuple[Part, ...]:
-        """What is to be left out together."""
+        """Find the parts to leave out together."""
         found = tuple(dict.fromkeys(part_of(key, self._features, self._optimizer.arms) for key in keys))
         if not _is_sum(self._ranker) and any(part.kind == FEATURE for part in found):
             raise InvalidArgument(
@@ -198,7 +198,7 @@ class _Trial:
         return found
 
     def recalled(self, parts: tuple[Part, ...]) -> tuple[RecallResult, dict[str, int]]:
-        """The recall without some parts, and the places of its candidates."""
+        """Recall without some parts; return the result, and the places of its candidates."""
         arms, rules = names(parts, ARM), names(parts, RULE)
         gone = [name for part in parts if part.kind == FEATURE for name in members(part.name, self._features)]
         places, own = Places(), self._optimizer.ranker is not None
@@ -222,7 +222,7 @@ class _Trial:
         return result, places.of
 
     def left_out(self, parts: tuple[Part, ...], whole: RecallResult, places: dict[str, int]) -> LeftOut:
-        """The recall without some parts beside the whole one; without a result where there is no time for it."""
+        """Recall without some parts, and compare with the whole; without a result where there is no time for it."""
         if self._remaining_ms() < self._took_ms:
             return LeftOut(parts=parts, result=None)
         result, own = self.recalled(parts)
@@ -230,7 +230,7 @@ class _Trial:
 
 
 def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], after: dict[str, int]) -> Iterable[Move]:
-    """Of each hit of either where it stands in both."""
+    """Yield the places of each hit of either recall in both."""
     old = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(whole.hits, start=1)}
     new = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(less.hits, start=1)}
     for key in dict.fromkeys((*old, *new)):

@@ -1,7 +1,7 @@
-"""What a write does before it takes the write lock: vectors, names, what a cosine is worth, the words of the texts.
+"""Work of a write before it takes the write lock: vectors, names, the worth of a cosine, the words of the texts.
 
-An embedding or an extractor may take long, or never come back. Nothing is held meanwhile: other writes, reads and
-`close` go on. What is in the journal without a vector (the embedding was down when it was written) is embedded first,
+An embedding or an extractor may take long, or never return. No lock is held meanwhile: other writes, reads and
+`close` go on. Journal entries without a vector (the embedding was down when they were written) are embedded first,
 a batch at a time, since the semantic index follows the journal in order.
 """
 
@@ -40,18 +40,18 @@ class Vectors:
 
     Args:
         made: by text; `None` = the text cannot be embedded.
-        error: why there are no more of them; `None` = nothing failed.
+        error: the reason why vectors are missing; `None` = nothing failed.
     """
 
     made: Mapping[str, Vector | None] = field(default_factory=dict)
     error: EmbeddingError | None = None
 
     def of(self, texts: Sequence[str]) -> list[Vector | None]:
-        """In the order of the texts.
+        """Return the vectors in the order of the texts.
 
         Raises:
-            EmbeddingError: why one of them has none.
-            NotYet: one of them was not to be made.
+            EmbeddingError: a text has no vector because the embedding failed.
+            NotYet: a text was not embedded.
         """
         if all(text in self.made for text in texts):
             return [self.made[text] for text in texts]
@@ -60,14 +60,14 @@ class Vectors:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """What is known of memories before they are written.
+    """Facts about memories, found before they are written.
 
     Args:
-        vectors: of their texts; `None` = they are made while indexing.
+        vectors: of the texts; `None` = vectors are made while indexing.
         found: the names that the extractor gave, by text.
-        worth: what a cosine is worth, by language, where it was measured now.
-        cut: the words of their texts, by text and actor.
-        derived: what they say of slots and when it happened, by the identity of the memory, with it.
+        worth: the worth of a cosine, by language, where it was measured now.
+        cut: the words of the texts, by text and actor.
+        derived: the memory with its facts and times of events, by the `id()` of the memory.
     """
 
     vectors: Vectors | None
@@ -77,24 +77,24 @@ class Ahead:
     derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
 
     def vectors_of(self, memories: Sequence[Memory]) -> list[Vector] | None:
-        """A vector for each memory; `None` where one has none."""
+        """Return a vector for each memory; `None` where a memory has none."""
         made = {} if self.vectors is None else self.vectors.made
         found = [made.get(indexed_text(memory.text, memory.actor)) for memory in memories]
         whole = [vector for vector in found if vector is not None]
         return whole if len(whole) == len(found) else None
 
     def words_of(self, memory: Memory) -> Cut:
-        """What the text of a memory is cut into."""
+        """Return the words of the text of a memory."""
         return self.cut.get((memory.text, memory.actor)) or cut_row(memory.text, memory.actor)
 
     def derived_of(self, memory: Memory, now: datetime, slots: Slots | None) -> Derived:
-        """What is kept beside a memory; nothing without a schema."""
+        """Return the columns derived from a memory; empty without a schema."""
         made = self.derived.get(id(memory))
         return made[1] if made is not None and made[0] is memory else derived_from(memory, now, slots)
 
 
 def derived_from(memory: Memory, now: datetime, slots: Slots | None) -> Derived:
-    """What a memory says of slots, and when what it tells happened; nothing without a schema."""
+    """Derive the facts of a memory and the times of its events; nothing without a schema."""
     if slots is None:
         return NOTHING
     at = memory.event_at or memory.created_at or now
@@ -104,16 +104,16 @@ def derived_from(memory: Memory, now: datetime, slots: Slots | None) -> Derived:
 def look_ahead(
     parts: StoreParts, scope_id: int | None, memories: Sequence[Memory], now: datetime | None = None
 ) -> Ahead:
-    """Ask the user's components about memories. No lock of the store may be held.
+    """Ask the user's components about memories. The caller holds no lock of the store.
 
     Args:
         parts: of the store.
         scope_id: of the scope; `None` = it is new.
-        memories: that are going to be written.
-        now: the time of those that have none; `None` = it is not known yet, and what depends on it is left.
+        memories: the memories to write.
+        now: the time of memories without one; `None` = unknown yet, and nothing that depends on it is derived.
 
     Raises:
-        EmbeddingError: the embedding never worked with this store, so nothing is to be stored.
+        EmbeddingError: the embedding never worked with this store, so nothing may be stored.
     """
     if not parts.stamped:
         _ = parts.asking.dimensions
@@ -129,7 +129,7 @@ def look_ahead(
 
 
 class _Embedding:
-    """Makes vectors while the caller does something else: the bundled model leaves the interpreter to it meanwhile."""
+    """Makes vectors while the caller does something else: the bundled model releases the interpreter meanwhile."""
 
     def __init__(self, parts: StoreParts, texts: Sequence[str]) -> None:
         self.vectors = Vectors()

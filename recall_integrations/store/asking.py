@@ -1,7 +1,7 @@
-"""The embedding of a store, asked so that it cannot hold anybody for ever: in a thread of its own, under a time limit.
+"""The embedding of a store, asked so that it cannot block anybody for ever: in a thread of its own, under a time limit.
 
-The store knows which embedding made its vectors, and how long they are. So it can be opened while the embedding cannot
-be reached (`identify`): what it noted stands until the embedding answers.
+The store notes which embedding made its vectors, and their length. So it can be opened while the embedding cannot
+be reached (`identify`): the note holds until the embedding answers.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ PIECE = 100
 
 
 class AskedEmbedding:
-    """An `Embedding` over that of the user. Whatever goes wrong is an `EmbeddingError`, and in time. Threads share it.
+    """Wraps the user's `Embedding`. Every failure is an `EmbeddingError`, and comes in time. Threads share it.
 
     Args:
-        source: the user's. The bundled model is called at once: it cannot hang, and a thread costs more than it does.
-        limit_s: seconds that a call may take, for `PIECE` texts.
+        source: the user's embedding. The bundled model is called directly: it cannot hang, and a thread costs more.
+        limit_s: seconds that a call may take for `PIECE` texts.
     """
 
     def __init__(self, source: Embedding, limit_s: float = LIMIT_S) -> None:
@@ -44,15 +44,15 @@ class AskedEmbedding:
         self.down: EmbeddingError | None = None
 
     def identify(self, made_by: str, length: int | None) -> str:
-        """The fingerprint; where the embedding cannot be reached, that of the one that made the store's vectors.
+        """Return the fingerprint of the embedding, or `made_by` where the embedding cannot be reached.
 
         Args:
-            made_by: the fingerprint that the store notes.
-            length: dimensions of its vectors; `None` = it has none.
+            made_by: the fingerprint that the store notes, of the embedding that made its vectors.
+            length: dimensions of the store's vectors; `None` = it has none.
 
         Raises:
-            EmbeddingError: it cannot be reached, and the store holds no vector that says how long they are.
-            EmbeddingMismatch: it cannot be reached, and has another name than the one that made the vectors.
+            EmbeddingError: the embedding cannot be reached, and the store holds no vector to take the length from.
+            EmbeddingMismatch: the embedding cannot be reached, and has another name than the one that made the vectors.
         """
         try:
             self._fingerprint = self._asked(lambda: self.source.fingerprint, limit_s=min(OPEN_S, self._limit_s))
@@ -71,7 +71,7 @@ class AskedEmbedding:
 
     @property
     def fingerprint(self) -> str:
-        """As the embedding says it; as the store notes it while it cannot be reached."""
+        """Fingerprint of the embedding; the one that the store notes while the embedding cannot be reached."""
         if self._fingerprint is None:
             if self._noted is not None:
                 return self._noted[0]
@@ -80,7 +80,7 @@ class AskedEmbedding:
 
     @property
     def dimensions(self) -> int:
-        """As the embedding says it; as the store notes it while it cannot be reached."""
+        """Dimensions of the embedding; those that the store notes while the embedding cannot be reached."""
         if self._dimensions is None:
             if self._noted is not None:
                 return self._noted[1]
@@ -89,14 +89,14 @@ class AskedEmbedding:
 
     @property
     def remote(self) -> bool:
-        """Whether a call leaves the machine."""
+        """True if a call leaves the machine."""
         return self.source.remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Shape `(len(texts), dimensions)`, as the embedding gives it.
+        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it.
 
         Raises:
-            EmbeddingError: it raised, or did not answer in time.
+            EmbeddingError: the embedding raised, or did not answer in time.
         """
         if len(texts) <= PIECE or self.here:
             return self._asked(lambda: self.source.embed_documents(texts))
@@ -108,7 +108,7 @@ class AskedEmbedding:
             raise EmbeddingError(f"The embedding must return vectors of equal length: {e}.") from e
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Shape `(dimensions,)`. Raises as `embed_documents`."""
+        """Embed a query: shape `(dimensions,)`. Raises as `embed_documents`."""
         return self._asked(lambda: self.source.embed_query(text))
 
     def _asked(self, call: Callable[[], T], limit_s: float | None = None) -> T:

@@ -1,4 +1,4 @@
-"""Batches of memories as rows: one transaction for some that are written together, in the order in which they came."""
+"""Batches of memories as rows: batches written together share one transaction, in the order in which they came."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What is to be written: of one scope, as one write.
+    """One write to one scope.
 
     Args:
         scope: the tenant.
-        memories, ids: of each.
-        now: the time of those that have none.
-        known: what was found out about them ahead.
-        gone: numbers of memories that it takes the place of, besides those with the same ids.
-        fresh: whether nothing can be there under these ids.
+        memories, ids: the memories, and the id of each.
+        now: the time of memories without one.
+        known: facts found before the write (`look_ahead`).
+        gone: numbers of memories that the batch replaces, besides those with the same ids.
+        fresh: whether no memory can have these ids yet.
     """
 
     scope: Scope
@@ -54,17 +54,17 @@ class Batch:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What batches of a scope changed; to be read when it is committed.
+    """The changes of batches to a scope; read once they are committed.
 
     Args:
         scope_id: of the scope.
         changes: entries of the journal, oldest first.
         counted: gives the version of the scope.
-        stems: of the memories, by num, as the lexical index holds them.
+        stems: stems of the memories, by num, as the lexical index holds them.
         entities: rows that go into memory once they are committed.
-        spoke: languages with tables that the texts speak for.
+        spoke: languages with tables that occur in the texts.
         appended: all entries of the transaction.
-        added: how many more memories the scope has.
+        added: number of memories that the scope has gained.
     """
 
     scope_id: int
@@ -78,18 +78,18 @@ class Written:
 
     @property
     def embedded(self) -> bool:
-        """Whether the vectors are written."""
+        """True if the vectors are written."""
         return self.appended.followed
 
 
 class _Part:
-    """A batch, and what becomes of it in the transaction.
+    """A batch with its place in the transaction.
 
     Args:
         batch: to be written.
         scope_id: of its scope.
-        replaced: what is there under its ids.
-        seq: the number of its first entry.
+        replaced: the stored memories with its ids.
+        seq: the number of its first journal entry.
     """
 
     def __init__(self, batch: Batch, scope_id: int, replaced: Mapping[str, rows.Place], seq: int) -> None:
@@ -106,7 +106,7 @@ class _Part:
 
     @property
     def numbered(self) -> Iterator[tuple[int, Memory]]:
-        """Its memories with their numbers."""
+        """The memories of the batch with their numbers."""
         return zip(self.nums, self.batch.memories, strict=True)
 
 
@@ -115,21 +115,21 @@ class Batches:
 
     Args:
         parts: of the store.
-        removing: takes out what is replaced.
+        removing: removes replaced memories.
     """
 
     def __init__(self, parts: StoreParts, removing: Removing) -> None:
         self._parts, self._removing = parts, removing
 
     def commit(self, batches: Sequence[Batch], later: Flush | None = None) -> list[Written]:
-        """Store batches in one transaction; what is in memory changes once it is committed.
+        """Store batches in one transaction; the state in memory changes once it is committed.
 
         Args:
-            batches: in order. Of several, none has an id or a thread of a scope that another one has, too.
+            batches: in order. No two of them share an id or a thread of one scope.
             later: waits for the disk; `None` = the commit does.
 
         Returns:
-            What was written to each scope.
+            The changes to each scope.
         """
         parts = self._parts
         scopes: dict[Scope, int] = {}
@@ -223,7 +223,7 @@ class Batches:
     def _parts_of(
         self, connection: Connection, batches: Sequence[Batch], scopes: Mapping[Scope, int]
     ) -> list[tuple[_Part, dict[str, rows.Place]]]:
-        """Batches with their numbers, and what each replaces."""
+        """Give the batches their numbers, and find the memories that each replaces."""
         asked = [
             None if batch.fresh else rows.find_asked(connection, scopes[batch.scope], batch.ids) for batch in batches
         ]
@@ -238,7 +238,7 @@ class Batches:
     def _rows_of(
         self, part: _Part, positions: Sequence[int | None], tables: Mapping[Table, list[dict[str, Any]]]
     ) -> dict[int, Sequence[str]]:
-        """Add the rows of a batch that are its own alone; what the lexical index holds of each memory."""
+        """Add the rows that belong to one batch alone; return the stems of each memory for the lexical index."""
         batch, scope_id, known, now = part.batch, part.scope_id, part.batch.known, part.batch.now
         stems: dict[int, Sequence[str]] = {}
         for (num, memory), memory_id, position in zip(part.numbered, batch.ids, positions, strict=True):
@@ -255,7 +255,7 @@ class Batches:
         return stems
 
     def _vectors_of(self, parts: Sequence[_Part]) -> list[dict[str, Any]] | None:
-        """Rows of vectors; `None` where one is missing, or others have to be made before."""
+        """Return the rows of vectors; `None` where one is missing, or older vectors have to be made first."""
         if self._parts.indexes.lag[SEMANTIC]:
             return None
         found: list[dict[str, Any]] = []
@@ -288,6 +288,6 @@ _IN_ORDER = (
 
 
 def can_go_with_others(parts: StoreParts, known: Ahead, memories: Sequence[Memory]) -> bool:
-    """Whether a batch may be written in one transaction with others: nothing has to be made or measured for it."""
+    """Say whether a batch may share a transaction with others: nothing has to be made or measured for it."""
     whole = not parts.indexes.lag[SEMANTIC] and known.vectors_of(memories) is not None
     return parts.stamped and whole and not known.worth

@@ -1,4 +1,4 @@
-"""Where the store's times come from. Apart from the store, so that who only names it loads none of it."""
+"""The source of the store's times. Apart from the store, so that naming the type does not load the store."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """The wall clock, timezone-aware."""
+    """Read the wall clock, timezone-aware."""
     return datetime.now(timezone.utc)

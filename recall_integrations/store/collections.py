@@ -1,15 +1,15 @@
-"""The Chroma collections of scopes that have outgrown the exact scan, filled beside the caller.
+"""The Chroma collections of scopes too large for the exact scan, filled in the background.
 
-    a write ─▶ vectors in SQL ─▶ the scope outgrows `exact_max`: it gets a home, which holds nothing yet
+    a write ─▶ vectors in SQL ─▶ the scope outgrows `exact_max`: it gets a home, which is empty at first
                                     └─▶ in a thread: slice after slice from SQL ─▶ Chroma ─▶ `vector_until` moves
 
-A collection holds what the journal says of its scope up to `vector_until`: the vectors up to that number, without those
-that were taken away up to it. What lies behind is scanned exactly (`arms.semantic`), so a recall finds the same at any
-moment, and Chroma may be slow, damaged or gone without a write failing. Vectors are in SQL: whatever is wrong with
-Chroma's directory, it is made anew, in the next epoch. Where no scope is large, there is none: Chroma is not loaded.
+A collection follows the journal of its scope up to `vector_until`: it holds the vectors up to that number, without the
+ones removed up to it. Later vectors are scanned exactly (`arms.semantic`), so a recall finds the same at any moment,
+and Chroma may be slow, damaged or gone without a write failing. Vectors are in SQL: whatever is wrong with Chroma's
+directory, it is made anew, in the next epoch. Where no scope is large, there is no directory: Chroma is not loaded.
 
-A scope leaves its collection when the store is opened and it has shrunk to `LEAVES` of `exact_max`, or `exact_max` was
-raised.
+A scope leaves its collection when the store is opened and the scope has shrunk to `LEAVES` of `exact_max`, or
+`exact_max` was raised.
 
 Chroma holds Python's lock while it puts vectors into its graph (about a millisecond each), so the thread gives it a few
 at a time, and rests as long as that took, unless somebody waits for the end.
@@ -56,12 +56,12 @@ REBUILT = "It is rebuilt from the store."
 
 
 class Collections:
-    """Which scopes have a collection, how far each reaches, and the thread that fills them.
+    """The collections of large scopes, how far each reaches, and the thread that fills them.
 
     Args:
-        scan_max: how many memories a scope may hold without one.
-        write_lock: the store's: who changes the database has it.
-        note: told in a sentence what went wrong.
+        scan_max: number of memories that a scope may hold without a collection.
+        write_lock: of the store; held by the thread that changes the database.
+        note: called with a sentence about each failure.
     """
 
     def __init__(
@@ -88,30 +88,30 @@ class Collections:
         self._searched: set[str] = set()  # collections whose graph is in memory
         self._waiting = 0  # changes since the thread was idle
         self._closed = False
-        self.failed = ""  # why the thread last ended; empty: it was done
+        self.failed = ""  # why the thread last ended; empty = its work was done
         self.filling = Filling(self._step, self._could_not)
 
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
     def home_of(self, scope_id: int) -> str:
-        """The collection of a scope; `NO_HOME` = it has none."""
+        """Return the collection of a scope; `NO_HOME` = it has none."""
         return self._homes.get(scope_id, NO_HOME)
 
     def home_until(self, scope_id: int) -> int:
-        """The highest number that the collection of a scope may hold; what lies behind it has to be scanned. 0 = none.
+        """Return the highest number that the collection of a scope may hold; later ones have to be scanned. 0 = none.
 
-        It may fall to 0 when `index` opens a damaged directory: ask again after that.
+        The number may fall to 0 when `index` opens a damaged directory: ask again after that.
         """
         return self._until.get(scope_id, 0)
 
     @property
     def outside(self) -> None:
-        """There is no server."""
+        """`None`: there is no server."""
         return None
 
     @property
     def index(self) -> SemanticIndex:
-        """Chroma, opened and looked at on first use.
+        """Chroma, opened and checked on first use.
 
         Raises:
             IndexUnavailable: no scope has a collection, or Chroma does not work.
@@ -131,15 +131,15 @@ class Collections:
 
     @property
     def loaded(self) -> bool:
-        """Whether Chroma has been loaded."""
+        """True if Chroma has been loaded."""
         return self._index is not None and self._index.opened
 
     def health(self) -> tuple[Health, ...]:
-        """Nothing: files have no breaker."""
+        """Return nothing: files have no breaker."""
         return ()
 
     def lacking(self) -> dict[int, int]:
-        """How many vectors the collection of each large scope does not have yet."""
+        """Count the vectors that the collection of each large scope does not have yet, by scope."""
         v = schema.vectors.c
         with self._engine.connect() as connection:
             return {
@@ -154,7 +154,7 @@ class Collections:
     # -- opening and closing -----------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """See what is there without loading Chroma, and begin to fill what lacks much."""
+        """Check the directory without loading Chroma, and begin to fill collections that lack many vectors."""
         self._review()
         self.load()
         epochs.sweep(self._directory, SEMANTIC, [self._path] if self._homes else [])
@@ -195,7 +195,7 @@ class Collections:
                 self._house(connection, scope_id, home_for(scope_id) if scope_id in grown else NO_HOME)
             homes.leave(connection, served.values())
             if not grown and len(small) == sum(home != NO_HOME for _, _, home in rows):
-                epochs.advance(connection, SEMANTIC)  # nobody is left: the directory goes
+                epochs.advance(connection, SEMANTIC)  # no scope has a collection any more: the directory is removed
 
     @staticmethod
     def _house(connection: Connection, scope_id: int, home: str) -> None:
@@ -203,7 +203,7 @@ class Collections:
         connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_home=home, vector_until=0))
 
     def _seen_from_outside(self) -> str | None:
-        """What is wrong, as far as it shows without loading Chroma."""
+        """Describe the damage that shows without loading Chroma; `None` = none."""
         path, reached = self._path, max(self._until.values(), default=0)
         broken, self._sealed = seal.broken(path)
         if broken is not None:
@@ -215,7 +215,7 @@ class Collections:
         return None if foreign is None else f"The semantic index is of another history: {foreign}."
 
     def _opened(self) -> str | None:
-        """Open Chroma; what is wrong with it, as far as that is mended by making it anew.
+        """Open Chroma; return the damage that a rebuild mends, `None` if there is none.
 
         Raises:
             IndexUnavailable: the store is closed, or no scope has a collection.
@@ -244,10 +244,10 @@ class Collections:
         return None
 
     def _look(self, index: SemanticIndex) -> None:
-        """Compare numbers, and let collections find some of their own vectors: Chroma counts lost ones too.
+        """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too.
 
         Raises:
-            IndexUnavailable: they do not.
+            IndexUnavailable: vectors are missing, or are not found.
         """
         v, wanted = schema.vectors.c, 0
         reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
@@ -273,7 +273,7 @@ class Collections:
                 )
 
     def _sample(self, scope_id: int, until: int) -> list[NDArray[np.float32]]:
-        """Some vectors that a collection must hold, spread over the scope."""
+        """Read some vectors that a collection must hold, spread over the scope; without those that are zero."""
         v = schema.vectors
         with self._engine.connect() as connection:
             mine = (v.c.scope_id == scope_id) & (v.c.num <= until)
@@ -287,10 +287,10 @@ class Collections:
         return [vector for vector in vectors if vector.any()]
 
     def close(self, *, sealed: bool) -> None:
-        """Let Chroma go, after the part that it is busy with. What a collection lacks is filled in after the next open.
+        """Close Chroma after its current part of work. Missing vectors are filled in after the next open.
 
         Args:
-            sealed: whether to note what its files look like.
+            sealed: whether to note the state of its files.
         """
         self._closed = True
         if not self.filling.stop(CLOSE_S):
@@ -310,7 +310,7 @@ class Collections:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Inside, the database may be changed. The thread does not wait for who waits for it.
+        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock.
 
         Raises:
             IndexUnavailable: the store is being closed, or the collections are being made anew.
@@ -324,7 +324,7 @@ class Collections:
             self._write_lock.release()
 
     def _begin_anew(self, problem: str, epoch: int) -> None:
-        """Leave a damaged directory, and fill another one in the background; nothing if that has been done already."""
+        """Replace a damaged directory, and fill the new one in the background; do nothing if that is done already."""
         with self._writing(), self._open_lock:
             if self._closed or self._epoch != epoch:
                 return
@@ -344,11 +344,11 @@ class Collections:
     # -- following the vectors ---------------------------------------------------------------------------------------
 
     def follow(self, scope_ids: set[int], changes: int) -> None:
-        """Take notice of vectors that were written and memories that were removed, under the write lock.
+        """Register vectors that were written and memories that were removed, under the write lock.
 
         Args:
-            scope_ids: of these scopes.
-            changes: how many.
+            scope_ids: scopes that changed.
+            changes: number of changes.
         """
         s = schema.scopes
         for scope_id in sorted(scope_ids - self._homes.keys()):
@@ -364,22 +364,22 @@ class Collections:
             self.filling.wake(urgent=self._waiting >= WAITING_MAX)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Fill all collections now; whether they hold everything within so many seconds."""
+        """Fill all collections now; say whether they hold everything within `timeout` seconds."""
         if not self._homes:
             return True
         return self.filling.settle(timeout) and not any(self._next(scope_id) for scope_id in self._homes)
 
     def _urgent(self, scope_id: int) -> bool:
-        """Whether a collection lacks so much, or holds what is gone, that Chroma is to be loaded for it."""
+        """Say whether a collection lacks so much, or holds so many removed vectors, that Chroma is loaded for it."""
         part = self._next(scope_id)
         return part is not None and (not part.after or bool(part.gone) or len(part.nums) == SLICE)
 
     def _next(self, scope_id: int) -> Slice | None:
-        """What a collection gets next; `None` = it has everything."""
+        """Return the next slice for a collection; `None` = it has everything."""
         return next_slice(self._engine, scope_id, self._until.get(scope_id, 0), SLICE)
 
     def _step(self) -> bool:
-        """Give a slice to the first collection that lacks something; whether there may be more."""
+        """Give a slice to the first collection that lacks something; say whether there may be more."""
         for scope_id, home in sorted(self._homes.items()):
             part = self._next(scope_id)
             if part is not None:
@@ -396,7 +396,7 @@ class Collections:
             history.note(self._path, part.mark)
             self._marked = part.mark
         if not part.after:
-            index.drop(home)  # what an interrupted slice left, of which some may be gone now
+            index.drop(home)  # rest of an interrupted slice; some memories may be removed by now
             self._searched.discard(home)
         for done in self._applied(index, home, part):
             if self.filling.halted:
@@ -410,7 +410,7 @@ class Collections:
                 self._until[scope_id] = part.upto
 
     def _applied(self, index: SemanticIndex, home: str, part: Slice) -> Iterator[float]:
-        """Give a slice to Chroma, a few vectors at a time; how many seconds each of them took."""
+        """Give a slice to Chroma, a few vectors at a time; yield the seconds that each part took."""
         empty = part.vectors[:0]
         for start in range(0, max(len(part.nums), len(part.gone)), AT_ONCE):
             some = slice(start, start + AT_ONCE)
@@ -432,7 +432,7 @@ class Collections:
         if self._closed or self.filling.halted:
             return
         said = f"{type(error).__name__}: {error}" if not isinstance(error, IndexUnavailable) else str(error)
-        if said != self.failed:  # once, however often it is tried
+        if said != self.failed:  # report each failure once
             self.failed = said
             self._note(
                 f"The semantic index is behind and will be caught up at the next write or open: {said} "
@@ -442,9 +442,8 @@ class Collections:
     # -- for who prunes the journal ----------------------------------------------------------------------------------
 
     def spare(self, connection: Connection) -> int | None:
-        """The last entry of the journal that no collection needs; `None` = they need none. Before it may be dropped,
-        the mark of the directory moves on, in a history that it was seen to belong to.
-        """
+        """Return the last entry of the journal that no collection needs; `None` = they need none. Before it may be
+        dropped, the mark of the directory moves on, in a history that it belongs to."""
         c = schema.changes.c
         if not any(self._until.values()):
             return None
@@ -466,10 +465,10 @@ class Collections:
     # -- making anew -------------------------------------------------------------------------------------------------
 
     def clear(self) -> None:
-        """Remove all collections, under the write lock. They are filled when the store is opened next, not before.
+        """Remove all collections, under the write lock. They are filled after the store is next opened, not before.
 
-        Chroma writes memory into its files that it was given and never wrote to, and in this process some of that may
-        have held vectors that are to go. Until then scopes are scanned.
+        Chroma writes uninitialized memory into its files, and in this process that memory may have held removed
+        vectors. Until the next open, scopes are scanned.
         """
         with self.filling.held():
             self.filling.stop(CLOSE_S)
@@ -487,7 +486,7 @@ class Collections:
                 epochs.sweep(self._directory, SEMANTIC, [])
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Make all collections anew in a directory of their own, which then takes the place of the one in use."""
+        """Make all collections anew in a new directory, which then replaces the one in use."""
         with self.filling.held():
             with self._open_lock:
                 self.load()
@@ -535,12 +534,12 @@ class Collections:
 
 
 def home_for(scope_id: int) -> str:
-    """The name of a scope's collection."""
+    """Return the name of a scope's collection."""
     return f"scope-{scope_id}"
 
 
 def quiet_close(index: LexicalIndex | SemanticIndex) -> bool:
-    """Close an index; whether that worked."""
+    """Close an index; say whether that worked."""
     try:
         index.close()
     except IndexUnavailable as e:

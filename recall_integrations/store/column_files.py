@@ -2,14 +2,14 @@
 
     load    map the file ─ does it fit? ─▶ columns, brought forward through the journal like those in memory
     save    at `close`, and in the background after a scope was read from the database ─▶ the file is replaced
-            ─ do they take more than `retrieval.disk_mb`? ─▶ those that were used least recently are removed
+            ─ do they take more than `retrieval.disk_mb`? ─▶ the least recently used files are removed
 
-The files are derived like the indexes, and less is staked on them: what does not fit (another version or embedding, a
-damaged file, a journal that does not go on from where the file stands) is removed, and the scope is read from the
-database. A file holds the words of its memories, so it goes before the transaction that removes one of them commits,
-and is not written again until the store is closed or the scope is read anew. No recall waits for a file to be written.
+The files are derived like the indexes, but easier to give up: a file that does not fit (another version or embedding,
+damage, a journal that does not go on from the file's place) is removed, and the scope is read from the database. A file
+holds the words of its memories, so it is removed before the transaction that removes one of them commits, and is not
+written again until the store is closed or the scope is read anew. No recall waits for a file to be written.
 
-When a file was used last is its time of access, which is set: mounts note no reading, or note any, also by `sweep`.
+The last use of a file is its access time, set here: mounts record no reads, or all of them, also those of `sweep`.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class ColumnFiles:
     Args:
         engine: of the store.
         directory: of the store.
-        embedding: fingerprint of what makes the vectors.
-        whole: whether all that is committed has its vectors; nothing is written meanwhile.
-        write_lock: the store's, held while columns are gathered: nothing is being removed from them then.
-        lasting: false for a store that goes when it is closed; then there are no files.
-        keeps: whether it is this process that writes them. Every process reads them, and removes those that hold what
-            it forgets.
-        most_bytes: what the files may take on the disk together; 0 = as much as they need.
+        embedding: fingerprint of the embedding that makes the vectors.
+        whole: says whether all committed memories have their vectors; without that no file is written.
+        write_lock: of the store, held while columns are gathered, so that nothing is removed from them then.
+        lasting: false for a store that is removed when it is closed; it has no files.
+        keeps: says whether this process writes the files. Every process reads them, and removes those with memories
+            that it forgets.
+        most_bytes: limit of all files together on the disk; 0 = no limit.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class ColumnFiles:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def load(self, connection: Connection, scope_id: int, upto: int) -> Opened | None:
-        """The file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = there is none.
+        """Map the file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = no file.
 
         Args:
             connection: to the database.
@@ -124,17 +124,17 @@ class ColumnFiles:
         return opened
 
     def _used(self, path: Path) -> None:
-        """Note that a file is used now. Its time of change stays: by that it is known to be as it was written."""
+        """Note that a file is used now. The time of change stays: by that it is known to be as it was written."""
         with self._lock, suppress(OSError):  # it was removed meanwhile, or is not ours to touch
             os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 
     def refuse(self, scope_id: int, why: Exception) -> None:
-        """A file cannot be used: it is removed."""
+        """Log that a file cannot be used, and remove it."""
         logger.info("The columns of scope %d are read from the database: %s", scope_id, told(why))
         self.remove(scope_id)
 
     def _check(self, connection: Connection, scope_id: int, tags: Mapping[str, Any], upto: int) -> None:
-        """Raises `Unfit` unless the file is of this scope, this history and this version of everything."""
+        """Raise `Unfit` unless the file is of this scope, this history and this version of everything."""
         known = {**self._tags(scope_id), "version": tags.get("version"), "seq": tags.get("seq")}
         other = sorted(name for name, value in known.items() if tags.get(name) != value)
         if other or not isinstance(tags["seq"], int) or not isinstance(tags["version"], int):
@@ -157,13 +157,13 @@ class ColumnFiles:
         }
 
     def path(self, scope_id: int) -> Path:
-        """Where the file of a scope is, if it has one."""
+        """Return the path of the file of a scope, whether or not it exists."""
         return self._directory / f"{scope_id}{SUFFIX}"
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def due(self, scope_id: int, *, rows: int) -> bool:
-        """Whether a scope of so many memories ought to have a file that is newer than what it has."""
+        """Say whether a scope with `rows` memories needs a newer file than it has."""
         if rows < ROWS_MIN or not self._lasting or not self._keeps():
             return False
         try:
@@ -177,11 +177,11 @@ class ColumnFiles:
             return journal.count_after(connection, seq, scope_id) > max(BEHIND_MIN, rows // BEHIND_SHARE)
 
     def save(self, scope_id: int, gather: Gather) -> bool:
-        """Write the file of a scope; whether it is there then. What keeps it from being written is only noted.
+        """Write the file of a scope; say whether it is written. A failure is only logged.
 
         Args:
             scope_id: of the scope.
-            gather: gives `version` and `seq` of its columns, and the columns; `None` = they are not in memory.
+            gather: gives `version` and `seq` of the columns, and the columns; `None` = they are not in memory.
         """
         with self._writing:
             try:
@@ -194,7 +194,7 @@ class ColumnFiles:
 
     def _save(self, scope_id: int, gather: Gather) -> bool:
         while not self._write_lock.acquire(timeout=WAIT_S):
-            if self._closing.is_set():  # by who has the lock
+            if self._closing.is_set():  # set by the thread that holds the lock
                 return False
         try:
             before = self._removals, self._changes.get(scope_id, 0)
@@ -223,7 +223,7 @@ class ColumnFiles:
         return placed
 
     def _placed(self, scope_id: int, beside: Path, seq: int, before: tuple[int, int]) -> bool:
-        """Put a draft in its place, unless something of it was forgotten meanwhile, here or in another process."""
+        """Put a draft in its place, unless one of its memories was forgotten meanwhile, here or in another process."""
         while not self._write_lock.acquire(timeout=WAIT_S):
             if self._closing.is_set():
                 beside.unlink(missing_ok=True)
@@ -241,7 +241,7 @@ class ColumnFiles:
         return True
 
     def _fit(self, written: Path | None = None) -> None:
-        """Remove the files that were used least recently until the others fit; never the one that was just written."""
+        """Remove the least recently used files until the others fit; never the one just written."""
         if not self._most_bytes:
             return
         files = [path for path in self._files() if path.suffix == SUFFIX]
@@ -254,7 +254,7 @@ class ColumnFiles:
                 total -= _on_disk(state)
 
     def _let_go(self, path: Path) -> bool:
-        """Remove a file that need not be there; whether it is gone."""
+        """Remove a file to make room; say whether it is gone."""
         with self._lock:
             if self._closed:
                 return False
@@ -266,7 +266,7 @@ class ColumnFiles:
         return True
 
     def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
-        """Call `save` with the scope in the background, in a while."""
+        """Call `save` with the scope in the background, after a pause."""
         with self._lock:
             if self._closing.is_set() or not self._lasting:
                 return
@@ -289,10 +289,10 @@ class ColumnFiles:
     # -- what was forgotten ----------------------------------------------------------------------------------------
 
     def remove(self, scope_id: int | None = None) -> None:
-        """Remove the file of a scope, or all: something in it is not to be read any more.
+        """Remove the file of a scope, or all files: something in it must not be read any more.
 
         Raises:
-            OSError: a file is there and cannot be removed.
+            OSError: a file exists and cannot be removed.
         """
         with self._lock:
             if scope_id is not None:
@@ -304,19 +304,19 @@ class ColumnFiles:
                 path.unlink(missing_ok=True)
 
     def sweep(self, connection: Connection) -> None:
-        """Remove drafts, files that may hold what was removed after they were written, and more than may be kept."""
+        """Remove drafts, files that may hold memories removed since, and the oldest files beyond the limit."""
         for path in self._files():
             before = _state(path)
             if not self._is_current(connection, path):
                 path.unlink(missing_ok=True)
             elif before is not None:
-                with suppress(OSError):  # looking at it is no use of it
+                with suppress(OSError):  # this check does not count as a use
                     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
         self._fit()
 
     @staticmethod
     def _is_current(connection: Connection, path: Path) -> bool:
-        """Whether a file holds nothing but what is in the store."""
+        """Say whether a file holds only memories that are in the store."""
         tags, s = _tags_of(connection, path), schema.scopes.c
         if tags is None:
             return False
@@ -331,7 +331,7 @@ class ColumnFiles:
             return []
 
     def stop(self) -> None:
-        """Write nothing in the background any more, and wait for a file that is being written."""
+        """Stop writing in the background, and wait for a file that is being written."""
         self._closing.set()
         with self._lock:
             thread = self._thread
@@ -339,7 +339,7 @@ class ColumnFiles:
             thread.join(CLOSE_S)
 
     def close(self) -> None:
-        """Write nothing any more. Closing twice is harmless."""
+        """Stop writing. Closing twice is harmless."""
         self.stop()
         with self._lock:
             self._closed = True
@@ -353,20 +353,20 @@ def _state(path: Path) -> os.stat_result | None:
 
 
 def _on_disk(state: os.stat_result) -> int:
-    """Bytes that a file takes: room behind its arrays takes none. Where the system does not tell, its length."""
+    """Return the bytes that a file occupies: gaps behind its arrays take none. Else its length, if unknown."""
     blocks = getattr(state, "st_blocks", 0)
     return int(blocks) * 512 if blocks else state.st_size
 
 
 def _forgotten_since(connection: Connection, scope_id: int, seq: int) -> bool:
-    """Whether memories of a scope were removed after a change."""
+    """Say whether memories of a scope were removed after a change."""
     c = schema.changes.c
     gone = select(c.num).where(c.scope_id == scope_id, c.seq > seq, c.op == "del").limit(1)
     return connection.execute(gone).first() is not None
 
 
 def _tags_of(connection: Connection, path: Path) -> Mapping[str, Any] | None:
-    """What a file is of, if it is one of columns and of the database's history."""
+    """Return the tags of a file of columns of this database's history; `None` for any other file."""
     try:
         tags = array_file.read_tags(path)
         scope_id, seq = int(tags["scope"]), int(tags["seq"])
@@ -378,7 +378,7 @@ def _tags_of(connection: Connection, path: Path) -> Mapping[str, Any] | None:
 
 
 def unusable(connection: Connection, directory: Path) -> list[Path]:
-    """Files of columns that are damaged, half written, or of another history than the database's; reads them whole."""
+    """List damaged, half written or foreign files of columns (of another history); reads them whole."""
     return [path for path in sorted((directory / COLUMNS).glob("*")) if not _is_usable(connection, path)]
 
 

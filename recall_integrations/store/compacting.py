@@ -1,11 +1,11 @@
-"""`MemoryStore.compact`: of what was forgotten, nothing stays in any file of the store.
+"""`MemoryStore.compact`: remove forgotten memories from every file of the store.
 
-    what has ended ─▶ removed     names and scopes that nothing holds ─▶ removed
-    tantivy ─▶ made anew from what stands     columns, Chroma ─▶ removed, and made anew at close and at the next open
+    ended memories ─▶ removed     names and scopes without a memory ─▶ removed
+    tantivy ─▶ made anew from the living     columns, Chroma ─▶ removed, and made anew at close and at the next open
     database ─▶ written anew
 
-Each step stands by itself and is one that the store makes anyway, so a process that is killed in any of them loses
-nothing; that all were done is noted last, and whoever is stopped before asks again.
+Each step is complete in itself and one that the store takes anyway, so a process that is killed in any of them loses
+nothing; the end of all steps is noted last, so that a stopped call can be repeated.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ COMPACTED = "compacted"  # key in `meta`: the last change when the store was las
 
 @record(frozen=True, slots=True, kw_only=True)
 class Compacted:
-    """What `MemoryStore.compact` did.
+    """The result of `MemoryStore.compact`.
 
     Args:
-        ended: memories that had come to their end and were removed.
+        ended: number of memories removed because they had ended.
         rebuilt: whether anything was forgotten since the last time, so that indexes and database were made anew.
         bytes_before, bytes_after: size of the directory.
-        left: files that nobody but their owner may remove: memories that a repair of the store put aside, as it found
-            them. What was forgotten may be in there.
+        left: files that only their owner may remove: memories that a repair of the store put aside, as it found them.
+            They may hold forgotten memories.
     """
 
     ended: int
@@ -52,12 +52,12 @@ class Compacted:
 
 
 def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
-    """See `MemoryStore.compact`."""
+    """Compact a store: see `MemoryStore.compact`."""
     before = parts.directory.size()
     with parts.write_lock, parts.errors():
         parts.directory.check_alone(ALONE)
     with parts.errors():
-        ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: it may ask the embedding
+        ended = Removing(parts).remove_ended(all_of_them=True)  # without the lock: this may ask the embedding
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.check_open()
         parts.directory.check_alone(ALONE)
@@ -77,7 +77,7 @@ def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
 
 
 def _sweep(parts: StoreParts) -> bool:
-    """Remove what nothing holds any more; whether anything has gone since the last time."""
+    """Remove names and scopes without a memory; say whether anything was removed since the last time."""
     with parts.engine.begin() as connection:
         count = _orphans(connection)
         empty = _empty(connection)
@@ -102,7 +102,7 @@ def _sweep(parts: StoreParts) -> bool:
 
 
 def _orphans(connection: Connection) -> int:
-    """Remove names that were only seen in memories that are gone, and sums that are zero; how many."""
+    """Remove names seen only in removed memories, and sums that are zero; return how many."""
     e, n, g, a, t = schema.entities.c, schema.mentions.c, schema.edges.c, schema.aliases.c, schema.languages.c
     held = [
         exists().where(n.scope_id == e.scope_id, n.ent == e.ent),
@@ -115,7 +115,7 @@ def _orphans(connection: Connection) -> int:
 
 
 def _empty(connection: Connection) -> list[int]:
-    """Scopes that hold no memory, and no name that somebody declared."""
+    """List the scopes without a memory and without a declared name."""
     s, e, m = schema.scopes.c, schema.entities.c, schema.memories.c
     named = exists().where(e.scope_id == s.scope_id)
     full = exists().where(m.scope_id == s.scope_id)

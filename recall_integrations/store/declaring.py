@@ -1,4 +1,4 @@
-"""Declaring an entity: its names, and the earlier memories that say one of them."""
+"""Declaring an entity: its names, and the earlier memories in which one of them occurs."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ class Declarations:
     def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
         """Write an entity and its aliases, link earlier memories to it, and return its id.
 
-        Names by which no query can mean it are warned of.
+        Warns of names by which no query can mean the entity.
         """
         entity_id = self._parts.retried(lambda: self._declare(name, aliases, scope), twice=True)
         index = self._parts.catalog.of(self._parts.scopes[scope]).index
         for said in dict.fromkeys((name, *aliases)):
             if all(ref.entity_id != entity_id for ref in index.resolve(ASKED.format(said))):
-                # Not logged: logs quote nobody's memory, and who declares it has to know.
+                # Not logged: logs quote no memories, and the caller has to know.
                 warnings.warn(NEVER_MEANT.format(said, name), UserWarning, stacklevel=3)
         return entity_id
 
@@ -102,7 +102,7 @@ class Declarations:
             return self._touching.touch(connection, scope_id) if some else None
 
     def _saying_of(self, outline: Outline, words: Sequence[str], most: int) -> list[int]:
-        """The same of a scope that is not read whole."""
+        """Find nums as `_saying` does, in a scope that is not read whole."""
         view = outline.view
         assert view.text is not None
         bm25 = Bm25(view, words, (), view.text.frequency, lambda: self._parts.indexes.lexical)
@@ -117,7 +117,7 @@ class Declarations:
         return found
 
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
-        """Nums of memories that may say a name: by the lexical index, or by the text where that cannot be asked."""
+        """Find nums of memories that may say a name: by the lexical index, else by the text."""
         words, parts = stems(name), self._parts
         if words and (outline := parts.outlines.of(scope_id)) is not None:
             return self._saying_of(outline, words, min(count, BACKFILL_MAX))
@@ -130,7 +130,7 @@ class Declarations:
                 found: list[int] = view.nums[best].tolist()
                 return found
             except IndexUnavailable:
-                pass  # named at the next write
+                pass  # reported at the next write
         m = schema.memories
         query = select(m.c.num).where(m.c.scope_id == scope_id, m.c.text.icontains(name, autoescape=True))
         with self._parts.engine.connect() as connection:

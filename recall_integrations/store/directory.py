@@ -1,8 +1,8 @@
-"""The directory of a store: whether a path can be one, opening it beside other processes, and how large it is.
+"""The directory of a store: check its path, open it beside other processes, and measure its size.
 
 Any number of processes have a directory open. One of them, the first, *keeps its indexes*: it alone writes tantivy's
-and Chroma's files, and those of columns, for as long as it is there (`LOCK`). Who writes to the database takes a turn
-(`WRITING`).
+and Chroma's files, and those of columns, for as long as it is there (`LOCK`). A process that writes to the database
+takes a turn (`WRITING`).
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class HeldDirectory:
     """An open directory and its database. Made by `hold`.
 
     Args:
-        path: where it is.
-        temporary: whether it is removed at `release`.
-        keeping: of who keeps the indexes.
+        path: of the directory.
+        temporary: whether `release` removes the directory.
+        keeping: the lock of the process that keeps the indexes.
         engine: of the database.
-        turn: the write lock; it is taken when `hold` returns.
-        presence: of this store among those of other processes; `None` = there can be no others.
+        turn: the write lock; held when `hold` returns.
+        presence: registers this store beside those of other processes; `None` = there can be no others.
         watch: tells when somebody has written to the database; `None` = there can be no others.
     """
 
@@ -63,58 +63,58 @@ class HeldDirectory:
 
     @property
     def learned(self) -> LearnedFiles:
-        """What was learned: in the directory."""
+        """Files of learned weights, in the directory."""
         return LearnedFiles(self.path)
 
     @property
     def own_indexes(self) -> bool:
-        """Whether what is derived is this process's alone: it is in the directory, which others have open too."""
+        """False: derived data is in the directory, which other processes have open too."""
         return False
 
     @property
     def tenant(self) -> None:
-        """A directory has no roles."""
+        """`None`: a directory has no roles."""
 
     @property
     def address(self) -> str:
-        """What `MemoryStore.open` takes for the same store."""
+        """The argument with which `MemoryStore.open` opens the same store."""
         return str(self.path.resolve())
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name of the directory in messages."""
         return str(self.path)
 
     @property
     def place(self) -> str:
-        """What tells it from copies of it: the machine, the path and the file."""
+        """The machine, the path and the file number, which tell the store from copies of it."""
         return repr((platform.node(), self.address, (self.path / DATABASE).stat().st_ino))
 
     def mapped(self, error: BaseException) -> RecallError | None:
-        """Ours for an error of the database; `None` for any other."""
+        """Translate an error of the database into one of this package; `None` for any other error."""
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
         """Make the tables of a new store.
 
         Raises:
-            StoreVersionError: they are of another version.
+            StoreVersionError: the tables are of another version.
         """
         make_ready(self.engine)
 
     def keeps(self) -> bool:
-        """Whether it is this one that keeps the indexes."""
+        """Say whether this process keeps the indexes."""
         return self.keeping.is_locked
 
     def try_to_keep(self) -> bool:
-        """Keep the indexes from now on, if nobody else does; under the write lock."""
+        """Keep the indexes from now on, if no other process does; under the write lock."""
         try:
             return _had(self.keeping)
         except OSError:
             return False
 
     def size(self) -> int:
-        """Bytes of all files below it."""
+        """Count the bytes of all files in the directory."""
         return size_of(self.path)
 
     def keep_no_longer(self) -> None:
@@ -122,48 +122,48 @@ class HeldDirectory:
         self.keeping.release()
 
     def fills(self) -> bool:
-        """As `keeps`: who keeps the indexes writes to the server of vectors, too."""
+        """Say whether this process fills collections, as `keeps`: it writes to the server of vectors, too."""
         return self.keeps()
 
     def fills_no_longer(self) -> None:
-        """As long as it keeps the indexes, nobody else does."""
+        """Do nothing: while this process keeps the indexes, no other fills collections."""
 
     def flush_later(self) -> Flush | None:
-        """A commit waits itself: it is a file of this machine."""
+        """Return `None`: a commit to a file of this machine waits for the disk itself."""
         return None
 
     def flush(self, later: Flush | None) -> None:
-        """It was waited for."""
+        """Do nothing: the commit has waited already."""
 
     def others(self) -> list[int]:
-        """Other processes that have the directory open; under the write lock."""
+        """List other processes that have the directory open; under the write lock."""
         return [] if self.presence is None else self.presence.others()
 
     def check_alone(self, what: str) -> None:
-        """Raise unless nobody else has it open; under the write lock.
+        """Raise if another process has the directory open; under the write lock.
 
         Args:
-            what: is to be done, for the message.
+            what: the purpose, for the message.
 
         Raises:
-            StoreLocked: somebody has.
+            StoreLocked: another process has it open.
         """
         others = self.others()
         if others or not self.keeps():
             raise StoreLocked(_open_elsewhere(self.path, others, what))
 
     def release(self, *, noted: bool = False) -> None:
-        """Let go of it; a temporary directory is removed. Who still reads gets `StoreClosed` and no new connection.
+        """Release the directory; a temporary one is removed. Who still reads gets `StoreClosed` and no new connection.
 
         Args:
-            noted: whether what the database looks like now is noted, so that the next open need not read it whole.
+            noted: whether the state of the database is noted, so that the next open need not read it whole.
         """
         refuse_new(self.engine, _closed)  # SQLite would make the file anew
         self.turn.begun = self.turn.ending = _nothing
         if self.watch is not None:
             self.watch.close()
         mine = self.turn.acquire(timeout=CLOSE_S)
-        self.turn.close()  # a thread that waits for it would make the lock file anew
+        self.turn.close()  # a waiting thread would make the lock file anew
         try:
             self.engine.dispose()
             alone = mine and not self.others()
@@ -180,21 +180,21 @@ class HeldDirectory:
 
 
 def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirectory:
-    """Make the directory if it is absent, take a turn in it and open its database. The turn is the caller's to end.
+    """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn.
 
     Args:
         path: `None` = a temporary one.
-        alone: what is to be done that nobody else may look at; empty = others may have it open.
+        alone: a purpose during which no other process may have it open; empty = others may.
 
     Raises:
-        StorePathError, StoreCorrupt: as `check_directory`, or it cannot be written to.
-        StoreLocked: another process writes for too long, or has it open where nobody may.
+        StorePathError, StoreCorrupt: as `check_directory`, or the directory cannot be written to.
+        StoreLocked: another process writes for too long, or has the directory open in spite of `alone`.
     """
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
         raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")
     temporary = path is None
-    # Whole: its locks and files are opened again and again, and a process may change its working directory.
+    # Absolute: locks and files are opened again later, and a process may change its working directory.
     directory = Path(tempfile.mkdtemp(prefix="recall-")) if path is None else Path(path).absolute()
     if not temporary:
         _check_unless_made(directory)
@@ -225,12 +225,12 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
 
 
 def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone: str) -> Engine:
-    """The database, with the locks that say who has it open."""
+    """Open the database, with the locks that say who has it open."""
     others: list[int] = []
     try:
         if presence is not None:
             others = presence.others()
-            check_directory(directory)  # nobody is making it at the moment
+            check_directory(directory)  # under the turn: no process is making it now
             presence.enter()
         kept = _had(keeping)
     except (OSError, Timeout) as e:
@@ -242,7 +242,7 @@ def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone
 
 
 def _had(lock: FileLock) -> bool:
-    """Whether a lock was free, and is taken now."""
+    """Take a lock if it is free; say whether it is taken."""
     try:
         lock.acquire(timeout=0)
     except Timeout:
@@ -261,7 +261,7 @@ def _open_elsewhere(directory: Path, others: list[int], what: str) -> str:
 
 
 def _check_unless_made(directory: Path) -> None:
-    """`check_directory`, which may look while another process makes the store: then it is looked at again in turn."""
+    """Check a directory; if another process is making the store, leave that to the check under the turn."""
     try:
         check_directory(directory)
     except StoreCorrupt:
@@ -285,11 +285,11 @@ def _closed(*_: Any) -> None:
 
 
 def check_directory(directory: Path) -> None:
-    """Make the directory if it is absent; refuse what is not a store and not empty.
+    """Make the directory if it is absent; refuse one that is neither a store nor empty.
 
     Raises:
-        StorePathError: a file, not accessible, or a directory of other things.
-        StoreCorrupt: indexes without their database.
+        StorePathError: the path is a file, not accessible, or a directory of other things.
+        StoreCorrupt: the directory holds indexes without their database.
     """
     try:
         if directory.exists() and not directory.is_dir():
@@ -322,14 +322,14 @@ def check_directory(directory: Path) -> None:
 
 
 def below(directory: Path) -> Iterator[Path]:
-    """All files and directories in it, by name. What goes while it is looked through, as indexes do, is left out."""
+    """Yield all files and directories below a directory, by name. Those that vanish meanwhile are left out."""
     for folder, folders, files in os.walk(directory):
         folders.sort()
         yield from (Path(folder, name) for name in sorted((*folders, *files)))
 
 
 def size_of(directory: Path) -> int:
-    """Bytes of all files below it."""
+    """Count the bytes of all files below a directory."""
     total = 0
     for path in below(directory):
         with suppress(OSError):  # index files come and go

@@ -1,8 +1,8 @@
-"""Which memories of a scope say the same as one that is about to be written (`on_duplicate`).
+"""Find memories of a scope that say the same as one that is about to be written (`on_duplicate`).
 
-The same are text, type, actor, time of the event and thread. Codes of these are kept in memory, 16 bytes a memory: read
-once for a scope, when it is first written to with another wish than "keep" (a second for 100,000), and brought forward
-by what came since. A code only says where to look; the row itself decides.
+Two memories are the same if text, type, actor, time of the event and thread are equal. Hashes of these are kept in
+memory, 16 bytes a memory: read once for a scope, when it is first written to with another wish than "keep" (a second
+for 100,000), and brought forward by later memories. A hash only says where to look; the row itself decides.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Said = tuple[Any, ...]
 
 @record(slots=True)
 class _Codes:
-    """Of a scope, up to the memory `last`."""
+    """The hashes of a scope, up to the memory `last`."""
 
     last: int = 0
     codes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # rising
@@ -43,7 +43,7 @@ class _Codes:
     recent: dict[int, list[int]] = field(default_factory=dict)
 
     def add(self, found: Iterable[tuple[int, int]]) -> None:
-        """Take codes and numbers in, rising by number."""
+        """Add hashes and numbers, rising by number."""
         for code, num in found:
             self.recent.setdefault(code, []).append(num)
             self.last = num
@@ -55,19 +55,19 @@ class _Codes:
             self.codes, self.nums, self.recent = codes[order], nums[order], {}
 
     def of(self, code: int) -> list[int]:
-        """Numbers of the memories with this code."""
+        """Return the numbers of the memories with this hash."""
         begin, end = (int(self.codes.searchsorted(code, side=side)) for side in ("left", "right"))
         return [*self.nums[begin:end].tolist(), *self.recent.get(code, ())]
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """What of a batch is to be written.
+    """The part of a batch to write.
 
     Args:
-        batch, ids: the memories, and under which ids.
-        answers: for all that was given, the ids under which they are then to be found.
-        gone: numbers of memories that leave for it.
+        batch, ids: the memories, and their ids.
+        answers: the id of each given memory after the write.
+        gone: numbers of memories that the batch replaces.
     """
 
     batch: list[Memory]
@@ -77,7 +77,7 @@ class Settled:
 
 
 class Duplicates:
-    """Of the scopes of a store. The caller holds its write lock."""
+    """The hashes of the scopes of a store. The caller holds its write lock."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[int, _Codes] = OrderedDict()
@@ -91,27 +91,27 @@ class Duplicates:
         wish: str,
         ended: int,
     ) -> Settled:
-        """Look what of a batch says the same as what is there, or as an earlier part of it.
+        """Decide which memories of a batch to write: some say the same as a stored or an earlier one.
 
         Args:
             connection: to the database.
-            scope_id: where it is to be written; `None` = nothing is there.
+            scope_id: the scope to write to; `None` = it is new.
             batch: memories.
-            ids: of them.
+            ids: of the memories.
             wish: "replace" or "skip".
-            ended: up to when memories have come to their end.
+            ended: microseconds; memories that end up to then have ended.
         """
         there = {} if scope_id is None else self._there(connection, scope_id, batch, ended)
         known = set() if scope_id is None or wish != SKIP else self._known(connection, scope_id, ids, ended)
         chosen: dict[str, Memory] = {}  # what is written, by id
-        said: dict[Said, str] = {}  # under which id
+        said: dict[Said, str] = {}  # id of what is written, by content
         answers, gone = list(ids), dict[int, None]()
-        left: dict[str, None] = {}  # ids that an earlier part of the batch has written, and another took the place of
+        left: dict[str, None] = {}  # ids of earlier memories of the batch that a later one replaced
         for place, memory in enumerate(batch):
             own, key = ids[place], _said(memory)
             if wish == SKIP and (own in known or own in chosen):
                 continue
-            # What the batch has written under another id, or removed, does not say any more what is stored there.
+            # Stored memories that the batch overwrites or removes do not count any more.
             stored = [(i, n) for i, n in there.get(key, ()) if i not in chosen and i not in left and n not in gone]
             same = said.get(key)
             if same is None and stored:
@@ -138,7 +138,7 @@ class Duplicates:
     def _there(
         self, connection: Connection, scope_id: int, batch: Sequence[Memory], ended: int
     ) -> dict[Said, list[tuple[str, int]]]:
-        """Ids and numbers of what says the same as one of the batch, by what it says, oldest first."""
+        """Find the ids and numbers of memories that say the same as one of the batch, by content, oldest first."""
         codes = self._codes(connection, scope_id)
         wanted = {key: codes.of(hash(key)) for key in map(_said, batch)}
         nums = sorted({num for found in wanted.values() for num in found})
@@ -151,7 +151,7 @@ class Duplicates:
         return there
 
     def _known(self, connection: Connection, scope_id: int, ids: Sequence[str], ended: int) -> set[str]:
-        """Those of the ids that are there."""
+        """Return the ids that are stored."""
         known: set[str] = set()
         for part in rows.in_parts(ids):
             query = select(_m.id, _m.expires_at).where(_m.scope_id == scope_id, _m.id.in_(part))

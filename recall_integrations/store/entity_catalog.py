@@ -36,7 +36,7 @@ logger = logging.getLogger("recall_integrations")
 
 
 class EntityCatalog:
-    """All scopes' entities. Writers hold the store's write lock; readers may run beside them.
+    """The entities of all scopes. Writers hold the store's write lock; readers may run beside them.
 
     Attributes:
         key: of the store's entity ids; known once it is open.
@@ -53,9 +53,9 @@ class EntityCatalog:
         self._last: tuple[int, ScopeEntities] | None = None  # the scope that was used last, and its entities
 
     def of(self, scope_id: int) -> ScopeEntities:
-        """The scope's entities, loaded on first use; the least recently used scopes leave memory."""
+        """Return the scope's entities, loaded on first use; the least recently used scopes leave memory."""
         last = self._last
-        if last is not None and last[0] == scope_id:  # and so it stays
+        if last is not None and last[0] == scope_id:  # fast path, without the lock
             return last[1]
         with self._lock:
             found = self._kept.get(scope_id)
@@ -71,18 +71,18 @@ class EntityCatalog:
             found = self._load(scope_id)
             with self._lock:
                 self._last = None
-                if self._drops == drops:  # else what was read may be out of date: good for this call only
+                if self._drops == drops:  # else the rows may be out of date: good for this call only
                     self._kept[scope_id] = found
                 self._loading.pop(scope_id, None)
         return found
 
     def has(self, scope_id: int) -> bool:
-        """Whether the scope's entities are in memory."""
+        """Say whether the scope's entities are in memory."""
         with self._lock:
             return scope_id in self._kept
 
     def drop(self, scope_id: int | None = None) -> None:
-        """Forget what is in memory of a scope, or of all: it may be out of date."""
+        """Drop the entities of a scope, or of all, from memory: they may be out of date."""
         with self._lock:
             self._drops += 1
             self._last = None
@@ -92,7 +92,7 @@ class EntityCatalog:
                 self._kept.pop(scope_id, None)
 
     def left(self, scope_id: int) -> None:
-        """Let go of a scope whose columns have left memory: what is known of it holds, but nobody needs it here."""
+        """Drop the entities of a scope whose columns have left memory: they still hold, but are not needed here."""
         with self._lock:
             self._kept.pop(scope_id, None)
             if self._last is not None and self._last[0] == scope_id:
@@ -115,17 +115,17 @@ class EntityCatalog:
         return loaded
 
     def extracted(self, texts: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """The names that the extractor gives, by text; nothing without one. No lock may be held: it may hang."""
+        """Return the extractor's names, by text; empty without one. The caller holds no lock: it may hang."""
         return {} if self._extractor is None else {text: _names(self._extractor, text) for text in texts}
 
     def rows_for(
         self, scope_id: int, items: Sequence[tuple[int, Memory]], found: Mapping[str, tuple[str, ...]] = _NOTHING
     ) -> EntityRows:
-        """Rows for memories that are about to be written as `(num, memory)`; `found`: see `extracted`.
+        """Make rows for memories that are about to be written as `(num, memory)`; `found`: see `extracted`.
 
         Declared names win: an exact name, then an alias that only one entity has, else a new entity. Then come the
-        names that the extractor gives, if there is one, and at last the text is scanned for names that the scope
-        knows, those of this batch included.
+        names that the extractor gives, if there is one, and at last the text is scanned for names that the scope knows,
+        those of this batch included.
         """
         names = BatchNames(scope_id, self.of(scope_id), self.key)
         for num, memory in items:
@@ -196,7 +196,7 @@ class EntityCatalog:
 
 
 def _names(extractor: Extractor, text: str) -> tuple[str, ...]:
-    """Ask for the names of a text. An extractor that fails costs its names, not the memory."""
+    """Return the extractor's names of a text. An extractor that fails costs its names, not the memory."""
     try:
         return names_of(extractor(text), "What the extractor gives", InvalidArgument)
     except failures() as e:

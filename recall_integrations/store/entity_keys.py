@@ -1,8 +1,8 @@
 """The key of a store's entity ids: random, made with the store, kept in it.
 
-An id is a digest of a name. Names are few: of an unkeyed digest, a phone number that stands for a person is found in
-seconds, and two stores that know the same person tell it by their ids. The key makes ids worthless outside the store,
-and leaves them what they are inside: the same name has the same id, in every process and for ever.
+An id is a digest of a name. Names are few: from an unkeyed digest, a phone number that stands for a person is found in
+seconds, and two stores that know the same person show it by their ids. The key makes ids worthless outside the store,
+and changes nothing inside: the same name has the same id, in every process and for ever.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ BYTES = 32
 
 
 def of(engine: Engine) -> bytes:
-    """The store's key. Where it is gone or damaged there is another from now on, and so are the ids."""
+    """Return the store's key. Where it is gone or damaged, make a new one, and new ids with it."""
     with engine.connect() as connection:
         key = kept(connection)
     if key:
@@ -32,7 +32,7 @@ def of(engine: Engine) -> bytes:
 
 
 def kept(connection: Connection) -> bytes:
-    """The key that is in the store; empty where none is."""
+    """Return the key in the store; empty where there is none."""
     try:
         return bytes.fromhex(get_meta(connection, META) or "")
     except ValueError:
@@ -50,6 +50,6 @@ def renew(connection: Connection) -> None:
     e, key = schema.entities, kept(connection)
     named = list(connection.execute(select(e.c.scope_id, e.c.ent, e.c.norm)))
     for scope_id, ent, norm in named:
-        if isinstance(norm, str) and norm:  # another is damaged, and left to `recall doctor`
+        if isinstance(norm, str) and norm:  # others are damaged, and left to `recall doctor`
             row = update(e).where(e.c.scope_id == scope_id, e.c.ent == ent)
             connection.execute(row.values(entity_id=entity_id_of_normal(norm, key)))

@@ -1,4 +1,4 @@
-"""What a batch of memories adds to a scope's entities: which entity each name is, and the rows that say so."""
+"""The entities that a batch of memories adds to a scope: the entity of each name, and the rows for it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from recall_integrations.types import Memory, Relation
 
 @lru_cache(maxsize=4_096)  # most memories of a chat name the same few
 def normal_name(name: str) -> str:
-    """The form under which a name is unique in its scope: the words that names are compared by, single spaces."""
+    """Return the form under which a name is unique in its scope: the words compared in names, single spaces."""
     return " ".join(key_of(name))
 
 
 @record(slots=True)
 class EntityRows:
-    """What a batch of memories adds: rows for the transaction, and what goes into memory once it has committed."""
+    """Rows that a batch of memories adds in its transaction; new entities go into memory once it has committed."""
 
     entities: list[dict[str, Any]] = field(default_factory=list)
     mentions: list[dict[str, Any]] = field(default_factory=list)
@@ -46,8 +46,8 @@ class BatchNames:
     """Names of a batch that is about to be written.
 
     Args:
-        scope_id: where it is written.
-        known: the scope's entities. They are not changed.
+        scope_id: the scope that is written to.
+        known: the scope's entities; they are not changed.
         key: of the store's entity ids.
     """
 
@@ -60,7 +60,7 @@ class BatchNames:
         self._fresh_index = EntityIndex()
 
     def add(self, num: int, memory: Memory, found: Iterable[str]) -> None:
-        """Rows of one memory: of its names and relations, of names found in it, then of known names in its text."""
+        """Add the rows of a memory: of its names and relations, of extracted names, then of known names in its text."""
         roles: dict[int, str] = {}  # ent -> the first role in which the memory names it
         if memory.actor:
             roles.setdefault(self._ent_of(memory.actor), "actor")
@@ -78,7 +78,7 @@ class BatchNames:
         )
 
     def _relate(self, num: int, relations: tuple[Relation, ...], roles: dict[int, str]) -> None:
-        """Edges of one memory, each once."""
+        """Add the edges of one memory, each once."""
         seen = set()
         for relation in relations:
             source, target = self._ent_of(relation.subject), self._ent_of(relation.object)
@@ -99,7 +99,7 @@ class BatchNames:
             )
 
     def _ent_of(self, name: str) -> int:
-        """The entity of a name: by the name itself, else by an alias that only one has, else a new one."""
+        """Return the entity of a name: by the name itself, else by an alias that only one has, else a new one."""
         known, norm = self._known, normal_name(name)
         ent = known.by_norm.get(norm) or self._fresh.get(norm)
         if ent is None:

@@ -1,4 +1,4 @@
-"""Where an index lies: in a directory named after its epoch (`lexical.3`), so that a new one can be made beside it."""
+"""The place of an index: a directory named after its epoch (`lexical.3`), so that a new one can be made beside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recall_integrations.database.meta import get_meta, put_meta
 
 
 def of(connection: Connection, name: str) -> int:
-    """The epoch of an index."""
+    """Read the epoch of an index."""
     value = get_meta(connection, f"{name}_epoch") or "0"
     return int(value) if value.isdecimal() else 0
 
@@ -25,7 +25,7 @@ def advance(connection: Connection, name: str) -> int:
 
 
 def sweep(directory: Path, name: str, keep: Sequence[Path]) -> None:
-    """Remove the directories of an index but these: replaced ones, and those that were not finished."""
+    """Remove the directories of an index except `keep`: replaced ones, and unfinished ones."""
     for path in directory.glob(f"{name}.*"):
         if path not in keep:
             remove(path)

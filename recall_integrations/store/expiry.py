@@ -1,10 +1,10 @@
-"""Which memories have come to their end (`Memory.expires_at`), and from when on nobody may see them.
+"""The ends of memories (`Memory.expires_at`), and the time from which they are hidden.
 
-    the clock passes the next end of a scope ─▶ a new time up to which it has ended ─▶ columns leave out what has
-                                                                                  └─▶ what was kept of it is dropped
+    the clock passes the next end of a scope ─▶ a new time up to which memories have ended ─▶ columns leave them out
+                                                                                          └─▶ cached answers go
 
-A scope of which nothing ends is not in here, and asking for it is a look into an empty mapping. What has ended is left
-out at once, and removed for good by a later write or by `compact`: a recall writes nothing.
+A scope in which no memory ends is not in here, and a query for it is a look into an empty mapping. Ended memories are
+left out at once, and removed for good by a later write or by `compact`: a recall writes nothing.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _m = schema.memories.c
 
 
 class Ends:
-    """When the next memory of each scope ends, of those in which one does.
+    """The next end of a memory in each scope that has one.
 
     Args:
         clock: of the store.
-        scopes: the store's, with their numbers; it grows.
+        scopes: of the store, with their numbers; the mapping grows.
     """
 
     def __init__(self, clock: Clock, scopes: Mapping[Scope, int]) -> None:
@@ -42,40 +42,40 @@ class Ends:
         self.next: dict[int, int] = {}
 
     def now(self) -> int:
-        """By the store's clock, in microseconds."""
+        """Read the store's clock, in microseconds."""
         return to_micros(time_of(self._clock))
 
     def due(self, scope: Scope) -> bool:
-        """Whether something of the scope has ended that is still shown. Takes no lock."""
+        """Say whether an ended memory of the scope is still shown. Takes no lock."""
         if not self.next:
             return False
         at = self.next.get(self._scopes.get(scope, 0))
         return at is not None and self.now() >= at
 
     def scope_of(self, scope_id: int) -> Scope | None:
-        """The scope with this number."""
+        """Return the scope with this number."""
         return next((scope for scope, number in dict(self._scopes).items() if number == scope_id), None)
 
 
 class Expiry:
-    """Threads share it.
+    """Ended memories of all scopes. Threads share it.
 
     Args:
         engine: of the store.
         ends: of the store.
-        revisions: told when something ended.
+        revisions: told when a memory has ended.
     """
 
     def __init__(self, engine: Engine, ends: Ends, revisions: Revisions) -> None:
         self._engine, self._ends, self._revisions = engine, ends, revisions
         self._lock = threading.Lock()
         self._next = ends.next
-        self._ended: dict[int, int] = {}  # up to when what ends is left out
-        self._left: set[int] = set()  # scopes of which something has ended and is not removed
+        self._ended: dict[int, int] = {}  # by scope, the time up to which ended memories are left out
+        self._left: set[int] = set()  # scopes with ended memories that are not removed yet
         self._swept = 0
 
     def load(self, connection: Connection) -> None:
-        """Read what ends next in each scope."""
+        """Read the next end of each scope."""
         first = select(_m.scope_id, func.min(_m.expires_at)).where(ends()).group_by(_m.scope_id)
         found = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
         with self._lock:
@@ -86,19 +86,19 @@ class Expiry:
 
     @property
     def none(self) -> bool:
-        """Whether nothing in the store ends, or has ended and is still there."""
+        """True if no memory in the store ends, or has ended and is still there."""
         return not self._next and not self._left
 
     def now(self) -> int:
-        """By the store's clock, in microseconds."""
+        """Read the store's clock, in microseconds."""
         return self._ends.now()
 
     def note(self, scope_id: int, at: datetime | None) -> None:
-        """A memory that ends then was committed; `None` = it stays."""
+        """Note that a memory with this end was committed; `None` = it stays."""
         self.note_micros(scope_id, None if at is None else to_micros(at))
 
     def note_micros(self, scope_id: int, at: int | None) -> None:
-        """The same with a time in microseconds."""
+        """Note an end as `note` does, in microseconds."""
         if at is None:
             return
         with self._lock:
@@ -107,18 +107,18 @@ class Expiry:
                 self._back(scope_id)
 
     def next_end(self, scope_id: int) -> int | None:
-        """When the next memory of a scope ends, in microseconds; `None` = none does."""
+        """Return the next end of a memory of a scope, in microseconds; `None` = none ends."""
         return self._next.get(scope_id)
 
     def ended(self, scope_id: int) -> int:
-        """Up to when what ends is left out of a scope, in microseconds; 0 = nothing has ended."""
+        """Return the time up to which ended memories of a scope are left out, in microseconds; 0 = none has ended."""
         at = self._next.get(scope_id)
         if at is not None and (now := self._ends.now()) >= at:
             self._turn(scope_id, now)
         return self._ended.get(scope_id, 0)
 
     def left(self, scope_id: int) -> int:
-        """How many memories of a scope have ended and are still in the database."""
+        """Count the memories of a scope that have ended and are still in the database."""
         ended = self.ended(scope_id)
         if scope_id not in self._left:
             return 0
@@ -127,14 +127,14 @@ class Expiry:
             return int(connection.execute(over).scalar_one())
 
     def is_over(self, scope_id: int, memory: Memory) -> bool:
-        """Whether a memory that was read has ended."""
+        """Say whether a memory that was read has ended."""
         return memory.expires_at is not None and to_micros(memory.expires_at) <= self.ended(scope_id)
 
     def to_remove(self, *, all_of_them: bool = False) -> list[int]:
-        """Scopes of which something is to be removed now; none while the last time is less than a minute ago.
+        """List scopes with ended memories to remove; none if the last call is less than a minute ago.
 
         Args:
-            all_of_them: whenever the last time was.
+            all_of_them: list them whenever the last call was.
         """
         if self.none:
             return []
@@ -150,13 +150,13 @@ class Expiry:
         return sorted(self._left)
 
     def over(self, connection: Connection, scope_id: int, limit: int = REMOVED_MAX) -> list[int]:
-        """Numbers of memories of a scope that have ended, the first to end first; some at a time."""
+        """List the numbers of ended memories of a scope, the first to end first; at most `limit`."""
         ended = self.ended(scope_id)
         found = select(_m.num).where(_m.scope_id == scope_id, ends(upto=ended))
         return list(connection.execute(found.order_by(_m.expires_at, _m.num).limit(limit)).scalars())
 
     def over_of(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> list[int]:
-        """Those of some memories of a scope that have ended."""
+        """Return the numbers in `nums` of memories that have ended."""
         ended = self.ended(scope_id)
         if scope_id not in self._left:
             return []
@@ -168,11 +168,11 @@ class Expiry:
         return found
 
     def scope_of(self, scope_id: int) -> Scope | None:
-        """The scope with this number."""
+        """Return the scope with this number."""
         return self._ends.scope_of(scope_id)
 
     def removed(self, scope_id: int, *, whole: bool, upto: int) -> None:
-        """What `over` gave is removed; `whole`: that was all that had ended at the time `upto`, or later."""
+        """Note that the result of `over` is removed; `whole`: that was all that had ended by `upto`, or later."""
         with self._lock:
             if whole and self._ended.get(scope_id, 0) <= upto:
                 self._left.discard(scope_id)
@@ -180,12 +180,12 @@ class Expiry:
                 self._swept = 0
 
     def _back(self, scope_id: int) -> None:
-        """The clock went back after something had ended: what is to end after now is there, old and new."""
+        """Show memories again that end after now: the clock went back after they had ended."""
         self._ended[scope_id] = min(self._ends.now(), self._ended[scope_id])
         self._wait(scope_id, self._ended[scope_id])
 
     def _wait(self, scope_id: int, now: int) -> None:
-        """For what ends next."""
+        """Read the next end of a scope after now."""
         with self._engine.connect() as connection:
             later = select(func.min(_m.expires_at)).where(_m.scope_id == scope_id, ends(after=now))
             following = connection.execute(later).scalar()
@@ -195,7 +195,7 @@ class Expiry:
             self._next[scope_id] = int(following)
 
     def _turn(self, scope_id: int, now: int) -> None:
-        """What has ended by now is left out from here on."""
+        """Leave out the memories that have ended by now."""
         with self._revisions.writing(self._ends.scope_of(scope_id)), self._lock:
             if self._next.get(scope_id, now + 1) > now:
                 return  # another thread did it

@@ -25,11 +25,11 @@ def export(
     directory: Path,
     advance: Callable[[int], None],
 ) -> int:
-    """See `MemoryStore.export`.
+    """Export memories: see `MemoryStore.export`.
 
     Args:
-        directory: of the store, where nothing is exported to.
-        advance: told of each memory that was written.
+        directory: of the store; no export may lie in it.
+        advance: called for each memory that was written.
 
     Raises:
         InvalidArgument: `target` cannot be written.
@@ -41,7 +41,7 @@ def export(
     path = Path(target)
     try:
         special = path.exists() and not path.is_file()
-        place = path if special else path.resolve()  # of a link, what it leads to: the link stays
+        place = path if special else path.resolve()  # follow a link, so that the link stays
     except (OSError, ValueError) as e:  # ValueError: a NUL in it
         raise InvalidArgument(f"Cannot write {str(path)!r}: {getattr(e, 'strerror', None) or e}.") from e
     if place.is_relative_to(directory.resolve()):
@@ -58,7 +58,7 @@ def export(
 def _in_place(
     listing: Listing, path: Path, scopes: Iterable[Scope], filters: Filters | None, advance: Callable[[int], None]
 ) -> int:
-    """Write a file, and put it in the place of the one that was there when all of it is on disk."""
+    """Write a file, and replace the old one when all of it is on disk."""
     number, beside = tempfile.mkstemp(prefix=".recall-export.", dir=path.parent)  # readable by its owner only
     try:
         with os.fdopen(number, "wb") as file:
@@ -73,7 +73,7 @@ def _in_place(
 
 
 def _writer(target: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
-    """Takes bytes, whatever kind of file it is."""
+    """Return a function that writes bytes to a file, whether that takes bytes or text."""
     if isinstance(target, TextIOBase):
         return lambda raw: target.write(raw.decode("ascii"))
     write: Any = target.write

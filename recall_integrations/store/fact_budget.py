@@ -1,7 +1,7 @@
-"""What a language model may be asked in an hour: calls and characters, noted in the store before each call.
+"""The hourly limit of a language model: calls and characters, noted in the store before each call.
 
-An hour begins with the first call after the one before is over. It is in the store, so whoever opens it again and again
-gets no more; what was spent on a call that is then killed is spent.
+An hour begins with the first call after the previous one is over. It is noted in the store, so opening it again gives
+no more; a call that is killed counts.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ HOUR_S = 3_600.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What was spent in an hour.
+    """The amount spent in an hour.
 
     Args:
-        since: when it began, wall seconds.
-        calls: that were begun.
-        chars: that were sent and answered.
+        since: start of the hour, wall seconds.
+        calls: number of calls that were begun.
+        chars: number of characters sent and answered.
     """
 
     since: float = 0.0
@@ -35,7 +35,7 @@ class Spent:
 
 
 class Budget:
-    """Used under the store's write lock.
+    """The budget of an hour. Used under the store's write lock.
 
     Args:
         settings: the limits.
@@ -46,7 +46,7 @@ class Budget:
         self._settings, self._clock = settings, clock
 
     def left_s(self, connection: Connection) -> float:
-        """Seconds until the next call may begin; 0 = now."""
+        """Return the seconds until the next call may begin; 0 = now."""
         spent = self._spent(connection)
         calls, chars = self._settings.llm_calls_per_hour, self._settings.llm_chars_per_hour
         if spent.calls < calls and spent.chars < chars:
@@ -54,7 +54,7 @@ class Budget:
         return max(1.0, spent.since + HOUR_S - self._clock())
 
     def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
-        """Note what is spent, in the caller's transaction."""
+        """Note calls and characters as spent, in the caller's transaction."""
         spent = self._spent(connection)
         made = {"since": spent.since, "calls": spent.calls + calls, "chars": spent.chars + chars}
         put_meta(connection, spent_key(connection), json.dumps(made))

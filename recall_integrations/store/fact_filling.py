@@ -1,7 +1,7 @@
-"""Reads facts with a language model beside the caller: after writes, when it has been quiet for a second.
+"""Reads facts with a language model in the background: after writes, when it has been quiet for a second.
 
-Where the budget of the hour is used up, or the model fails, it sleeps until it may go on. It ends with the store, and
-waits for no answer then.
+Where the budget of the hour is used up, or the model fails, the thread sleeps until it may go on. It ends with the
+store, and waits for no answer then.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ AGAIN_S = 60.0  # after a failure that says nothing of when it will be over
 
 
 class FactFilling:
-    """Threads may share it. It does not keep the reader: a model may hold the store.
+    """Reads facts in the background. Threads may share it. Holds `reader` weakly: a model may hold the store.
 
     Args:
         reader: held by the store.
@@ -39,15 +39,15 @@ class FactFilling:
         self._later: threading.Timer | None = None
 
     def wake(self) -> None:
-        """There may be something to read."""
+        """Say that there may be something to read."""
         self._filling.wake()
 
     def settle(self, timeout: float | None) -> bool:
-        """See `Filling.settle`."""
+        """Read until nothing is left: see `Filling.settle`."""
         return self._filling.settle(timeout)
 
     def stop(self) -> None:
-        """End it for good. An answer that is waited for is given up."""
+        """Stop for good, without waiting for an answer that is under way."""
         self._all.cancel()
         with self._lock:
             if self._later is not None:

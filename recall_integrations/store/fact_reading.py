@@ -3,9 +3,9 @@
     memories without a mark ─▶ door ─▶ prompt ─▶ guard(LLM) ─▶ claims ─▶ validation ─┐
          table `facts` (by = llm) and the mark in `facts_read`, in one transaction ◀─┘
 
-Who is killed loses the batch under way, and it is asked again. What a model leaves out of its answer stays without a
-mark; it is asked again in a smaller batch, and by itself at last. A memory that still gets no answer is left until the
-store is opened again, so that one text that a model refuses does not hold up the others.
+A process that is killed loses the batch under way, and the batch is asked again. A memory that a model leaves out of
+its answer stays without a mark; it is asked again in a smaller batch, and by itself at last. A memory that still gets
+no answer is left until the store is opened again, so that one text that a model refuses does not hold up the others.
 """
 
 from __future__ import annotations
@@ -58,17 +58,17 @@ WEAKER, GONE, UNANSWERED = "weaker than a rule", "gone meanwhile", "unanswered"
 
 @record(frozen=True, slots=True, kw_only=True)
 class FactsRead:
-    """What came of reading.
+    """The result of reading.
 
     Args:
-        memories: that were read now.
-        facts: that were stored.
-        calls: of the model.
-        left: memories that no model has read yet.
-        stopped: why it ended before all was read: `budget`, or what kept the model from answering, as in `degraded`
-            (`timeout`, `error`, `empty`, `skip.breaker`, `cancelled`); empty = it did not.
-        refused: how many parts of the answers were not believed or could not be read, by reason.
-        reused: memories of these whose text had an answer already, so that nothing was asked.
+        memories: number of memories that were read now.
+        facts: number of facts that were stored.
+        calls: number of calls of the model.
+        left: number of memories that no model has read yet.
+        stopped: the reason for an early end: `budget`, or why the model did not answer, as in `degraded` (`timeout`,
+            `error`, `empty`, `skip.breaker`, `cancelled`); empty = it did not.
+        refused: number of parts of the answers that were not believed or could not be read, by reason.
+        reused: number of these memories whose text had an answer already, so that nothing was asked.
     """
 
     memories: int = 0
@@ -82,7 +82,7 @@ class FactsRead:
 
 @record(slots=True, kw_only=True)
 class Tally:
-    """What was counted so far."""
+    """Counts of reading so far."""
 
     memories: int = 0
     facts: int = 0
@@ -96,9 +96,9 @@ class _Batch:
     """Memories of one scope that are read together.
 
     Args:
-        scope, scope_id: whose they are.
-        messages: all of them.
-        asked: those of them that a model has to be asked about.
+        scope, scope_id: of the memories.
+        messages: all memories of the batch.
+        asked: messages that the model must be asked about.
         keys: of the answers, by number of the memory.
     """
 
@@ -110,10 +110,10 @@ class _Batch:
 
 
 class FactReader:
-    """Threads may share it; one batch of a store is read at a time.
+    """Reads facts. Threads may share it; one batch of a store is read at a time.
 
     Args:
-        parts: of the store. It keeps facts.
+        parts: of a store that keeps facts.
         llm: text in, text out, as `resolve_llm` gives it.
         clock: wall seconds; default the machine's.
     """
@@ -139,8 +139,8 @@ class FactReader:
             threads=Bulkhead(COMPONENT, 2),
         )
         self._size = self._settings.llm_batch
-        self._read_to: dict[int, int] = {}  # of each scope the number up to which all is read or left
-        self._left: dict[int, set[int]] = {}  # of each scope the numbers of memories that got no answer by themselves
+        self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
+        self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
         self._kept: OrderedDict[bytes, Sequence[Said]] = OrderedDict()
         self._patterns = config.privacy.compiled
         self._warned = ""
@@ -150,13 +150,13 @@ class FactReader:
     def read(
         self, scope: Scope | None, budget: int | None, advance: Callable[[int], None], deadline: Deadline | None = None
     ) -> FactsRead:
-        """Read what no model has read yet, until it is done, or something stops it.
+        """Read the memories that no model has read yet, until all are read, or something stops it.
 
         Args:
             scope: of the memories; `None` = all.
-            budget: calls at most; `None` = those that the hour has left.
-            advance: told how many more memories were read.
-            deadline: of it all; `None` = none.
+            budget: maximum number of calls; `None` = the rest of the hour's budget.
+            advance: called with the number of memories just read.
+            deadline: of all calls; `None` = none.
         """
         tally, state = Tally(), MORE
         end = Deadline.after(None) if deadline is None else deadline
@@ -178,13 +178,13 @@ class FactReader:
         )
 
     def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
-        """Read one batch: `DONE` = nothing was left, `MORE` = there may be more, or what stopped it.
+        """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop.
 
         Args:
-            tally: counts what is done.
-            deadline: of whoever waits.
+            tally: takes the counts.
+            deadline: of the caller.
             scope: of the memories; `None` = any.
-            hourly: whether the limits of the hour hold; what is spent counts in any case.
+            hourly: whether the limits of the hour hold; calls count in any case.
         """
         parts = self._parts
         with parts.reading_facts, parts.errors():
@@ -207,11 +207,11 @@ class FactReader:
             return MORE
 
     def wait_s(self) -> float:
-        """Seconds until the model may be asked again; 0 = now."""
+        """Return the seconds until the model may be asked again; 0 = now."""
         return max(self._hour_s(), self._guard.breaker.left_s if self._guard.breaker.refuses else 0.0)
 
     def left(self, scope: Scope | None = None) -> int:
-        """How many memories no model has read yet."""
+        """Count the memories that no model has read yet."""
         m = schema.memories.c
         query = select(func.count()).select_from(_UNREAD).where(_IS_UNREAD)
         if scope is not None:
@@ -220,13 +220,13 @@ class FactReader:
             return int(connection.execute(query).scalar_one())
 
     def health(self) -> Health:
-        """How the model is."""
+        """Return the health of the model."""
         return self._guard.health()
 
     # -- one batch ---------------------------------------------------------------------------------------------------
 
     def _next(self, wanted: Scope | None) -> _Batch | None:
-        """The next memories, of the first scope that has any: in the order in which they were written."""
+        """Return the next memories, of the first scope that has any, in the order in which they were written."""
         for scope, scope_id in sorted(self._parts.scopes.copy().items(), key=lambda item: item[1]):
             if (wanted is None or scope == wanted) and (found := self._unread(scope_id)):
                 door = Door("redact", self._patterns) if self._settings.llm_privacy == "redact" else None
@@ -258,7 +258,7 @@ class FactReader:
         return [row for row in found if row.num not in left][: self._size]
 
     def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:
-        """Names of those who speak in threads, in normal form."""
+        """Return the names of the speakers in threads, in normal form."""
         m = schema.memories.c
         found: dict[str | None, frozenset[str]] = {}
         with self._parts.engine.connect() as connection:
@@ -269,12 +269,12 @@ class FactReader:
         return found
 
     def _ask(self, batch: _Batch, prompt: str, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
-        """The model's answer, or why there is none."""
+        """Ask the model: return its answer, or the reason why there is none."""
         count = len(batch.asked)
         if self._guard.breaker.refuses:
             return OPEN, None
         self._spend(calls=1, chars=len(prompt))
-        # Unlike a recall, nobody waits: what is slow is waited for as long as it may take.
+        # Unlike in a recall, nobody waits: a slow answer may take its full time.
         begun = self._guard.begin(deadline, self._answered, prompt, count, paced=False)
         answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
         tally.calls += int(answer.begun)
@@ -297,13 +297,13 @@ class FactReader:
         return answers_in(self._llm(prompt), count)
 
     def _unanswered(self, scope_id: int, messages: Sequence[Message], asked: int) -> None:
-        """Ask about fewer next time; about one that was alone, not again in this process."""
+        """Ask about fewer messages next time; leave out one that was asked alone, in this process."""
         if asked == 1:
             self._left.setdefault(scope_id, set()).add(messages[0].num)
         self._size = max(1, min(self._size, len(messages)) // SMALLER)
 
     def _take(self, batch: _Batch, answers: Answers, tally: Tally) -> None:
-        """Store what is believed, and mark what was read."""
+        """Store the believed facts, and mark the memories as read."""
         said: dict[int, Sequence[Said]] = {}
         for n, message in enumerate(batch.asked, 1):
             if n in answers.claims:
@@ -362,7 +362,7 @@ class FactReader:
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
     def _hour_s(self) -> float:
-        """Seconds until the hour allows a call."""
+        """Return the seconds until the hour allows a call."""
         with self._parts.engine.connect() as connection:
             return self._budget.left_s(connection)
 
@@ -380,7 +380,7 @@ class FactReader:
                 self._budget.spend(connection, calls=calls, chars=chars)
 
     def _warn(self, reason: str, detail: str) -> None:
-        """Say once what is wrong, until it works again."""
+        """Warn once about a failure, until the model works again."""
         if reason != self._warned:
             self._warned = reason
             logger.warning("The language model for facts did not answer (%s): %s", reason, told(detail))
@@ -400,7 +400,7 @@ def _message(row: Any, people: frozenset[str], door: Door | None) -> Message:
 
 
 def _fitting(messages: Sequence[Message]) -> list[Message]:
-    """As many as one call takes."""
+    """Return as many messages as one call takes."""
     found: list[Message] = []
     chars = 0
     for message in messages:
@@ -416,7 +416,7 @@ def _says_anything(message: Message) -> bool:
 
 
 def _key(scope_id: int, message: Message) -> bytes:
-    """What tells one answer from another: the text, who says it, and the day, since it may say "yesterday"."""
+    """Digest the prompt version, the text, its actor and role, and the day, since it may say "yesterday"."""
     told_of = (
         prompts.VERSION,
         scope_id,

@@ -1,4 +1,4 @@
-"""What memories of a scope say of slots, in memory: read when it is first asked for, brought forward after writes."""
+"""Facts of the memories of a scope, in memory: read on first use, brought forward after writes."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Lasting = dict[Lined, tuple[tuple[int, ...], "Line"]]
 
 @record(frozen=True, slots=True, kw_only=True)
 class State:
-    """How what a memory tells stands at a time. Times are microseconds.
+    """The state of the facts of a memory at a time. Times are microseconds.
 
     Args:
-        past: whether nothing of it holds.
-        ended_by: number of the memory that ended it; `None` = it holds, or none did.
-        start, stop: when it holds, where it tells of one thing only; `timeline.PAST` = nobody says since when.
+        past: whether none of its facts holds.
+        ended_by: number of the memory that ended its facts; `None` = they hold, or no memory did.
+        start, stop: time in which it holds, if it has one fact only; `timeline.PAST` = no memory says since when.
     """
 
     past: bool
@@ -55,13 +55,13 @@ class State:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A time line, and what each memory has to do with it.
+    """A time line, and the part of each memory in it.
 
     Args:
-        stretches: what held when.
-        own: by number of the memory, the stretches that it says.
-        older: memories that are none of the newest `TOLD_MAX`, and tell what holds no longer.
-        older_from: from when on that is so.
+        stretches: the values with their times.
+        own: by number of the memory, the stretches that it tells.
+        older: memories beyond the newest `TOLD_MAX` whose facts hold no longer.
+        older_from: time from which these facts hold no longer.
     """
 
     stretches: tuple[Stretch, ...]
@@ -72,7 +72,7 @@ class Line:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Past:
-    """Memories of which nothing that they tell holds, rising, from one time up to another."""
+    """Memories of which no fact holds between two times, rising."""
 
     since: int
     until: int
@@ -80,11 +80,11 @@ class Past:
 
 
 class Lines:
-    """The time lines of one view of a scope, made when they are first asked for. Threads may share it.
+    """The time lines of one view of a scope, made on first use. Threads may share it.
 
     Args:
-        lasting: those that were made for any view, with the numbers of the memories that they were made from.
-        names: what the names of the scope say of subjects.
+        lasting: time lines made for any view, with the numbers of the memories behind them.
+        names: the names of each subject, by the entities of the scope.
     """
 
     def __init__(self, lasting: Lasting, names: SubjectNames) -> None:
@@ -94,14 +94,14 @@ class Lines:
 
 
 class ScopeFacts:
-    """What is told in one scope, as one view shows it. Threads may share it.
+    """The facts of one scope in one view. Threads may share it.
 
-    What is told under several names of one entity is one time line. Of a name that is two people nothing is decided.
+    Facts under several names of one entity are one time line. A name that is two people has no time line.
 
     Args:
-        told: by subject and slot, everything, in the order of the numbers.
-        keys: by number of the memory, what it tells of.
-        view: what of it is there.
+        told: all facts, by subject and slot, in the order of the numbers.
+        keys: by number of the memory, the keys of its facts.
+        view: the living memories.
         slots: the schema.
         lines: of the view.
         index: the names of the scope's entities.
@@ -123,24 +123,24 @@ class ScopeFacts:
         return bool(self._told)
 
     def has(self, key: Key) -> bool:
-        """Whether anything was ever told of it, under this name, which is of no two people."""
+        """Say whether a key has any fact under this name, and the name is not two people."""
         return key in self._told and bool(self._names(key[0]))
 
     def tell(self, nums: Iterable[int]) -> bool:
-        """Whether one of some memories tells anything: few do."""
+        """Say whether one of the memories has a fact: few do."""
         return not self._keys.keys().isdisjoint(nums)
 
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
-        """What held when, by the memories that are there, under all names of the subject."""
+        """Return the time line of a key, from living memories, under all names of the subject."""
         return self._line(self._lined(key) or ((key[0],), key[1])).stretches
 
     def state_of(self, num: int, at: int, key: Key | None = None) -> State | None:
-        """How what a memory tells stands at a time, in microseconds; `None` where it tells nothing, or nobody knows.
+        """Return the state of a memory's facts at a time, in microseconds; `None` where it has none, or nobody knows.
 
         Args:
             num: of the memory.
             at: the time.
-            key: what is asked; default everything that it tells.
+            key: the key in question; default all facts of the memory.
         """
         keys = self._keys.get(num, ())
         if not keys:
@@ -151,7 +151,7 @@ class ScopeFacts:
             told = {asked: None}
         own: list[Stretch] = []
         for lined in told:
-            if lined is None:  # of whom it is, nobody can tell
+            if lined is None:  # the name is two people
                 return None
             own += self._line(lined).own.get(num, ())
         if not own:
@@ -166,7 +166,7 @@ class ScopeFacts:
         )
 
     def past(self, now: datetime) -> list[int]:
-        """Memories of which nothing that they tell holds at a time, rising."""
+        """List memories of which no fact holds at a time, rising."""
         at = to_micros(now)
         known = self._lines.past
         if known is None or not known.since <= at < known.until:
@@ -174,7 +174,7 @@ class ScopeFacts:
         return list(known.nums)
 
     def slots_of(self, subject: str) -> list[str]:
-        """Names of the slots that anything was told of, under any name of the subject."""
+        """List the slots with a fact under any name of the subject."""
         names = self._names(subject)
         return list(dict.fromkeys(slot for who, slot in list(self._told) if who in names))
 
@@ -182,7 +182,7 @@ class ScopeFacts:
         return self._lines.names.of(subject, self._index)
 
     def _lined(self, key: Key) -> Lined | None:
-        """The line of what is told of a key: the names that it is told under, and the slot. `None` = two people's."""
+        """Return the line of a key: the names with facts, and the slot. `None` = the name is two people."""
         names, slot = self._names(key[0]), key[1]
         if not names:
             return None
@@ -205,7 +205,7 @@ class ScopeFacts:
         return kept[1]
 
     def _past(self, at: int) -> Past:
-        """Every line is looked at once; up to the next time at which something begins or ends it stays so."""
+        """Find memories without a fact that holds; valid until the next time at which something changes."""
         ended: set[int] = set()
         holding: set[int] = set()
         times: list[int] = []
@@ -236,10 +236,10 @@ class ScopeFacts:
 
 
 def line_of(told: Sequence[Told], *, one: bool) -> Line:
-    """The line of what is told, by the newest `TOLD_MAX` of it.
+    """Make the time line of facts, from the newest `TOLD_MAX` of them.
 
     Args:
-        told: what memories that are there say.
+        told: facts of living memories.
         one: whether one value holds at a time.
     """
     older: frozenset[int] = frozenset()
@@ -248,7 +248,7 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
         in_time = sorted(told, key=lambda each: each.order)
         rest, told = in_time[:-TOLD_MAX], in_time[-TOLD_MAX:]
         first = next((each for each in told if each.op == IS), None)
-        if one and first is not None:  # it ended what held before, unless that says the same
+        if one and first is not None:  # it ended earlier facts, unless they say the same
             kept, older_from = {each.num for each in told}, first.order[0]
             said = {each.num for each in rest if each.op != IS or same(each.value, first.value)}
             older = frozenset(each.num for each in rest) - said - kept
@@ -261,7 +261,7 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
 
 
 class Shown(Protocol):
-    """What of a scope is there: a `ScopeView`, or `Telling`."""
+    """The living memories of a scope: a `ScopeView`, or `Telling`."""
 
     @property
     def scope_id(self) -> int: ...
@@ -279,13 +279,13 @@ class Shown(Protocol):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """The memories of a scope that tell facts, where the scope is not read whole.
+    """The memories with facts in a scope that is not read whole.
 
     Args:
         scope_id: of the scope.
-        nums, at: of those that are there, as in `ScopeView`.
-        alive: they all are.
-        memo: what was computed from it once, by name.
+        nums, at: of the living memories, as in `ScopeView`.
+        alive: true for all.
+        memo: values computed from it once, by name.
     """
 
     scope_id: int
@@ -296,12 +296,12 @@ class Telling:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of memories."""
         return len(self.nums)
 
 
 class _Kept:
-    """What is in memory of a scope."""
+    """The facts of a scope in memory."""
 
     def __init__(self) -> None:
         self.telling: tuple[tuple[int, int], Telling] | None = None  # of the version of the scope and up to an end
@@ -319,8 +319,8 @@ class FactTables:
     Args:
         engine: of the store.
         slots: the schema; `None` = no facts are kept.
-        ended: up to when what ends is left out of a scope, in microseconds.
-        index: the names of a scope's entities.
+        ended: gives the time up to which ended memories of a scope are left out, in microseconds.
+        index: gives the names of a scope's entities.
     """
 
     def __init__(
@@ -335,7 +335,7 @@ class FactTables:
         self._lock = threading.Lock()
 
     def get(self, view: ScopeView) -> ScopeFacts | None:
-        """What is told in a scope; `None` where no facts are kept."""
+        """Return the facts of a scope; `None` where no facts are kept."""
         if self._slots is None:
             return None
         with self._lock:
@@ -356,7 +356,7 @@ class FactTables:
         return self._shown(kept, view, self._slots)
 
     def drop(self, scope_id: int | None = None) -> None:
-        """Read a scope's facts anew, or those of all: rows were written for memories that are there."""
+        """Drop a scope's facts, or those of all: rows were written for existing memories."""
         with self._lock:
             if scope_id is None:
                 self._kept.clear()
@@ -374,7 +374,7 @@ class FactTables:
         return ScopeFacts(kept.told, kept.keys, view, slots, lines, index)
 
     def _forward(self, kept: _Kept, view: ScopeView) -> Telling:
-        """The facts of a scope that is not read whole, brought forward; and which of their memories are there."""
+        """Bring the facts of a scope forward that is not read whole; return its living memories with facts."""
         ended = self._ended(view.scope_id)
         if kept.telling is not None and kept.telling[0] == (view.version, ended):
             return kept.telling[1]
@@ -421,7 +421,7 @@ class FactTables:
             return connection.execute(query).all()
 
     def _newest(self, scope_id: int, after: int, last: int) -> Select[Any]:
-        """Facts of memories that are there, the newest by their time."""
+        """Select the facts of living memories, the newest by their time."""
         f, m = schema.facts.c, schema.memories.c
         of = and_(m.scope_id == f.scope_id, m.num == f.num)
         query = select(*COLUMNS).select_from(schema.facts.join(schema.memories, of))
@@ -448,7 +448,7 @@ COLUMNS = (
 
 
 def readable(row: Any) -> bool:
-    """Whether a row of `facts` holds what was written; a damaged one says nothing."""
+    """Say whether a row of `facts` is undamaged; a damaged one counts for nothing."""
     texts = (row.subject, row.slot, row.value, row.op, row.instead_of, row.by)
     times = (row.since, row.until)
     return (
@@ -460,7 +460,7 @@ def readable(row: Any) -> bool:
 
 
 def told_of(row: object, at: int) -> Told:
-    """A row of `facts`, as timelines take it."""
+    """Convert a row of `facts` for timelines."""
     values = {name: getattr(row, name) for name in _FIELDS}
     return Told(at=at, corrects=bool(getattr(row, "corrects", 0)), **values)
 
@@ -469,5 +469,5 @@ _FIELDS = ("num", "place", "value", "op", "instead_of", "since", "until", "confi
 
 
 def in_order(keys: Iterable[Key]) -> list[Key]:
-    """By subject, then slot: the user first."""
+    """Sort keys by subject, then slot: the user first."""
     return sorted(keys)

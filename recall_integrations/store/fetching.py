@@ -1,6 +1,6 @@
-"""Memories by number or id, on the database driver itself.
+"""Read memories by number or id, with the database driver itself.
 
-It is what every recall ends with; statement compiler, transaction and row objects cost four times what reading does.
+Every recall ends with this; statement compiler, transaction and row objects cost four times what reading does.
 The placeholders are those of the driver.
 """
 
@@ -31,7 +31,7 @@ _COLUMNS = (
 
 
 def by_num(engine: Engine, scope_id: int, nums: Sequence[int], damage: Damage) -> dict[int, Memory]:
-    """Memories of a scope by number; those that are gone are left out, and so are damaged ones, which are noted."""
+    """Read memories of a scope by number; absent ones are left out, and so are damaged ones, which are noted."""
     found: dict[int, Memory] = {}
     for row in _rows(engine, "num", scope_id, nums):
         memory = _read(scope_id, row, damage)
@@ -41,12 +41,12 @@ def by_num(engine: Engine, scope_id: int, nums: Sequence[int], damage: Damage) -
 
 
 def texts_by_num(engine: Engine, scope_id: int, nums: Sequence[int]) -> dict[int, str]:
-    """Texts of memories of a scope by number; those that are gone are left out."""
+    """Read texts of memories of a scope by number; absent ones are left out."""
     return dict(_rows(engine, "num", scope_id, nums, "num, text"))  # type: ignore[arg-type]
 
 
 def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> dict[str, Memory]:
-    """Memories of a scope by id; those that are gone are left out, and so are damaged ones, which are noted."""
+    """Read memories of a scope by id; absent ones are left out, and so are damaged ones, which are noted."""
     rows = _rows(engine, "id", scope_id, ids)
     return {row[1]: memory for row in rows if (memory := _read(scope_id, row, damage)) is not None}
 
@@ -86,7 +86,7 @@ def _read(scope_id: int, row: Sequence[Any], damage: Damage) -> Memory | None:
 
 
 def _memory(row: Sequence[Any]) -> Memory:
-    """A row was checked when it was written; what damage makes of it raises here."""
+    """Convert a row to a memory. It was checked when it was written; damage raises here."""
     _, id_, text, type_, actor, role, channel, event_at, created_at, expires_at = row[:10]
     importance, thread, position, entities, relations, refs, metadata = row[10:]
     if not isinstance(text, str) or not isinstance(id_, str):
@@ -125,13 +125,13 @@ def _relation(*values: Any) -> Relation:
 
 
 def _decoded(text: str) -> Any:
-    """`json.loads`, in half of its time for a text without spaces around it, as they are written.
+    """Decode JSON, in half the time of `json.loads` for a text without spaces around it, as they are written.
 
     Raises:
-        ValueError, TypeError: it is no JSON.
+        ValueError, TypeError: the text is no JSON.
     """
     try:
         value, end = _scan(text, 0)
     except (StopIteration, TypeError):
-        return json.loads(text)  # which says what is wrong
+        return json.loads(text)  # raises with the reason
     return value if end == len(text) else json.loads(text)

@@ -1,8 +1,8 @@
-"""A thread that fills something beside the caller: started when there is work, gone when there is none.
+"""A thread that works in the background: started when there is work, gone when there is none.
 
-    wake ─▶ quiet for `QUIET_S`, or told that it is urgent ─▶ step, step, … ─▶ nothing left: the thread ends
+    wake ─▶ quiet for `QUIET_S`, or the work is urgent ─▶ step, step, … ─▶ nothing left: the thread ends
 
-What fails ends the thread, and is tried again when it is woken the next time.
+A failure ends the thread; the work is tried again when the thread is woken the next time.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ QUIET_S = 1.0  # without another wake, until work begins that is not urgent
 
 
 class Filling:
-    """Calls `step` in a thread of its own as long as it says that there is more. Threads may share one.
+    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one.
 
     Args:
-        step: does a part of the work, looking at `halted` often; whether there is more.
-        failed: told what `step` raised.
+        step: does a part of the work, checks `halted` often, and returns whether there is more.
+        failed: called with the error that `step` raised.
     """
 
     def __init__(self, step: Callable[[], bool], failed: Callable[[BaseException], None]) -> None:
         self._step = step
         self._failed = failed
-        self._changed = threading.Condition(threading.RLock())  # a collected store stops it wherever that happens
+        self._changed = threading.Condition(threading.RLock())  # reentrant: the collector may stop it in any thread
         self._thread: threading.Thread | None = None
         self._due = 0.0
         self._woken = False
@@ -38,24 +38,24 @@ class Filling:
 
     @property
     def halted(self) -> bool:
-        """Whether a step should end now: it is stopped, or held."""
+        """True if a step should end now: the filling is stopped, or held."""
         return self._stopped or self._holding > 0
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody waits for the end."""
+        """True if somebody waits for the end."""
         return self._waited_for > 0
 
     @property
     def mine(self) -> bool:
-        """Whether this thread is the one that fills."""
+        """True if the current thread is the one that fills."""
         return threading.current_thread() is self._thread
 
     def wake(self, *, urgent: bool = False, after: float | None = None) -> None:
-        """Say that there is work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`.
+        """Report work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`.
 
         Args:
-            after: seconds that it may wait instead.
+            after: seconds to wait instead.
         """
         with self._changed:
             if self._stopped:
@@ -67,7 +67,7 @@ class Filling:
             self._changed.notify_all()
 
     def settle(self, timeout: float | None) -> bool:
-        """Do all there is to do, and wait for it, for so many seconds; whether the thread has ended by then."""
+        """Do all the work, and wait for it, for `timeout` seconds; say whether the thread has ended by then."""
         end = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             self._waited_for += 1
@@ -84,7 +84,7 @@ class Filling:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Inside, no step runs."""
+        """Keep steps from running inside the block."""
         with self._changed:
             self._holding += 1
             while self._thread is not None and not self.mine:
@@ -99,7 +99,7 @@ class Filling:
                     self._begin()
 
     def stop(self, timeout: float) -> bool:
-        """End it for good, and wait so many seconds for the step under way; whether none runs any more."""
+        """Stop for good, and wait `timeout` seconds for the step under way; say whether none runs any more."""
         end = time.monotonic() + timeout
         with self._changed:
             self._stopped = True
@@ -124,7 +124,7 @@ class Filling:
                 self._woken = self._woken or more
 
     def _next(self) -> bool:
-        """Wait until there is something to do; false at the end of the thread."""
+        """Wait until there is something to do; return false at the end of the thread."""
         with self._changed:
             while self._woken and not self.halted and (left := self._due - time.monotonic()) > 0:
                 self._changed.wait(left)

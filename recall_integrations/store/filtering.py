@@ -31,13 +31,13 @@ _MASKS, _HELD = "filters.masks", "filters.held"
 
 
 class Filtering:
-    """Which rows meet filters. Threads share it.
+    """Finds rows that meet filters. Threads share it.
 
     Args:
         engine: of the store.
-        catalog: its entities.
-        index: what its memories hold under which key.
-        facts: what they say of slots.
+        catalog: entities of the store.
+        index: values of the memories by key.
+        facts: gives the facts of a view.
     """
 
     def __init__(
@@ -51,16 +51,16 @@ class Filtering:
 
     @property
     def index(self) -> MetadataIndex:
-        """What memories hold under which key."""
+        """Values of the memories by key."""
         return self._index
 
     def mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
-        """Rows that meet every condition, or `None` if there are none."""
+        """Return the mask of rows that meet every condition, or `None` if there is no condition."""
         if not filters:
             return None
         mask = window_mask(view, filters.after, filters.before)
         if filters.recency_days is not None:
-            with suppress(OverflowError):  # longer ago than dates go: everything is recent enough
+            with suppress(OverflowError):  # earlier than any date: everything is recent enough
                 mask &= window_mask(view, now - timedelta(days=filters.recency_days), None)
         if filters.types:
             mask &= of_types(view, filters.types)
@@ -75,11 +75,11 @@ class Filtering:
         return mask
 
     def ready(self, view: ScopeView, filters: Filters) -> bool:
-        """Whether the mask takes no longer than a recall may: all that it needs is in memory, or soon read."""
+        """Say whether the mask is quick enough for a recall: its columns are in memory, or soon read."""
         return view.size <= SOON or self._index.has(view.scope_id, asked_of(filters))
 
     def absent(self, view: ScopeView, filters: Filters) -> list[str]:
-        """Keys of the metadata that a filter asks for, and no memory has."""
+        """List the metadata keys of a filter that no memory has."""
         if filters.condition is None:
             return []
         asked = [of_key(key) for key in keys_of(filters.condition)]
@@ -93,7 +93,7 @@ class Filtering:
         return [one.key for one in asked if not known[one]]
 
     def _by_values(self, view: ScopeView, filters: Filters) -> Mask:
-        """By actor, channel, thread and metadata."""
+        """Filter by actor, channel, thread and metadata."""
         key = (filters.actors, filters.channels, filters.threads, repr(filters.condition))
         masks: dict[object, Mask] = view.memo.setdefault(_MASKS, {})
         known = masks.get(key)
@@ -118,7 +118,7 @@ class Filtering:
         return mask
 
     def _by_roles(self, view: ScopeView, roles: Sequence[Role]) -> Mask:
-        """Rows of these roles, from the columns; where the texts are not at hand, by name and actor from the store."""
+        """Filter by role, from the columns; where the texts are not at hand, by the stored role and actor."""
         if view.text is not None:
             return np.isin(view.text.roles, [ROLE_CODES[r] for r in roles])
         m = schema.memories
@@ -149,18 +149,18 @@ class _Whole(NamedTuple):
 
 
 def whole(scope_id: int, seq: int) -> Any:
-    """What `MetadataIndex.of` takes where it is to bring columns of a whole scope forward, and drop nothing of them."""
+    """Return an argument of `MetadataIndex.of` that brings columns of a whole scope forward, and drops nothing."""
     return _Whole(scope_id, seq)
 
 
 def asked_of(filters: Filters) -> list[Asked]:
-    """What filters ask of the memories besides types, times, roles and entities."""
+    """List the columns and keys that filters ask for, besides types, times, roles and entities."""
     asked = [one for one in (ACTOR, CHANNEL, THREAD) if getattr(filters, f"{one.column}s")]
     return asked if filters.condition is None else [*asked, *map(of_key, keys_of(filters.condition))]
 
 
 def meeting(view: ScopeView, condition: Condition, columns: Columns) -> Mask:
-    """Rows whose metadata meet a condition. What is true of a missing key is true of forgotten rows as well."""
+    """Return the mask of rows whose metadata meet a condition. Forgotten rows count as rows without the key."""
     if isinstance(condition, Test):
         return _of_nums(view, columns[of_key(condition.key)].holding(condition))
     if isinstance(condition, Opposite):
@@ -173,7 +173,7 @@ def meeting(view: ScopeView, condition: Condition, columns: Columns) -> Mask:
 
 
 def _held(view: ScopeView, columns: Columns) -> Mapping[Asked, bool]:
-    """Of each column whether any memory of a snapshot holds it, which is noted for the next time."""
+    """Say of each column whether any memory of a snapshot holds it; the answer is cached."""
     known: Mapping[Asked, bool] = view.memo.get(_HELD, {})
     found = {one: known[one] if one in known else _any_of(view, column.nums) for one, column in columns.items()}
     view.memo[_HELD] = {**(known if len(known) < KEYS_MAX else {}), **found}
@@ -181,7 +181,7 @@ def _held(view: ScopeView, columns: Columns) -> Mapping[Asked, bool]:
 
 
 def _any_of(view: ScopeView, nums: NDArray[np.int64]) -> bool:
-    """Whether any of these memories is there: mostly one of the newest."""
+    """Say whether any of these memories is in the view: mostly one of the newest."""
     return bool(len(view.rows_of(nums[-FIRST:]))) or bool(len(view.rows_of(nums[:-FIRST])))
 
 

@@ -1,15 +1,15 @@
-"""What other processes write to a store is taken notice of: at every call, and at the beginning of every own write.
+"""Following the writes of other processes: at every call, and at the beginning of every own write.
 
     anything committed since? (`database.watching`, microseconds) ─ no ─▶ done
-      └─ yes ─▶ what the journal has beyond what is known here
+      └─ yes ─▶ the entries of the journal beyond the known one
                   ├─ new scopes, versions, times at which memories end
-                  ├─ names and facts in memory, answers that were kept: forgotten, of the scopes written to
+                  ├─ names and facts in memory, cached answers: forgotten, of the scopes written to
                   ├─ columns follow the journal when they are asked for; vocabularies are told each change
-                  └─ it does not go on from where it was known (a backup was put back, a replica took over that
+                  └─ it does not go on from the known entry (a backup was put back, a replica took over that
                      lacked something, it was pruned): all that is in memory is forgotten and read anew
 
-A thread of this process that writes has taken notice when its turn began, and nobody else writes until it is over: so
-nothing is looked for meanwhile, and what this process writes itself is never met here.
+A thread of this process that writes has followed when its turn began, and no other process writes until it is over: so
+nothing is looked for meanwhile, and this process never meets its own writes here.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ LOOK_S = 1.0  # between two looks of a process that nobody asks anything
 
 @record(frozen=True, slots=True, kw_only=True)
 class _News:
-    """What others wrote.
+    """The writes of other processes.
 
     Args:
         head: the last entry of the journal.
-        semantic: how far vectors are made.
+        semantic: the last entry whose vectors are made.
         made_by: the embedding that makes them; `None` = there are none.
-        written: of each scope written to its name, version, last change, and whether it was touched otherwise.
-        ending: when the next new memory of a scope ends, in microseconds.
+        written: of each changed scope its name, version, last change, and whether it was touched otherwise.
+        ending: the next end of a new memory of a scope, in microseconds.
         late: scopes whose memories got their vectors after they were written.
     """
 
@@ -101,25 +101,25 @@ class _News:
 
 
 class Followed:
-    """How far this process has taken notice. Threads share it.
+    """The place up to which this process has followed the journal. Threads share it.
 
     Args:
-        watch: says whether anything was committed; `None` = nobody else can write to the store.
+        watch: tells whether anything was committed; `None` = no other process can write to the store.
     """
 
     def __init__(self, watch: Watching | None) -> None:
         self.watch = watch
         self.lock = threading.Lock()
-        self.at = -1  # what the watch said
+        self.at = -1  # version that the watch gave
         self.head = Point()  # the last entry of the journal that was committed
-        self.semantic = 0  # how far vectors were made
+        self.semantic = 0  # the last entry whose vectors were made
         self.mine = False  # whether it is this process's turn to write
         self.last: tuple[Point, int] | None = None  # what was committed in this turn: as `head` and `semantic`
         self.failed = ""  # what went wrong when it was looked at last
         self.again_at = 0.0  # when it is looked at again then, in monotonic seconds
 
     def begin(self, parts: StoreParts) -> None:
-        """A turn to write begins: nobody else has one."""
+        """Follow at the beginning of a turn to write: no other process has one."""
         if self.watch is None:
             return
         with self.lock:
@@ -127,16 +127,16 @@ class Followed:
             self.mine, self.last = True, None
 
     def committed(self, last: Change, *, embedded: bool) -> None:
-        """This process has committed entries of the journal, in its turn.
+        """Note that this process has committed entries of the journal, in its turn.
 
         Args:
-            last: of them.
-            embedded: whether vectors are made up to it.
+            last: the last entry.
+            embedded: whether vectors are made up to that entry.
         """
         self.last = Point(last.seq, last.digest), last.seq if embedded else self.semantic
 
     def end(self, parts: StoreParts) -> None:
-        """It ends: what was written since it began was written here."""
+        """Note the end of a turn: all writes since its beginning are this process's."""
         if self.watch is None:
             return
         with self.lock:
@@ -148,27 +148,27 @@ class Followed:
                 elif now.version != self.at:
                     with parts.engine.connect() as connection:
                         self.head, self.semantic = journal.reached(connection)
-                parts.next_seq = self.head.seq + 1  # the numbers of a write that failed are given again, by whomever
+                parts.next_seq = self.head.seq + 1  # the numbers of a failed write are given again, by any process
                 self.at = now.version
-                self.again_at = 0.0  # the server is there: who gave up waiting for this looks again
-            except (sqlite3.Error, SQLAlchemyError, RecallError):  # it is away, or the store is being closed
-                if self.last is not None:  # it is shown, and may be lost: the next look sees whether it is there
+                self.again_at = 0.0  # the server answers: calls that gave up look again
+            except (sqlite3.Error, SQLAlchemyError, RecallError):  # the server is away, or the store is being closed
+                if self.last is not None:  # it is shown, and may be lost: the next look finds out
                     (self.head, self.semantic), self.at = self.last, -1
 
     def newest(self, next_seq: int) -> Point | None:
-        """The last entry of the journal, as a turn began in which nothing was entered; `None` = it is not known.
+        """Return the last entry of the journal before anything is written in this turn; `None` = unknown.
 
         Args:
-            next_seq: the number that the next entry is going to have.
+            next_seq: number of the next entry.
         """
         known = self.watch is not None and self.mine and 0 < self.head.seq == next_seq - 1
         return self.head if known else None
 
     def look(self, parts: StoreParts) -> None:
-        """Take notice of what was committed before this call.
+        """Follow all that was committed before this call.
 
         Raises:
-            StoreError: a write of this process has kept it from that for longer than `answering.within` allows.
+            StoreError: a write of this process has held the lock for longer than `answering.within` allows.
         """
         if self.watch is None:
             return
@@ -176,7 +176,7 @@ class Followed:
         if (now := self.watch.now()).version == before:
             return
         left = remaining()
-        # A write of this process that waits for a standby has the lock for as long as that is away.
+        # A write of this process that waits for a standby holds the lock while that is away.
         if not self.lock.acquire(timeout=-1 if left == math.inf else left):
             raise StoreError(
                 f"A write or a look of this process at {parts.directory.name} is not over yet. If that goes on, see "
@@ -211,12 +211,12 @@ class Followed:
 
 
 class _Asked:
-    """What the database is asked, in one snapshot; the answers are read afterwards.
+    """Questions to the database, in one snapshot; the answers are read afterwards.
 
     Args:
         connection: of `sending.begun`.
         known: the last entry of the journal that is known.
-        semantic: how far vectors were made then.
+        semantic: the last entry whose vectors were made then.
     """
 
     def __init__(self, connection: Connection, known: Point, semantic: int) -> None:
@@ -231,13 +231,13 @@ class _Asked:
         self._late = send(connection, _LATE, {"known": known.seq, "semantic": semantic})
 
     def understood(self) -> _News | None:
-        """What came since; `None` = the journal does not go on from what is known."""
+        """Return the news since the known entry; `None` = the journal does not go on from it."""
         notes = {str(key): str(value) for key, value in self._notes.rows()}
         there, pruned = self._there.value(), journal.point_of(notes.get(PRUNED))
         if self._known.seq and self._known not in (Point(self._known.seq, there), pruned):
             return None
         newest = self._newest.rows()
-        # Where all was pruned, the last number is noted.
+        # Where all entries were pruned, the last number is noted.
         head = Point(*newest[0]) if newest else Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
         written, ending = self._written.rows(), self._ending.rows()
         late = [int(scope_id) for (scope_id,) in self._late.rows()]
@@ -265,7 +265,7 @@ def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | N
 
 
 def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> None:
-    """From here on, what others wrote is found."""
+    """Take the writes of others into use: from here on, recalls find them."""
     for scope_id in news.late:
         scope = parts.expiry.scope_of(scope_id)
         with parts.revisions.writing(scope):
@@ -281,13 +281,13 @@ def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> N
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
     if changes is not None and not changes and parts.spellers.hold(news.written):
-        changes = None  # one was begun meanwhile, and may have read an older state
+        changes = None  # a vocabulary was begun meanwhile, and may be of an older state
     parts.indexes.others_wrote(news.written, changes, news.head.seq, news.head.seq - news.semantic)
     parts.next_seq = news.head.seq + 1
 
 
 def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
-    """Forget all that was read, and read what the store holds; the last entry of its journal, and of vectors."""
+    """Forget all that was read, and read the store anew; return the last entry of its journal, and of vectors."""
     logger.warning("The journal of %s does not go on from what was read of it: all is read anew.", parts.directory.name)
     s = schema.scopes
     with parts.revisions.writing(None):
@@ -315,17 +315,17 @@ def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
 
 
 def connect(parts: StoreParts) -> None:
-    """From now on, what others write is taken notice of; under the write lock, when the store is ready for use."""
+    """Follow the writes of others from now on; under the write lock, when the store is ready for use."""
     watch = parts.followed.watch
     if watch is None:
         return
-    of = weakref.ref(parts)  # the turn is held by what outlives the store
+    of = weakref.ref(parts)  # the turn's holder outlives the store
     parts.write_lock.begun = lambda: _of(of, lambda known: known.turn_begins())
     parts.write_lock.ending = lambda: _of(of, lambda known: known.followed.end(known))
-    parts.followed.at = -1  # so that it is read, when the turn ends, how far the store is
-    parts.followed.mine = True  # until the turn ends in which the store was opened
+    parts.followed.at = -1  # makes the end of the turn read the state of the store
+    parts.followed.mine = True  # until the end of the turn in which the store was opened
     thread = threading.Thread(target=_look_on, args=(of,), name="recall-following", daemon=True)
-    with contextlib.suppress(RuntimeError):  # the process can start no more: it looks at its calls
+    with contextlib.suppress(RuntimeError):  # the process can start no more threads: its calls look
         thread.start()
 
 
@@ -336,7 +336,7 @@ def _of(of: weakref.ref[StoreParts], call: Callable[[StoreParts], None]) -> None
 
 
 def _look_on(of: weakref.ref[StoreParts]) -> None:
-    """Look every second, where nobody asks anything: who keeps the indexes brings them what others wrote."""
+    """Look every second, where no call does: the process that keeps the indexes adds the writes of others."""
     while True:
         time.sleep(LOOK_S)
         parts = of()

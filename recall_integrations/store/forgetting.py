@@ -1,4 +1,4 @@
-"""What is forgotten at once: by ids, by filters, a whole scope, all that is known of a user."""
+"""Forgetting: by ids, by filters, a whole scope, or all scopes of a user."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NAMES = (
 
 
 class Forgetting:
-    """One transaction a batch: whoever is stopped on the way forgets the rest by asking again.
+    """Forgets memories, one transaction a batch: a caller who was stopped forgets the rest by asking again.
 
     Args:
         parts: of the store.
@@ -44,7 +44,7 @@ class Forgetting:
         self._removing = Removing(parts)
 
     def ids(self, scope: Scope, ids: Sequence[str]) -> int:
-        """Forget memories by id; how many were there."""
+        """Forget memories by id; return how many there were."""
         self._removing.remove_ended()
         count = 0
         for start in range(0, len(ids), BATCH):
@@ -57,7 +57,7 @@ class Forgetting:
         return count
 
     def met(self, scope: Scope, filters: Filters) -> int:
-        """Forget the memories of a scope that meet filters; how many there were."""
+        """Forget the memories of a scope that meet filters; return how many there were."""
         self._removing.remove_ended()
         nums, count = self._listing.nums(scope, filters, 0, None), 0
         m = schema.memories.c
@@ -75,7 +75,7 @@ class Forgetting:
         return count
 
     def scope(self, scope: Scope) -> int:
-        """Forget everything of a scope, the names that were declared in it included; how many memories there were."""
+        """Forget everything of a scope, its declared names included; return how many memories there were."""
         parts, m, count = self._parts, schema.memories.c, 0
         parts.check_open()
         if scope not in parts.scopes:
@@ -93,12 +93,12 @@ class Forgetting:
         return count
 
     def user(self, user_id: str, filters: Filters | None) -> int:
-        """Forget what all scopes of a user hold, or what meets filters there; how many memories there were."""
+        """Forget all scopes of a user, or the memories there that meet filters; return how many there were."""
         scopes = [scope for scope in dict(self._parts.scopes) if scope.user_id == user_id]
         return sum(self.scope(scope) if filters is None else self.met(scope, filters) for scope in scopes)
 
     def _forget_names(self, scope: Scope) -> None:
-        """The names of a scope, and what was learned of it, unless somebody has written to it meanwhile."""
+        """Forget the names of a scope, and what was learned of it, unless it has been written to meanwhile."""
         parts, m = self._parts, schema.memories.c
         with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
             scope_id = parts.scopes[scope]
@@ -110,7 +110,7 @@ class Forgetting:
                     for table in _NAMES:
                         gone += connection.execute(delete(table).where(table.c.scope_id == scope_id)).rowcount
                     if gone:
-                        put_meta(connection, OWED, "1")  # no change says that names have gone
+                        put_meta(connection, OWED, "1")  # no entry of the journal names removed names
                     touched = self._removing.touch(connection, scope_id)
                 self._removing.touched(scope_id, touched)
                 parts.spellers.forget(scope_id)
@@ -125,10 +125,10 @@ def asked_for(
     filters: FiltersLike,
     user_id: str | None,
 ) -> Callable[[Forgetting], int]:
-    """What `MemoryStore.forget` is asked for.
+    """Return the function that does what `MemoryStore.forget` is asked for.
 
     Raises:
-        InvalidArgument: nothing says what to forget, or two things do that exclude each other.
+        InvalidArgument: no argument says what to forget, or two arguments exclude each other.
         InvalidFilter: the filters hold no condition, or cannot be applied.
         InvalidScope: the scope cannot be used.
     """

@@ -1,4 +1,4 @@
-"""What `remember_many` is given, item by item: checked, and made a memory."""
+"""The arguments of `remember_many`, item by item: checked, and made a memory."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ BATCH = 1_000  # memories per transaction
 
 @record(slots=True)
 class Chat:
-    """What is known of what was given besides the memories, above all of the chat messages among them.
+    """Notes about the given items, above all about the chat messages among them.
 
     Args:
-        ids: of messages; what is there already under them is left alone.
-        places: of messages among what is to be stored.
-        skipped: places of messages without text among what was given.
-        on_duplicate: what becomes of a memory that says what one of the scope says already.
+        ids: of messages; stored messages with these ids are left alone.
+        places: of messages among the memories to store.
+        skipped: places of messages without text among the given items.
+        on_duplicate: the wish for a memory that says the same as a stored one.
     """
 
     ids: set[str] = field(default_factory=set)
@@ -38,11 +38,11 @@ class Chat:
 
 
 def check_many(memories: object, batch_size: object, thread: object) -> None:
-    """Arguments of `remember_many`.
+    """Check the arguments of `remember_many`.
 
     Raises:
-        InvalidMemory: one memory alone, or a thread that cannot be used.
-        InvalidArgument: no number of memories.
+        InvalidMemory: `memories` is one memory alone, or the thread cannot be used.
+        InvalidArgument: `batch_size` is no number of memories.
     """
     if isinstance(memories, str | bytes | Memory | Mapping) or is_message(memories):
         raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
@@ -53,10 +53,10 @@ def check_many(memories: object, batch_size: object, thread: object) -> None:
 
 
 def checked_wish(on_duplicate: object) -> str:
-    """What `on_duplicate` says.
+    """Check `on_duplicate`.
 
     Raises:
-        InvalidArgument: none of the three.
+        InvalidArgument: the value is none of the three.
     """
     if isinstance(on_duplicate, str) and on_duplicate in ("keep", "replace", "skip"):
         return on_duplicate
@@ -64,10 +64,10 @@ def checked_wish(on_duplicate: object) -> str:
 
 
 def checked_filters(filters: FiltersLike) -> Filters | None:
-    """What a call was given as filters; `None` where they hold no condition.
+    """Convert the filters of a call; `None` where they hold no condition.
 
     Raises:
-        InvalidFilter: they cannot be applied.
+        InvalidFilter: the filters cannot be applied.
     """
     from recall_integrations.adapters.filters import as_filters
 
@@ -75,7 +75,7 @@ def checked_filters(filters: FiltersLike) -> Filters | None:
 
 
 def checked(memories: Iterable[Any], thread: str | None, chat: Chat, clock: Clock) -> Iterator[Memory]:
-    """Items as memories, without messages that have no text; `chat` is told of the messages.
+    """Yield the items as memories, without messages that have no text; `chat` notes the messages.
 
     Args:
         memories: `Memory` objects, texts and chat messages.

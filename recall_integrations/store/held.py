@@ -1,4 +1,4 @@
-"""What an open store asks of where it is: a directory (`store.directory`) or a node of PostgreSQL (`store.nodes`)."""
+"""The interface of a store's place: a directory (`store.directory`) or a node of PostgreSQL (`store.nodes`)."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 
 
 class Watching(Protocol):
-    """Tells whether anybody has written."""
+    """Tells whether any process has written."""
 
     def version(self) -> int:
-        """Another number than before if anything was written meanwhile."""
+        """Return a number that changes with every write."""
 
     def now(self) -> Reached:
-        """What is committed; its `version` is that one."""
+        """Return the committed state, with its `version`."""
 
     def turn_began(self) -> Reached:
-        """What is committed at the beginning of a turn to write, when it is had."""
+        """Return the committed state at the beginning of a turn to write, once the turn is taken."""
 
     def turn_ends(self) -> Reached:
-        """What is committed at its end. Others may write from here on."""
+        """Return the committed state at the end of a turn. Others may write from here on."""
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Release the database."""
 
 
 class Held(Protocol):
-    """An open record, and what goes with it."""
+    """An open record, and the parts that go with it."""
 
     @property
     def path(self) -> Path:
-        """Where what is derived is kept."""
+        """Directory of derived data."""
 
     @property
     def temporary(self) -> bool:
-        """Whether that is removed in the end."""
+        """True if that directory is removed at the end."""
 
     @property
     def engine(self) -> Engine:
-        """Of the database."""
+        """Engine of the database."""
 
     @property
     def turn(self) -> WriteTurn:
@@ -56,11 +56,11 @@ class Held(Protocol):
 
     @property
     def watch(self) -> Watching | None:
-        """`None` = nobody else can write to it."""
+        """Tells of writes; `None` = no other process can write to the record."""
 
     @property
     def own_indexes(self) -> bool:
-        """Whether what is derived is this process's alone."""
+        """True if derived data is this process's alone."""
 
     @property
     def tenant(self) -> str | None:
@@ -68,60 +68,60 @@ class Held(Protocol):
 
     @property
     def address(self) -> str:
-        """What `MemoryStore.open` takes for the same store; may hold a password."""
+        """The argument with which `MemoryStore.open` opens the same store; may hold a password."""
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name of the record in messages."""
 
     @property
     def place(self) -> str:
-        """What tells it from copies of it; holds no password."""
+        """The place, which tells the store from copies of it; holds no password."""
 
     @property
     def learned(self) -> Kept:
-        """What was learned from feedback."""
+        """Files or rows of learned weights."""
 
     def size(self) -> int:
-        """Bytes of all that is kept."""
+        """Count the bytes of the record."""
 
     def keeps(self) -> bool:
-        """Whether this process keeps the indexes."""
+        """Say whether this process keeps the indexes."""
 
     def try_to_keep(self) -> bool:
-        """Keep them from now on, if nobody else does; under the write lock."""
+        """Keep the indexes from now on, if no other process does; under the write lock."""
 
     def keep_no_longer(self) -> None:
-        """Let another process keep them."""
+        """Let another process keep the indexes."""
 
     def fills(self) -> bool:
-        """Whether it is this process that writes to a server of vectors; it is from now on, if nobody else does."""
+        """Say whether this process writes to a server of vectors; if no other process does, it does from now on."""
 
     def fills_no_longer(self) -> None:
-        """Let another process do that."""
+        """Let another process write to the server of vectors."""
 
     def flush_later(self) -> Flush | None:
         """Wait for the disk when the turn to write is over, and others go on; under the write lock.
 
         Returns:
-            What lets a transaction of this turn not wait itself (`Flush.wait_later`), and is given to `flush` after the
-            turn. `None` = commits wait, and nobody else could go on.
+            A `Flush`: with it a transaction of this turn does not wait (`Flush.wait_later`); give it to `flush` after
+            the turn. `None` = commits wait, and no other process could go on.
         """
 
     def flush(self, later: Flush | None) -> None:
-        """See that all is on disk that was committed before; after the turn."""
+        """Make sure that all earlier commits are on disk; after the turn."""
 
     def others(self) -> list[int]:
-        """Other processes that have it open; under the write lock."""
+        """List other processes that have the store open; under the write lock."""
 
     def check_alone(self, what: str) -> None:
-        """Raise `StoreLocked` unless nobody else has it open; under the write lock."""
+        """Raise `StoreLocked` if another process has the store open; under the write lock."""
 
     def mapped(self, error: BaseException) -> RecallError | None:
-        """Ours for an error of the database; `None` for any other."""
+        """Translate an error of the database into one of this package; `None` for any other error."""
 
     def make_ready(self) -> None:
-        """Make its tables, or bring them up to date."""
+        """Make the tables, or bring them up to date."""
 
     def release(self, *, noted: bool = False) -> None:
-        """Let go of it."""
+        """Release the record."""

@@ -1,18 +1,18 @@
-"""Which messages of a chat its thread holds already, and the ids of those that have none of their own.
+"""Find the messages of a chat that its thread holds already, and make ids for those without one.
 
 A chat is given again and again while it grows: whole, or as a window of its last messages. Equal messages ("ok") cannot
-be told apart by what they say, only by their place, so what is given is laid beside what the thread holds:
+be told apart by their text, only by their place, so the given messages are aligned with those of the thread:
 
     thread   a  ok  b  c  ok
-    given             c  ok  ok  d       the longest end of the thread that the given begins with: c ok
+    given             c  ok  ok  d       the longest end of the thread that the given messages begin with: c ok
 
-- System messages in front are left out of this, for trimmed histories keep them; they are found by what they say.
-- Where nothing overlaps (an older part again, a chat that was edited), messages that are said once in both, in the
-  same order, hold the two together, with their equal neighbours; but only if they say enough (`DISTINCT_CHARS`). Short
+- System messages in front are left out of this, for trimmed histories keep them; they are found by their text.
+- Where nothing overlaps (an older part again, a chat that was edited), messages that occur once in both, in the
+  same order, align the two, with their equal neighbours; but only if they are long enough (`DISTINCT_CHARS`). Short
   ones are said again, and are new.
 
-So windows store the chat exactly if each overlaps the one before by something that is said once, or begins with
-something new. Whether "ok" behind "ok" is the same one again cannot be known; it is taken for that one. Messages with
+So windows store the chat exactly if each overlaps the one before by a message that occurs once, or begins with
+a new one. It cannot be known if "ok" behind "ok" is the same message again; it is taken for that one. Messages with
 ids of their own need none of this.
 """
 
@@ -37,11 +37,11 @@ _MADE = regex(r"msg-(?P<digest>[0-9a-f]{24})(?:-(?P<number>\d+))?")
 
 
 class Remembered(list[str]):
-    """Ids of what was given to `remember_many`, in order.
+    """The ids of the memories given to `remember_many`, in order.
 
     Args:
-        ids: of what is stored.
-        skipped: places, in what was given, of messages without text: they have no id here and are not stored.
+        ids: of the stored memories.
+        skipped: places, among the given items, of messages without text: they are not stored and have no id here.
     """
 
     def __init__(self, ids: Iterable[str] = (), skipped: Sequence[int] = ()) -> None:
@@ -52,13 +52,13 @@ class Remembered(list[str]):
 def with_ids(
     connection: Connection, scope_id: int | None, thread: str, memories: Sequence[Memory], messages: Sequence[int]
 ) -> list[Memory]:
-    """The memories; messages that have no id get that of the message they are, or a new one.
+    """Return the memories; messages without an id get that of the stored message they repeat, or a new one.
 
     Args:
         connection: of the store.
-        scope_id: the scope; `None` = not there yet.
+        scope_id: the scope; `None` = it is new.
         thread: the conversation.
-        memories: what is given.
+        memories: the given memories.
         messages: places in `memories` of the messages of that conversation, with ids of their own or without.
     """
     said = [memories[i] for i in messages]
@@ -84,12 +84,12 @@ def with_ids(
 
 
 def aligned(stored: Sequence[str], given: Sequence[str], chars: Sequence[int], heads: int = 0) -> list[int | None]:
-    """For each given message the place of the stored one that it is; `None` = it is new. Time is nearly linear.
+    """Find the place of the stored message that each given one repeats; `None` = it is new. Time is nearly linear.
 
     Args:
         stored, given: keys; equal ones say the same.
         chars: lengths of the given messages.
-        heads: how many of the given stand in front of the part that is laid beside the stored ones.
+        heads: number of given messages in front of the part that is aligned.
     """
     body = given[heads:]
     shared = _overlap(stored, body)
@@ -103,7 +103,7 @@ def aligned(stored: Sequence[str], given: Sequence[str], chars: Sequence[int], h
 
 
 def _heads(stored: Sequence[str], heads: Sequence[str], paired: Sequence[int | None]) -> list[int | None]:
-    """The first stored ones that say the same and are no others."""
+    """Pair each head with the first unused stored message of the same key."""
     if not heads:
         return []
     used, free = set(paired), defaultdict[str, deque[int]](deque)
@@ -114,10 +114,10 @@ def _heads(stored: Sequence[str], heads: Sequence[str], paired: Sequence[int | N
 
 
 def _overlap(stored: Sequence[str], given: Sequence[str]) -> int:
-    """Length of the longest end of `stored` that `given` begins with (Knuth, Morris and Pratt 1977)."""
+    """Return the length of the longest end of `stored` that `given` begins with (Knuth, Morris and Pratt 1977)."""
     if not given:
         return 0
-    border = [0] * len(given)  # of each beginning, its longest proper beginning that it also ends with
+    border = [0] * len(given)  # longest proper border of each prefix
     n = 0
     for i in range(1, len(given)):
         while n and given[i] != given[n]:
@@ -133,7 +133,7 @@ def _overlap(stored: Sequence[str], given: Sequence[str]) -> int:
 
 
 def _anchored(stored: Sequence[str], given: Sequence[str], chars: Sequence[int]) -> list[int | None]:
-    """Pairs of what is said once in both and stands in the same order, and of their equal neighbours."""
+    """Pair messages that occur once in both and in the same order, and their equal neighbours."""
     paired: list[int | None] = [None] * len(given)
     often, here = Counter(stored), Counter(given)
     place_of = {key: place for place, key in enumerate(stored) if often[key] == 1}
@@ -161,9 +161,9 @@ def _anchored(stored: Sequence[str], given: Sequence[str], chars: Sequence[int])
 
 
 def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest part of `pairs` whose second numbers rise (patience sorting)."""
+    """Return the longest part of `pairs` whose second numbers rise (patience sorting)."""
     tops: list[int] = []  # smallest last number of a rising part of each length
-    ends: list[int] = []  # the pair that it belongs to
+    ends: list[int] = []  # the pair of that number
     before: list[int] = []
     for n, (_, place) in enumerate(pairs):
         at = bisect_left(tops, place)
@@ -179,7 +179,7 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _stored(connection: Connection, scope_id: int | None, thread: str, own: set[str]) -> tuple[list[str], list[str]]:
-    """Ids and keys of the thread's messages, in their order; what was not given as a message does not count."""
+    """Read the ids and keys of the thread's messages, in their order; memories that are no messages are left out."""
     if scope_id is None:
         return [], []
     m = schema.memories
@@ -195,12 +195,12 @@ def _stored(connection: Connection, scope_id: int | None, thread: str, own: set[
 
 
 def _key(memory_id: str) -> str:
-    """What messages have in common that say the same; the id itself, where it is not made from what they say."""
+    """Return the digest in an id made here, which equal messages share; any other id as it is."""
     made = _MADE.fullmatch(memory_id)
     return memory_id if made is None else made["digest"]
 
 
 def _digest(memory: Memory) -> str:
-    """What was said, by whom and where."""
+    """Digest the text, actor, role and thread of a message."""
     content = json.dumps([memory.thread, memory.actor, memory.role, memory.text])
     return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()

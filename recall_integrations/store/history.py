@@ -1,7 +1,7 @@
-"""Which history an index was made from: a point of the journal, noted in the index's directory.
+"""The history that an index was made from: a point of the journal, noted in the index's directory.
 
 An index and the database are two things, and one of them can be put back alone: `recall.db` from a backup, without its
-WAL after a kill, or a directory of an index. Numbers of memories may agree then, and what they stand for does not. So
+WAL after a kill, or a directory of an index. Numbers of memories may agree then, while the memories differ. So
 each entry of the journal has a digest of itself and of all before it (`journal.append`), and before an index applies
 changes, the last of them is noted beside its files with that digest. The index holds nothing beyond that point, so it
 belongs to a database whose journal has the same digest there.
@@ -31,22 +31,22 @@ class Point(NamedTuple):
 
 
 def digest(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> str:
-    """Of an entry and all before it.
+    """Digest an entry and all before it.
 
     Args:
         before: the digest of the entry before; empty = there is none.
         seq, scope_id, op, num: the entry.
-        content: what is indexed of the memory; `None` = nothing is.
+        content: the indexed text of the memory; `None` = none.
     """
     said = f"{before} {seq} {scope_id} {op} {num} {content or ''}"
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=BYTES).hexdigest()
 
 
 def note(directory: Path, point: Point) -> None:
-    """Write down how far the index in a directory may have come. No sync: a process that is killed loses nothing.
+    """Note how far the index in a directory may have come. No sync: a process that is killed loses nothing.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the note cannot be written.
     """
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / MARK
@@ -56,7 +56,7 @@ def note(directory: Path, point: Point) -> None:
 
 
 def noted(directory: Path) -> Point | None:
-    """What was written down; `None` where nothing was that can be read."""
+    """Read the noted point; `None` where there is none, or it cannot be read."""
     try:
         seq, said = json.loads((directory / MARK).read_text(encoding="ascii"))
     except (OSError, ValueError, TypeError):

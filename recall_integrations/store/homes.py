@@ -1,10 +1,10 @@
-"""What collections of large scopes are called on a server, and which of them are to be removed there.
+"""Names of the collections of large scopes on a server, and the collections to remove there.
 
     <store>.<scope>.<embedding>.<random>     as in 3f9a0c5d17e2.17.b09c1a44.5e20f1
 
 The store is a random number that is made with the first of them and kept in its record; the embedding a digest of its
-fingerprint. The last part is random: a collection is never filled a second time under the same name, so whoever asks
-one of this name knows how it was made. A store in files calls its collections `scope-17` (`store.collections`).
+fingerprint. The last part is random: a collection is never filled a second time under the same name, so a process
+that asks for this name knows how it was made. A store in files calls its collections `scope-17` (`store.collections`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PARTS = 4
 
 
 def store_of(connection: Connection) -> str:
-    """What the store is called on a server; made now if it has no name yet."""
+    """Return the name of the store on a server; made now if it has none yet."""
     found = get_meta(connection, STORE)
     if not found:
         found = secrets.token_hex(6)
@@ -33,37 +33,37 @@ def store_of(connection: Connection) -> str:
 
 
 def new(store: str, scope_id: int, fingerprint: str) -> str:
-    """A name for a collection that does not exist yet."""
+    """Make a name for a collection that does not exist yet."""
     return f"{store}.{scope_id}.{kind_of(fingerprint)}.{secrets.token_hex(3)}"
 
 
 def kind_of(fingerprint: str) -> str:
-    """The part of a name that stands for an embedding."""
+    """Return the part of a name that stands for an embedding."""
     return hashlib.blake2b(fingerprint.encode(), digest_size=4).hexdigest()
 
 
 def served(home: str) -> bool:
-    """Whether it is the name of a collection on a server."""
+    """Say whether `home` is the name of a collection on a server."""
     return home.count(".") == PARTS - 1
 
 
 def scope_of(home: str) -> int:
-    """The scope whose collection on a server it is."""
+    """Return the scope of a collection on a server."""
     return int(home.split(".")[1])
 
 
 def store_part(home: str) -> str:
-    """The store whose collection on a server it is."""
+    """Return the store of a collection on a server."""
     return home.split(".", maxsplit=1)[0]
 
 
 def fits(home: str, fingerprint: str) -> bool:
-    """Whether a collection on a server holds vectors of an embedding."""
+    """Say whether a collection on a server holds vectors of an embedding."""
     return served(home) and home.split(".")[2] == kind_of(fingerprint)
 
 
 def left(connection: Connection) -> list[str]:
-    """Collections that are to be removed."""
+    """List the collections to remove."""
     try:
         found = json.loads(get_meta(connection, LEFT) or "[]")
     except ValueError:
@@ -72,12 +72,12 @@ def left(connection: Connection) -> list[str]:
 
 
 def leave(connection: Connection, names: Iterable[str]) -> None:
-    """Note, in the caller's transaction, that nobody needs these any more."""
+    """Note, in the caller's transaction, that these collections are to be removed."""
     more = [home for home in names if served(home)]
     if more:
         put_meta(connection, LEFT, json.dumps(sorted({*left(connection), *more})))
 
 
 def removed(connection: Connection, names: Iterable[str]) -> None:
-    """Note, in the caller's transaction, that these are gone."""
+    """Note, in the caller's transaction, that these collections are removed."""
     put_meta(connection, LEFT, json.dumps(sorted(set(left(connection)) - set(names))))

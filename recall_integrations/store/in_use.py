@@ -1,4 +1,4 @@
-"""Who reads a store at the moment, so that closing it can let them end."""
+"""The calls that read a store at the moment, so that closing it can let them end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from types import TracebackType
 
 
 class InUse:
-    """Counts the calls that are under way, by thread. Threads share it. A block of it is one call more."""
+    """Counts the calls under way, by thread. Threads share it. A `with` block counts as one call more."""
 
     def __init__(self) -> None:
-        # It is taken itself, by every recall twice: a condition hands that on, which takes as long again.
+        # Every recall takes the lock itself, twice: going through a condition takes twice as long.
         self._lock = threading.RLock()
         self._changed = threading.Condition(self._lock)
         self._by_thread: dict[int, int] = {}
@@ -36,11 +36,11 @@ class InUse:
 
     @property
     def mine(self) -> bool:
-        """Whether a call of this thread is under way."""
+        """True if a call of this thread is under way."""
         return threading.get_ident() in self._by_thread
 
     def wait(self, seconds: float) -> bool:
-        """Until nobody else is under way, or the time is over; whether nobody is. An own call is not waited for."""
+        """Wait until no other thread has a call under way, or the time is over; say whether none has."""
         me = threading.get_ident()
         with self._changed:
             self._waiting += 1

@@ -1,4 +1,4 @@
-"""What a store derives from its memories: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
+"""The indexes derived from the memories of a store: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
 
 Words and vectors are kept in step with the journal, and Chroma with the vectors (`store.collections`). tantivy and
 Chroma live in directories named after their epochs (`lexical.3`). A rebuild fills a new directory beside the old one
@@ -61,14 +61,14 @@ class Indexes:
 
     Args:
         scan_max: memories up to which a scope has no collection in Chroma.
-        applied: told what the lexical index has applied, each change once; `None` where that cannot be promised.
-        keeps: whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: what is not
-            in there yet it looks through one by one (`TailedWords`), and vectors of large scopes it scans.
-        errors: ours for an error of the database.
-        besides: waits for what else is filled beside the callers, so many seconds; whether it was.
-        words: what is asked instead of tantivy where nobody keeps it; `None` = what another process keeps is read.
-        served: makes the collections on a server, told where notices go; `None` = they are in files.
-        state: another number when something was committed to the database, for processes that do not keep the indexes.
+        applied: called with the changes that the lexical index has applied, each once; `None` where that is uncertain.
+        keeps: says whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: it reads
+            later memories one by one (`TailedWords`), and scans the vectors of large scopes.
+        errors: translates errors of the database.
+        besides: waits some seconds for other work in the background; says whether it is done.
+        words: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
+        served: makes the collections on a server, given the receiver of notices; `None` = they are in files.
+        state: gives a number that changes with commits to the database, for processes that do not keep the indexes.
     """
 
     def __init__(
@@ -106,21 +106,21 @@ class Indexes:
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
-        self._written = False  # whether the lexical index was, since it was opened
+        self._written = False  # whether the lexical index was written since it was opened
         self._sealed: dict[str, seal.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
         self._write_lock = write_lock
         self._closed = False
         self.owed = Owed(self.apply_owed)
-        self._told = 0  # the last change that `applied` was told of before the lexical index had it
-        self._replaying = True  # until the journal was followed to its end once: changes may have been applied before
+        self._told = 0  # the last change given to `applied` before the lexical index had it
+        self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def open(self, vectors: Vectors | None = None) -> None:
-        """Open what is cheap to open, catch up with the journal (`vectors` as there), and repair what is damaged."""
+        """Open the quick parts, catch up with the journal (`vectors`: see `catch_up`), and repair damage."""
         if not self._keeps():
             self._replaying = False
             self.lag = self._behind()
@@ -146,7 +146,7 @@ class Indexes:
             except (IndexUnavailable, OSError) as failure:  # no space, say: recall goes on without this arm
                 self._lexical = None
                 self.note(f"The lexical index could not be rebuilt: {failure}")
-        if self._served:  # what was in files, before there was a server
+        if self._served:  # files from before there was a server
             epochs.sweep(self._directory, SEMANTIC, [])
         self.collections.open()
         if any(behind.values()):
@@ -156,10 +156,10 @@ class Indexes:
 
     @property
     def lexical(self) -> WordIndex:
-        """The lexical index, with all that was committed before.
+        """The lexical index, with all earlier commits.
 
         Raises:
-            IndexUnavailable: it is not open.
+            IndexUnavailable: the index is not open.
         """
         if not self._keeps():
             return self._with_tail()
@@ -167,10 +167,10 @@ class Indexes:
         return self._open_lexical()
 
     def lexical_now(self) -> tuple[WordIndex, bool]:
-        """The lexical index without waiting for a writer, and whether it has all that was committed before.
+        """Return the lexical index without waiting for a writer, and whether it has all earlier commits.
 
         Raises:
-            IndexUnavailable: it is not open.
+            IndexUnavailable: the index is not open.
         """
         if not self._keeps():
             return self._with_tail(), True
@@ -178,7 +178,7 @@ class Indexes:
         return self._open_lexical(), whole
 
     def _with_tail(self) -> WordIndex:
-        """What another process has committed to the lexical index, and what is not in it yet."""
+        """Return the lexical index that another process keeps, with the memories that it lacks."""
         state, tailed = self._state(), self._tailed
         if tailed is not None and tailed[0] == state:
             return tailed[1]
@@ -216,7 +216,7 @@ class Indexes:
 
     @property
     def neighbours(self) -> Neighbours:
-        """What is asked for the nearest of a large scope: Chroma in files, or on a server.
+        """The index of nearest neighbours of large scopes: Chroma in files, or on a server.
 
         Raises:
             IndexUnavailable: there is no large scope, or Chroma does not work.
@@ -232,7 +232,7 @@ class Indexes:
             raise IndexUnavailable(f"The lexical index is damaged: {problem}.")
 
     def _check_history(self) -> None:
-        """Whether it is this database that the index was made from, and not one that was there before or after it."""
+        """Raise `IndexUnavailable` unless the index was made from this database in its present history."""
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(LEXICAL, 0)
             problem = journal.foreign(connection, cursor, history.noted(self._path(LEXICAL)))
@@ -240,7 +240,7 @@ class Indexes:
             raise IndexUnavailable(f"The lexical index is of another history: {problem}.")
 
     def _applied(self, table: Table, name: str) -> int:
-        """Rows that the index must hold: those at or before its cursor."""
+        """Count the rows that the index must hold: those at or before its cursor."""
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(name, 0)
             query = select(func.count()).select_from(table).where(table.c.num <= cursor)
@@ -248,27 +248,27 @@ class Indexes:
 
     @property
     def loaded(self) -> bool:
-        """Whether Chroma has been loaded."""
+        """True if Chroma has been loaded."""
         return self.collections.loaded
 
     def home_of(self, scope_id: int) -> str:
-        """The Chroma collection that holds a scope's vectors; empty = it has none."""
+        """Return the Chroma collection that holds a scope's vectors; empty = it has none."""
         return self.collections.home_of(scope_id)
 
     def home_until(self, scope_id: int) -> int:
-        """The highest number in a scope's collection; 0 = none. What lies behind it has to be scanned."""
+        """Return the highest number in a scope's collection; 0 = none. Later ones have to be scanned."""
         return self.collections.home_until(scope_id)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the collections hold everything that has a vector, and scopes that are too large to be read whole
-        are counted; whether that is so within so many seconds."""
+        """Wait until the collections hold every vector, and scopes too large to be read whole are counted; say whether
+        that is so within `timeout` seconds."""
         end = None if timeout is None else time.monotonic() + timeout
         if not self.collections.settle(timeout):
             return False
         return self._besides(None if end is None else max(end - time.monotonic(), 0.0))
 
     def close(self, *, sealed: bool = True) -> None:
-        """Release both indexes, and seal what was closed in order."""
+        """Release both indexes, and seal those that were closed in order."""
         self.owed.close()
         if sealed and self.owed.any and self._write_lock.acquire(timeout=CLOSE_S):
             try:
@@ -291,17 +291,17 @@ class Indexes:
 
     @property
     def may_wait(self) -> bool:
-        """Whether the lexical index need not have what was committed, with its vectors, when its write returns."""
+        """True if the lexical index need not have a commit, with its vectors, when its write returns."""
         if not self._keeps():
             return not self.lag[SEMANTIC]
         return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
 
     def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Apply changes to the lexical index later. They `may_wait`, and the write lock is held.
+        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock.
 
         Args:
-            changes: what was committed.
-            stems: of the memories, by num.
+            changes: that were committed.
+            stems: stems of the memories, by num.
         """
         if not self._keeps():
             self._applied_lexical(changes, changes[-1].seq)
@@ -313,11 +313,11 @@ class Indexes:
             self.catch_up()
 
     def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
-        """Take notice of what other processes have committed.
+        """Register the commits of other processes.
 
         Args:
-            scopes: that they have written to.
-            changes: what they did, in order, where anybody in this process follows it; `None` = too much to be told.
+            scopes: that were written to.
+            changes: the entries, in order, where a part of this process follows them; `None` = too many.
             head: the last entry of the journal.
             lag: entries for which vectors are missing.
         """
@@ -340,23 +340,23 @@ class Indexes:
             self._applied_lexical(changes, self._lexical.commits + 1)
 
     def keep(self, vectors: Vectors | None = None) -> None:
-        """The process that kept the indexes is gone, and this one keeps them from now on; under the write lock."""
+        """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
         self._applied_lexical(None, 0)
         self._lexical, self._tailed = None, None
         self._replaying = self._replay = True
         self.open(vectors)
 
     def let_go(self) -> None:
-        """Another process shall keep the indexes: this one could not open them."""
+        """Leave the indexes to another process: this one could not open them."""
         self._applied_lexical(None, 0)
         self._lexical, self._tailed = None, None
         self._replaying = False
 
     def apply_owed(self, wait_s: float = -1) -> bool:
-        """Bring the lexical index what is owed to it; whether it has all. Whoever asks it calls this first.
+        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first.
 
         Args:
-            wait_s: how long a writer is waited for, in seconds; below 0 as long as it takes.
+            wait_s: seconds to wait for a writer; below 0 = without limit.
         """
         if not self.owed.any or self._closed:
             return True
@@ -379,11 +379,11 @@ class Indexes:
             raise mapped from e
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
-        """Apply what the journal holds beyond each cursor. An index that fails stays behind and is named in `lag`.
+        """Apply the journal beyond each cursor. An index that fails stays behind and is named in `lag`.
 
-        With `vectors` the embedding is not asked: the semantic index is brought as far as they reach.
+        With `vectors` the embedding is not asked: the semantic index comes as far as they reach.
 
-        Returns the scopes that got vectors.
+        Return the scopes that got vectors.
         """
         self._embedded = set()
         failed = False
@@ -401,7 +401,7 @@ class Indexes:
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
                 if name == LEXICAL and self._told:
-                    self._applied_lexical(None, 0)  # it was told of what the index may not have
+                    self._applied_lexical(None, 0)  # `applied` was given changes that the index may lack
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
         self._told = 0
@@ -452,14 +452,14 @@ class Indexes:
             journal.move(connection, LEXICAL, batch[-1].seq)
 
     def unembedded(self) -> list[str]:
-        """Texts of the next changes that the semantic index has not applied."""
+        """List the texts of the next changes that the semantic index has not applied."""
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(SEMANTIC, 0)
         return [c.content for c in journal.pending(self._engine, cursor, BATCH) if c.content is not None]
 
     def _apply_semantic(self, given: Vectors | None, batch: list[Change]) -> None:
         puts = [c for c in batch if c.content is not None]
-        if tenant_of(self._engine) is not None:  # whose cursor may have to stay where a vector of somebody else lacks
+        if tenant_of(self._engine) is not None:  # another tenant's missing vector may hold its cursor back
             with self._engine.connect() as connection:
                 there = journal.embedded(connection, puts)
             puts = [c for c in puts if c.num not in there]
@@ -481,17 +481,17 @@ class Indexes:
         self.vectors_written({c.scope_id for c in batch}, len(batch))
 
     def vectors_written(self, scope_ids: set[int], changes: int) -> None:
-        """Vectors were written or memories removed: collections are told, where this process may fill them.
+        """Tell the collections of written vectors and removed memories, where this process may fill them.
 
         Args:
-            scope_ids: of these scopes.
-            changes: how many.
+            scope_ids: scopes that changed.
+            changes: number of changes.
         """
         if self._served or self._keeps():
             self.collections.follow(scope_ids, changes)
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
-        """A vector per text. A text that fails where others succeed gets none, so that it cannot block the rest."""
+        """Make a vector per text. A text that fails where others succeed gets none, and does not block the rest."""
         if not texts:
             return []
         try:
@@ -499,7 +499,7 @@ class Indexes:
         except EmbeddingError:
             if len(texts) == 1:
                 raise
-        self._vectors([PROBE])  # is it the texts, or does nothing work? Then do not ask once per text
+        self._vectors([PROBE])  # if nothing works, raise here instead of once per text
         vectors: list[NDArray[np.float32] | None] = []
         failed: EmbeddingError | None = None
         for text in texts:
@@ -511,12 +511,12 @@ class Indexes:
         if all(v is None for v in vectors):
             assert failed is not None
             raise failed
-        if failed is not None:  # else it came back midway
+        if failed is not None:  # else the embedding recovered midway
             self.note(f"{sum(v is None for v in vectors)} of {len(texts)} texts could not be embedded: {failed}")
         return vectors
 
     def _vectors(self, texts: list[str]) -> NDArray[np.float32]:
-        """Vectors, checked: any object with the protocol may be the embedding, and raise or return what it likes."""
+        """Make vectors, and check them: the embedding may be any object, and raise or return anything."""
         try:
             matrix = np.asarray(self.embedding.embed_documents(texts), dtype=np.float32)
         except EmbeddingError:
@@ -534,7 +534,7 @@ class Indexes:
 
     def rebuild(self, name: str, *, embed: bool = False, progress: Progress | None = None) -> None:
         """Make an index anew from the store. `embed=True` also makes every vector anew (another embedding)."""
-        self.apply_owed()  # else it would count as behind
+        self.apply_owed()  # else the index would count as behind
         with self._open_lock:
             if name == LEXICAL:
                 self._rebuild_lexical(progress)
@@ -611,12 +611,12 @@ class Indexes:
                 progress("embedding", done, total)
 
     def embed_missing(self, missing: Sequence[tuple[int, int]], progress: Progress | None = None) -> int:
-        """Make the vectors of memories that have none, given as scope and num; returns how many were made.
+        """Make the vectors of memories that have none, given as scope and num; return the number of vectors made.
 
         The index gets them when it is rebuilt.
 
         Raises:
-            EmbeddingError: none of them could be embedded.
+            EmbeddingError: no text could be embedded.
         """
         m, made = schema.memories, 0
         for start in range(0, len(missing), BATCH):
@@ -657,7 +657,7 @@ class Indexes:
         return int(vectors) >= self._memory_count()
 
     def behind(self, scope_id: int) -> dict[str, int]:
-        """Of each index that lacks changes of a scope, how many."""
+        """Count the changes of a scope that each index lacks; only indexes that lack some."""
         lags = [name for name, lag in self.lag.items() if lag]
         if not lags:
             return {}
@@ -672,7 +672,7 @@ class Indexes:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)
         lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
-        return lag if self._keeps() else {**lag, LEXICAL: 0}  # what is not in it is looked through
+        return lag if self._keeps() else {**lag, LEXICAL: 0}  # its missing memories are read one by one
 
     def note(self, message: str) -> None:
         message = told(message)
@@ -682,7 +682,7 @@ class Indexes:
 
 
 def vector_rows(puts: Iterable[Change], vectors: Iterable[NDArray[np.float32] | None]) -> list[dict[str, object]]:
-    """Rows of the table `vectors`; none for a memory that has no vector."""
+    """Make rows of the table `vectors`; none for a memory without a vector."""
     return [
         {"scope_id": put.scope_id, "num": put.num, "vector": vector.astype("<f2").tobytes()}
         for put, vector in zip(puts, vectors, strict=True)

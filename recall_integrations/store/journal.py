@@ -1,11 +1,11 @@
 """The change journal and the cursors of the indexes that follow it.
 
 Every write appends to `changes` in the transaction that makes it. Each index keeps the sequence number it has applied;
-what lies behind it is caught up at the next write or open. Applying a change twice is harmless, so a crash between an
+later entries are caught up at the next write or open. Applying a change twice is harmless, so a crash between an
 index's commit and its cursor's costs work, not correctness.
 
 Each entry has a digest of itself and of all before it, by which an index that was made from another history is known
-(`store.history`). Of what is pruned, the last one's stays.
+(`store.history`). Of pruned entries, the digest of the last one stays.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _MOVED = (
 
 @record(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry: `op` is `put`, `del` or `TOUCH`; for a put whose memory still stands, its text and actor are at hand.
+    """One entry: `op` is `put`, `del` or `TOUCH`; a put whose memory still exists has its text and actor.
 
-    A touch has its own number for that of a memory.
+    A touch has its own number instead of a memory's.
     """
 
     seq: int
@@ -54,24 +54,24 @@ class Change:
 
     @property
     def content(self) -> str | None:
-        """What is embedded and indexed: the actor in front of the text."""
+        """The embedded and indexed text: the actor in front of the text."""
         if self.text is None:
             return None
         return indexed_text(self.text, self.actor)
 
     @property
     def language(self) -> str | None:
-        """The language that the words of `content` are read in: that of the text, whatever the actor is called."""
+        """The language in which the words of `content` are read: that of the text, whatever the actor is called."""
         return None if self.text is None else language_of(self.text)
 
 
 def gone(seq: int, scope_id: int, num: int) -> Change:
-    """The change with this number: a memory is removed."""
+    """Make the entry for a removed memory."""
     return Change(seq=seq, scope_id=scope_id, op="del", num=num, text=None, actor=None)
 
 
 def touched(seq: int, scope_id: int) -> Change:
-    """The entry with this number: something of a scope was written that is no memory."""
+    """Make the entry for a write to a scope that is no memory."""
     return Change(seq=seq, scope_id=scope_id, op=TOUCH, num=seq, text=None, actor=None)
 
 
@@ -79,9 +79,9 @@ class Appended:
     """Entries that were written.
 
     Args:
-        changes: with their digests.
-        moved: the statement that moved a cursor along; `None` = none was to.
-        anew: whether the cursor was made, and had not to be moved.
+        changes: the entries with their digests.
+        moved: the statement that moved a cursor along; `None` = no cursor was to move.
+        anew: whether the cursor was made instead of moved.
     """
 
     def __init__(self, changes: Sequence[Change], moved: Sent | None, *, anew: bool = False) -> None:
@@ -89,7 +89,7 @@ class Appended:
 
     @cached_property
     def followed(self) -> bool:
-        """Whether the cursor is at the last of them."""
+        """True if the cursor is at the last of the entries."""
         return self._anew or (self._moved is not None and self._moved.count() > 0)
 
 
@@ -100,8 +100,8 @@ def append(
 
     Args:
         entries: their digests are made here.
-        applied: an index that has them already: its cursor moves along, unless it lacks any that were there before.
-        newest: the last entry that is there; `None` = it is looked up.
+        applied: an index that has them already: its cursor moves along, unless it lacks earlier ones.
+        newest: the last stored entry; `None` = it is looked up.
     """
     newest, chained = newest or _newest(connection), []
     digest = newest.digest
@@ -134,20 +134,20 @@ def _newest(connection: Connection) -> Point:
 
 
 def pruned(connection: Connection) -> Point:
-    """The last entry that was dropped."""
+    """Return the last dropped entry."""
     return point_of(get_meta(connection, PRUNED))
 
 
 def point_of(noted: str | None) -> Point:
-    """The last entry that was dropped, as it is noted; `None` = none was."""
+    """Parse the note of the last dropped entry; `None` = no entry was dropped."""
     seq, _, digest = (noted or "0").partition(" ")
     return Point(int(seq), digest)
 
 
 def point(connection: Connection, seq: int) -> Point | None:
-    """The entry with this number and its digest, also the last one that was pruned; `None` where there is none.
+    """Return the entry with this number and its digest, also if it is the last pruned one; `None` where there is none.
 
-    Before the first entry there is one with the number 0.
+    The number 0 gives the point before the first entry.
     """
     if not seq:
         return Point()
@@ -159,11 +159,11 @@ def point(connection: Connection, seq: int) -> Point | None:
 
 
 def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | None:
-    """Why an index belongs to another history than this journal's; `None` = it does not.
+    """Say why an index belongs to another history than this journal's; `None` = it does not.
 
     Args:
-        cursor: the last change that the database knows it to hold.
-        noted: the last change that it may hold.
+        cursor: the last change that the index holds, as the database notes it.
+        noted: the last change that the index may hold.
     """
     if noted is None:
         return "nothing says which history it was made from" if cursor else None
@@ -175,18 +175,18 @@ def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | N
 
 
 def last_seq(connection: Connection) -> int:
-    """The highest sequence number ever given; survives pruning."""
+    """Return the highest sequence number ever given; survives pruning."""
     return last_seq_asked(connection)()
 
 
 def last_seq_asked(connection: Connection) -> Callable[[], int]:
-    """The same, sent (`database.sending`); gives the answer."""
+    """Send the query of `last_seq` (`database.sending`); return a function that gives the answer."""
     newest, noted = send(connection, _HIGHEST), send(connection, _NOTED)
     return lambda: max(int(newest.value() or 0), int(noted.value() or 0))
 
 
 def reached(connection: Connection) -> tuple[Point, int]:
-    """The last entry ever written, and how far vectors are made."""
+    """Return the last entry ever written, and the last entry whose vectors are made."""
     c, at = schema.changes.c, schema.cursors.c
     newest = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
     made = connection.execute(select(at.seq).where(at.name == SEMANTIC)).scalar()
@@ -198,22 +198,21 @@ def reached(connection: Connection) -> tuple[Point, int]:
 
 
 def continues(connection: Connection, known: Point) -> bool:
-    """Whether the journal goes on from an entry that was read of it before.
+    """Say whether the journal goes on from an entry that was read before.
 
-    It does not where a backup was put back or a replica took over that lacked something, and where what came since was
-    pruned.
+    It does not if a backup was put back, a replica took over that lacked entries, or later entries were pruned.
     """
     return not known.seq or point(connection, known.seq) == known
 
 
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
-    """Entries after a cursor, oldest first."""
+    """Read the entries after a cursor, oldest first."""
     with engine.connect() as connection:
         return pending_in(connection, after, limit)
 
 
 def pending_in(connection: Connection, after: int, limit: int, scope_id: int | None = None) -> list[Change]:
-    """The same in the caller's snapshot, of all scopes or of one."""
+    """Read the entries after a cursor in the caller's snapshot, of all scopes or of one."""
     m = schema.memories
     entries = select(schema.changes).where(schema.changes.c.seq > after).order_by(schema.changes.c.seq).limit(limit)
     if scope_id is not None:
@@ -239,7 +238,7 @@ def pending_in(connection: Connection, after: int, limit: int, scope_id: int | N
 
 
 def unembedded(connection: Connection, cursor: int, scope_id: int) -> int:
-    """How many memories of a scope that were written after a change have no vector."""
+    """Count the memories of a scope that were written after a change and have no vector."""
     m, v = schema.memories.c, schema.vectors.c
     query = select(func.count()).where(m.scope_id == scope_id, m.num > cursor)
     there = select(v.num).where(v.scope_id == m.scope_id, v.num == m.num).exists()
@@ -247,7 +246,7 @@ def unembedded(connection: Connection, cursor: int, scope_id: int) -> int:
 
 
 def embedded(connection: Connection, changes: Sequence[Change]) -> set[int]:
-    """Numbers of those whose vectors are there."""
+    """Return the numbers of changed memories that have vectors."""
     v = schema.vectors.c
     found: set[int] = set()
     for start in range(0, len(changes), schema.SQL_VARIABLES):
@@ -258,7 +257,7 @@ def embedded(connection: Connection, changes: Sequence[Change]) -> set[int]:
 
 
 def count_after(connection: Connection, cursor: int, scope_id: int | None = None) -> int:
-    """How many entries lie behind a cursor; of a scope only those of memories."""
+    """Count the entries after a cursor; with a scope only those of memories."""
     c = schema.changes
     query = select(func.count()).select_from(c).where(c.c.seq > cursor)
     if scope_id is not None:
@@ -267,7 +266,7 @@ def count_after(connection: Connection, cursor: int, scope_id: int | None = None
 
 
 def cursors(connection: Connection) -> dict[str, int]:
-    """Where each index stands."""
+    """Read the cursor of each index."""
     rows = connection.execute(select(schema.cursors.c.name, schema.cursors.c.seq))
     return {str(name): int(seq) for name, seq in rows}
 
@@ -293,7 +292,7 @@ def prune(connection: Connection, keep_after: int) -> None:
 def prune_old(connection: Connection, keep: int) -> None:
     """Drop all but the newest entries, while others read along.
 
-    Who has read less of it than is left begins anew (`continues`), so `keep` is more than anybody lags behind.
+    A reader behind the kept entries begins anew (`continues`), so `keep` exceeds the lag of any reader.
     """
     upto = last_seq(connection) - keep
     if upto > pruned(connection).seq:
@@ -301,10 +300,10 @@ def prune_old(connection: Connection, keep: int) -> None:
 
 
 def restart(connection: Connection) -> int:
-    """Begin the journal anew where it cannot be relied on, in the caller's transaction; returns its last number.
+    """Begin the journal anew where it cannot be relied on, in the caller's transaction; return its last number.
 
-    It says then that what stands has been applied, under a digest that no journal had before. The indexes have to be
-    made anew: until they are, they are of another history.
+    It then marks the stored memories as applied, under a digest that no journal had before. The indexes have to be made
+    anew: until then they are of another history.
     """
     m, c = schema.memories.c, schema.changes.c
     newest = connection.execute(select(func.max(m.num))).scalar() or 0
@@ -325,13 +324,13 @@ def restart(connection: Connection) -> int:
 
 
 def prune_applied(connection: Connection, *, upto: int | None = None, keep: int = KEPT_ENTRIES) -> None:
-    """Drop what both indexes have applied, once more than `keep` such entries have gathered.
+    """Drop the entries that both indexes have applied, once more than `keep` of them have gathered.
 
-    Columns in memory read along with the journal, so this is for the time before any are loaded.
+    Columns in memory follow the journal, so call this before any are loaded.
 
     Args:
-        upto: the last entry that nobody else needs; `None` = any.
-        keep: entries.
+        upto: the last entry that may be dropped; `None` = no limit.
+        keep: number of entries.
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
     applied = applied if upto is None else min(applied, upto)

@@ -1,4 +1,4 @@
-"""The table of judged recalls: what was said of them, and what a replay found. Bounded, and gone with its scope."""
+"""The table of judged recalls: their judgements and replays. Bounded, and removed with its scope."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _j = schema.judged.c
 
 
 class Judgements:
-    """What was said of the recalls of a store. Threads share it.
+    """The judgements of recalls of a store. Threads share it.
 
     Args:
         parts: of the store.
@@ -34,18 +34,18 @@ class Judgements:
         self._parts = parts
 
     def put(self, scope: Scope, judged: Judged, query: str | None = None, *, settings: LearnedConfig) -> bool:
-        """Keep what was said; with what was said before of the same recall, where that is surer of a memory.
+        """Store a judgement, joined with an earlier one of the same recall, which counts where it is surer of a memory.
 
         Durable on return.
 
         Args:
             scope: that was searched.
-            judged: without its replay.
-            query: its text, where it may be kept.
-            settings: how many are kept, and how long.
+            judged: the judgement, without its replay.
+            query: text of the query, where it may be kept.
+            settings: limits of number and age.
 
         Returns:
-            Whether it was kept: a scope that is not there any more has none.
+            Whether it was stored: a scope that is gone has no judgements.
         """
         parts = self._parts
         with parts.write_lock, parts.errors():
@@ -61,7 +61,7 @@ class Judgements:
         return True
 
     def replayed(self, scope: Scope, result_id: str, replay: Replay) -> None:
-        """Keep what a replay found; nothing where the scope or the judgement is gone."""
+        """Store the result of a replay; nothing where the scope or the judgement is gone."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
@@ -74,7 +74,7 @@ class Judgements:
 
     @contextmanager
     def while_there(self, scope: Scope) -> Iterator[bool]:
-        """Inside, nobody forgets the scope; whether it has judged recalls."""
+        """Keep the scope from being forgotten inside the block; yield whether it has judged recalls."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
@@ -84,11 +84,11 @@ class Judgements:
             yield found is not None
 
     def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
-        """The judged recalls of a scope, oldest first. Rows that are damaged are left out.
+        """Return the judged recalls of a scope, oldest first. Damaged rows are left out.
 
         Args:
             scope: the tenant.
-            since: microseconds; earlier ones are left out.
+            since: microseconds; earlier recalls are left out.
         """
         parts = self._parts
         scope_id = parts.scopes.get(scope)
@@ -97,7 +97,7 @@ class Judgements:
         return tuple(self._rows(scope_id, since))
 
     def counts(self) -> dict[Scope, int]:
-        """How many recalls of each scope were judged."""
+        """Count the judged recalls of each scope."""
         parts = self._parts
         with parts.errors():
             parts.check_open()
@@ -107,7 +107,7 @@ class Judgements:
         return {scope: found[i] for scope, i in sorted(parts.scopes.items(), key=lambda one: one[1]) if i in found}
 
     def waiting(self, scope: Scope) -> tuple[tuple[Judged, str], ...]:
-        """Judged recalls that were not replayed though their text is kept, with it: a process ended before."""
+        """Return judged recalls that were not replayed though their text is kept, with it: a process ended before."""
         parts = self._parts
         scope_id = parts.scopes.get(scope)
         if scope_id is None:
@@ -122,7 +122,7 @@ class Judgements:
         return tuple((judged, str(row.query)) for row in rows if (judged := _judged(row)) is not None)
 
     def prune(self, settings: LearnedConfig) -> int:
-        """Remove what is too old; how many judged recalls that were."""
+        """Remove judged recalls that are too old; return how many."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
@@ -185,7 +185,7 @@ class Judgements:
 
 
 def joined(before: tuple[Gain, ...], new: tuple[Gain, ...]) -> tuple[Gain, ...]:
-    """What was said of a recall in two goes: of each memory what is surer, else what is newer."""
+    """Join two judgements of a recall: of each memory the surer gain, else the newer one."""
     found: Mapping[int, Gain] = {one.num: one for one in before}
     kept = dict(found)
     for one in new:
@@ -196,7 +196,7 @@ def joined(before: tuple[Gain, ...], new: tuple[Gain, ...]) -> tuple[Gain, ...]:
 
 
 def _judged(row: Row[Any]) -> Judged | None:
-    """A row as it was written; `None` where it is damaged. A replay that is damaged is as one that was never made."""
+    """Convert a row; `None` where it is damaged. A damaged replay counts as none."""
     try:
         gains = gains_of(row.gains)
         at = int(row.at)

@@ -1,6 +1,6 @@
-"""The languages of each scope, in the table `languages`: counted when a memory is written, taken away when it goes.
+"""The languages of each scope, in the table `languages`: counted when a memory is written, subtracted when it goes.
 
-A recall asks for them once after each write: a few rows, which `text.spoken.Spoken` makes sense of.
+A recall asks for them once after each write: a few rows, which `text.spoken.Spoken` interprets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ADD = text(
 
 
 def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> frozenset[str]:
-    """Count memories that are written, in the caller's transaction; returns the languages that they speak for."""
+    """Count memories that are written, in the caller's transaction; return their languages other than English."""
     found = counted(texts)
     _add(connection, scope_id, found, 1)
     return frozenset(
@@ -38,7 +38,7 @@ def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> frozen
 
 
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
-    """Take memories away that the caller's transaction is about to remove."""
+    """Subtract memories that the caller's transaction is about to remove."""
     m = schema.memories
     for start in range(0, len(nums), schema.SQL_VARIABLES):
         part = nums[start : start + schema.SQL_VARIABLES]
@@ -59,12 +59,12 @@ def recount(connection: Connection) -> None:
 
 
 def read(connection: Connection, scope_id: int) -> Spoken:
-    """The languages of a scope, and how many memories it has."""
+    """Read the languages of a scope, and its number of memories."""
     return asked(connection, scope_id)()
 
 
 def asked(connection: Connection, scope_id: int) -> Callable[[], Spoken]:
-    """The same, sent (`database.sending`); gives the answer."""
+    """Send the query of `read` (`database.sending`); return a function that gives the answer."""
     memories = send(connection, _MEMORIES, {"which": scope_id})
     told = send(connection, _TOLD, {"which": scope_id})
 
@@ -76,7 +76,7 @@ def asked(connection: Connection, scope_id: int) -> Callable[[], Spoken]:
 
 
 def kept_in(connection: Connection) -> list[str]:
-    """Languages that some scope is written in, of those that lie furthest from English; a few reads at most."""
+    """Return the languages of the scopes with most text that is not English; a few reads at most."""
     likely = (_t.language.not_in((UNTOLD, ENGLISH))) & ((_t.told > 0) | (_t.votes >= WHOLE))
     query = select(_t.scope_id).where(likely).group_by(_t.scope_id)
     query = query.order_by(func.max(_t.told).desc(), func.max(_t.votes).desc(), _t.scope_id).limit(SCOPES_ASKED)

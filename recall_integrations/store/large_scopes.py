@@ -1,4 +1,4 @@
-"""How the scopes are that no node reads whole: whether their words are counted, and where their vectors are."""
+"""The state of scopes that no node reads whole: whether their words are counted, and where their vectors are."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _P, _S, _V = schema.pushed.c, schema.scopes.c, schema.vectors.c
 
 
 class Building(Protocol):
-    """What holds vectors of large scopes."""
+    """A server of vectors of large scopes."""
 
     @property
     def resting(self) -> float:
-        """Seconds for which it is left alone, since it failed several times in a row."""
+        """Seconds for which the server is left alone, since it failed several times in a row."""
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Collections of which an index is being built, and how many vectors are in it."""
+        """Return the collections whose index is being built, and the number of vectors in it."""
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -40,12 +40,12 @@ class LargeScope:
     """A scope of PostgreSQL that is not read whole, or will not be.
 
     Args:
-        memories: that it has.
-        counted: of them in the tables that are asked for words.
-        whole: whether that is all of them, so that it is asked, and not read.
+        memories: number of memories.
+        counted: number of memories in the tables that are asked for words.
+        whole: whether these are all, so that the tables are asked and the scope is not read.
         vectors: `compared`, `loading`, `indexing`, `behind`, `there` or `away`.
-        behind: vectors that are not in an index; counted up to 20,001 where it has most of them.
-        indexed: vectors that are in the index that is being built.
+        behind: number of vectors outside the index; counted up to 20,001 where the index has most of them.
+        indexed: number of vectors in the index that is being built.
     """
 
     memories: int
@@ -57,11 +57,11 @@ class LargeScope:
 
 
 def look(connection: Connection, local_max: int | None, server: Building | None) -> dict[int, LargeScope]:
-    """Each by its number. A look at a row or two of each, and a question to the server where an index may be built.
+    """Return the large scopes by number: reads a row or two of each, and asks the server about indexes.
 
     Args:
-        local_max: of this node: scopes that are larger, though nobody has begun with them, are among them; `None` =
-            they are not, and no other scopes are looked at.
+        local_max: of this node; larger scopes that no node has begun to count are included; `None` = only scopes that
+            are counted.
         server: `None` = vectors are in the record alone.
     """
     query = select(_S.scope_id, _S.memories, _P.memories, _P.whole, _S.vector_home, _S.vector_until)
@@ -91,22 +91,22 @@ def look(connection: Connection, local_max: int | None, server: Building | None)
 
 
 def _built(loading: Sequence[str], server: Building | None) -> tuple[dict[str, int], bool]:
-    """What is being indexed of collections that nobody relies on yet, and whether the server is away."""
+    """Return the collections being indexed among new ones, and whether the server is away."""
     if server is None or server.resting:
         return {}, server is not None
     try:
         return (server.building(loading) if loading else {}), False
-    except VectorsLate:  # in the moment that a probe has
+    except VectorsLate:  # within the time of a probe
         return {}, False
     except (VectorsAway, VectorsRefused):
         return {}, True
 
 
 def summed(scopes: dict[int, LargeScope], failed: str) -> dict[str, Any]:
-    """What an operator needs of all of them: what is not counted, what is not in an index, and what went wrong.
+    """Sum up all scopes for an operator: memories not counted, vectors outside an index, and the last failure.
 
     Args:
-        failed: why vectors could not be brought to the server when that was last tried.
+        failed: why vectors could not be sent to the server at the last try.
     """
     every = list(scopes.values())
     return {
@@ -119,7 +119,7 @@ def summed(scopes: dict[int, LargeScope], failed: str) -> dict[str, Any]:
 
 
 def left_out(scopes: dict[int, LargeScope]) -> bool:
-    """Whether recalls leave anything out for it: of what is behind only the newest 20,000 are compared."""
+    """Say whether recalls leave out memories: beyond an index, only the newest 20,000 vectors are compared."""
     return any(one.vectors == AWAY or (one.vectors == BEHIND and one.behind >= BEHIND_MAX) for one in scopes.values())
 
 

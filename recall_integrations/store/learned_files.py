@@ -1,8 +1,8 @@
-"""Where what was learned is kept: texts, under the name of a scope and a name of their own.
+"""The place of learned weights: texts, under the name of a scope and a name of their own.
 
-In a directory these are files, `learning/<digest>/`: each is written beside its place and moved there, so that whoever
-reads sees the old one or the new one, and a process that is killed leaves both whole. In a database they are rows
-(`learned_rows`), which all nodes see. The digest is keyed, so that neither says whose it is.
+In a directory these are files, `learning/<digest>/`: each is written beside its place and moved there, so that a reader
+sees the old one or the new one, and a process that is killed leaves both whole. In a database they are rows
+(`learned_rows`), which all nodes see. The digest is keyed, so that neither tells whose it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DIGEST_BYTES = 12
 
 
 def name_of(scope: Scope, key: bytes) -> str:
-    """Of what was learned of a scope, by the store's key."""
+    """Return the name under which the texts of a scope are kept, by the store's key."""
     said = json.dumps([scope.user_id, scope.agent_id, scope.namespace], ensure_ascii=False)
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=key[:64]).hexdigest()
 
@@ -37,31 +37,31 @@ def name_of(scope: Scope, key: bytes) -> str:
 class Kept(Protocol):
     """Texts by the name of a scope and a name of their own.
 
-    Every method may raise `StoreError`: what it is about cannot be read, written or removed, and is as it was.
+    Every method may raise `StoreError`: the text cannot be read, written or removed, and is unchanged.
     """
 
     def any(self) -> bool:
-        """Whether anything was ever put."""
+        """Say whether a text was ever put."""
         ...
 
     def sign(self, name: str, of: str) -> object | None:
-        """What is another one after each `put`; `None` where there is nothing."""
+        """Return a value that changes with each `put`; `None` where there is no text."""
         ...
 
     def read(self, name: str, of: str) -> str | None:
-        """A text, or `None`."""
+        """Read a text; `None` where there is none."""
         ...
 
     def put(self, name: str, of: str, text: str) -> None:
-        """Write a text, in place of the one that is there."""
+        """Write a text, in place of the old one."""
         ...
 
     def names(self) -> tuple[str, ...]:
-        """Of scopes, in order."""
+        """List the names of scopes, in order."""
         ...
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Names of the texts of a scope, in order."""
+        """List the names of the texts of a scope, in order."""
         ...
 
     def remove(self, name: str) -> None:
@@ -69,11 +69,11 @@ class Kept(Protocol):
         ...
 
     def alone(self, wait_s: float) -> AbstractContextManager[None]:
-        """A context in which nobody else is; `StoreLocked` where somebody is for longer than `wait_s` seconds."""
+        """Keep others out inside the block; raise `StoreLocked` after `wait_s` seconds."""
         ...
 
     def shown(self, name: str, of: str) -> str:
-        """Where a text is, for messages."""
+        """Return the place of a text, for messages."""
         ...
 
 
@@ -89,11 +89,11 @@ class LearnedFiles:
         self._lock = FileLock(str(directory / LEARNS), thread_local=False)
 
     def any(self) -> bool:
-        """Whether the directory is there."""
+        """Say whether the directory exists."""
         return self.path.is_dir()
 
     def sign(self, name: str, of: str) -> object | None:
-        """When the file was written, and which it is."""
+        """Return the time of the last write and the number of the file."""
         path = self.path / name / of
         try:
             found = path.stat()
@@ -104,7 +104,7 @@ class LearnedFiles:
         return found.st_mtime_ns, found.st_ino
 
     def read(self, name: str, of: str) -> str | None:
-        """The text of a file, or `None`."""
+        """Read the text of a file; `None` where there is none."""
         path = self.path / name / of
         try:
             return path.read_text(encoding="utf-8")
@@ -134,13 +134,13 @@ class LearnedFiles:
             raise StoreError(f"Cannot write {path}: {e.strerror or e}. What serves stays as it was.") from e
 
     def names(self) -> tuple[str, ...]:
-        """Of the directories that there are."""
+        """List the directories."""
         if not self.path.is_dir():
             return ()
         return tuple(sorted(path.name for path in self.path.iterdir() if path.is_dir()))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Names of the files of a scope."""
+        """List the files of a scope."""
         there = self.path / name
         return tuple(sorted(path.name for path in there.glob("*.json"))) if there.is_dir() else ()
 
@@ -155,7 +155,7 @@ class LearnedFiles:
 
     @contextmanager
     def alone(self, wait_s: float) -> Iterator[None]:
-        """Inside, no other process learns or says what serves."""
+        """Keep other processes from learning and from switching weights inside the block."""
         try:
             self._lock.acquire(timeout=wait_s)
         except Timeout:
@@ -168,7 +168,7 @@ class LearnedFiles:
             self._lock.release()
 
     def shown(self, name: str, of: str) -> str:
-        """The path of a file."""
+        """Return the path of a file."""
         return str(self.path / name / of)
 
 

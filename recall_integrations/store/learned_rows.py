@@ -1,4 +1,4 @@
-"""What was learned, in the database: rows of `meta`, so that every node of a store serves the same."""
+"""Learned weights in the database: rows of `meta`, so that every node of a store serves the same."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ class LearnedRows:
 
     Args:
         engine: of the store.
-        tenant: the role of a tenant, which sees nothing of it and keeps nothing.
+        tenant: the role of a tenant, which sees no learned weights and stores none.
     """
 
     def __init__(self, engine: Engine, tenant: str | None = None) -> None:
         self._engine, self._tenant = engine, tenant
 
     def any(self) -> bool:
-        """Whether there is a row."""
+        """Say whether there is a row."""
         key = schema.meta.c.key
         with mapped_errors(self._engine), self._engine.connect() as connection:
             found = connection.execute(select(key).where(_under(BEFORE)).limit(1)).scalar()
         return found is not None
 
     def sign(self, name: str, of: str) -> object | None:
-        """A digest of the text."""
+        """Return a digest of the text; `None` where there is none."""
         text = self.read(name, of)
         return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
     def read(self, name: str, of: str) -> str | None:
-        """The value of a row, or `None`."""
+        """Read the value of a row; `None` where there is none."""
         with mapped_errors(self._engine), self._engine.connect() as connection:
             return get_meta(connection, f"{BEFORE}{name}/{of}")
 
@@ -51,7 +51,7 @@ class LearnedRows:
         """Write a row.
 
         Raises:
-            StoreError: this node is a tenant's.
+            StoreError: this node has the role of a tenant.
         """
         if self._tenant is not None:
             raise StoreError(
@@ -62,11 +62,11 @@ class LearnedRows:
             put_meta(connection, f"{BEFORE}{name}/{of}", text)
 
     def names(self) -> tuple[str, ...]:
-        """Of the scopes that have rows."""
+        """List the scopes that have rows."""
         return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(BEFORE)))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """Names of the rows of a scope."""
+        """List the names of the rows of a scope."""
         return tuple(key.split("/", 2)[2] for key in self._keys(f"{BEFORE}{name}/"))
 
     def remove(self, name: str) -> None:
@@ -76,7 +76,7 @@ class LearnedRows:
 
     @contextmanager
     def alone(self, wait_s: float) -> Iterator[None]:
-        """Inside, no other node learns or says what serves: it goes with the connection of the one that does."""
+        """Keep other nodes from learning and from switching weights; the lock ends with this node's connection."""
         outside = Outside(self._engine)
         lock = AdvisoryLock(outside, LEARNING)
         try:
@@ -90,7 +90,7 @@ class LearnedRows:
             outside.close()
 
     def shown(self, name: str, of: str) -> str:
-        """The database, and the key of a row."""
+        """Return the database, and the key of a row."""
         return f"{shown(self._engine.url)}, {BEFORE}{name}/{of}"
 
     def _keys(self, before: str) -> list[str]:

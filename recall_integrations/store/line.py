@@ -1,12 +1,12 @@
-"""The line in which threads of a process wait to write: who is first in it writes for those behind it, too.
+"""The line in which threads of a process wait to write: the first in it writes for those behind it, too.
 
     thread 1   lock ─▶ own write ─▶ on disk
     thread 2           waits ──────────────▶ lock ─▶ its own, and those of 3 and 4, in one transaction ─▶ on disk
     thread 3             waits ─────────────────────────────────────────────────────────────────────────▶ done
     thread 4               waits ───────────────────────────────────────────────────────────────────────▶ done
 
-A turn to write costs ways to the server and a wait for the disk, however much is written in it. Nobody waits so that
-others may come: who finds nobody writes at once.
+A turn to write costs round trips to the server and a wait for the disk, however much is written in it. No thread waits
+so that others may come: a thread that finds the line empty writes at once.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import Generic, Protocol, TypeVar, cast
 
 
 class Request(Protocol):
-    """What is to be written."""
+    """A write in the line."""
 
     @property
     def needs(self) -> Set[Hashable]:
-        """What none of those that it goes with, and that came before it, may leave."""
+        """Keys that no earlier write of the same transaction may leave."""
 
     @property
     def leaves(self) -> Set[Hashable]:
-        """What others may need."""
+        """Keys that later writes may need."""
 
 
 R = TypeVar("R", bound=Request)
@@ -40,16 +40,16 @@ class Asked(Generic[R, A]):
     """A write that stands in the line.
 
     Args:
-        request: what is to be written.
-        alone: whether it goes with no other.
+        request: the write.
+        alone: whether it has a transaction of its own.
 
     Attributes:
-        taken: those that its thread writes for.
-        changed: its thread has something to look at.
-        over: it is written, or is not going to be.
-        answer: what came of it, once it is written.
-        error: why it is not.
-        in_company: whether it failed with others, and may work by itself.
+        taken: the writes that its thread does.
+        changed: wakes its thread.
+        over: whether it is written, or is not going to be.
+        answer: the result, once it is written.
+        error: the reason why it is not written.
+        in_company: whether it failed with others, and may work alone.
     """
 
     __slots__ = ("alone", "answer", "changed", "error", "in_company", "over", "request", "taken")
@@ -63,30 +63,30 @@ class Asked(Generic[R, A]):
         self.error: BaseException | None = None
 
     def is_done(self, answer: A) -> None:
-        """It is written."""
+        """Note the result of the write."""
         self.answer = answer
 
     def has_failed(self, error: BaseException, *, in_company: bool = False) -> None:
-        """It is not, or nobody knows whether it is."""
+        """Note the failure of the write, which may be on disk all the same."""
         self.answer, self.error, self.in_company = None, error, in_company
 
     @property
     def tried(self) -> bool:
-        """Whether it was written, or could not be."""
+        """True if the write was done, or failed."""
         return self.answer is not None or self.error is not None
 
 
 class Company(Exception):
-    """A write failed together with others. Its cause is what went wrong; by itself it may well work."""
+    """A write failed together with others. Its cause is the error; by itself it may well work."""
 
 
 class Line(Generic[R, A]):
-    """Threads stand in it in the order in which they came.
+    """Threads that wait to write, in the order in which they came.
 
     Args:
-        lead: takes the turn to write, then those whose turn it is (it is given what does that and returns them in
-            order, its own first), writes them, and says of each what came of it.
-        most: writes that are done together.
+        lead: takes the turn to write, calls its argument for the writes of this turn (in order, its own first), does
+            them, and notes the result of each.
+        most: maximum number of writes done together.
     """
 
     def __init__(self, lead: Callable[[Callable[[], Sequence[Asked[R, A]]]], None], most: int = MOST) -> None:
@@ -98,18 +98,18 @@ class Line(Generic[R, A]):
 
     @property
     def has_me(self) -> bool:
-        """Whether this thread stands in it: what it asks for meanwhile (a handler of a signal may) is not to wait."""
+        """True if this thread stands in the line: its writes meanwhile (in a handler of a signal) must not wait."""
         return threading.get_ident() in self._threads
 
     def ask(self, request: R, *, alone: bool = False) -> A:
-        """What comes of a write, which this thread or another one does.
+        """Write, by this thread or another one, and return the result.
 
         Args:
-            request: what `lead` understands.
-            alone: whether it goes with no other.
+            request: the write, as `lead` takes it.
+            alone: whether it has a transaction of its own.
 
         Raises:
-            Company: it failed together with others.
+            Company: the write failed together with others.
         """
         me: Asked[R, A] = Asked(request, alone=alone)
         try:
@@ -137,15 +137,15 @@ class Line(Generic[R, A]):
         raise me.error
 
     def _led(self, me: Asked[R, A]) -> None:
-        """Write for all that are taken."""
+        """Do all the writes that are taken."""
         try:
             self._lead(lambda: self._taken(me))
         except Exception as e:  # noqa: BLE001 - handed to those whose it is
             together = len(me.taken) > 1
-            for one in me.taken or [me]:  # of none is it known then whether it is on disk
+            for one in me.taken or [me]:  # none is known to be on disk
                 if one.error is None:
                     one.has_failed(e if one is me else _copied(e), in_company=together)
-        except BaseException:  # an interrupt: others write what is theirs once more
+        except BaseException:  # an interrupt: the other threads repeat their writes
             for one in me.taken:
                 one.answer = None
             raise
@@ -153,7 +153,7 @@ class Line(Generic[R, A]):
             self._leave(me)
 
     def _taken(self, me: Asked[R, A]) -> Sequence[Asked[R, A]]:
-        """Those that go together now; once."""
+        """Take the writes that go together now; called once a turn."""
         left: set[Hashable] = set()
         with self._lock:
             while self._waiting and len(me.taken) < self._most:
@@ -167,7 +167,7 @@ class Line(Generic[R, A]):
         return tuple(me.taken)
 
     def _leave(self, me: Asked[R, A]) -> None:
-        """Lead no more. What was tried is over; what was not stands where it stood. Leaving twice is harmless."""
+        """Stop leading. Tried writes are over; the others return to their places. Leaving twice is harmless."""
         with self._lock:
             self._threads.discard(threading.get_ident())
             me.over = True
@@ -189,7 +189,7 @@ class Line(Generic[R, A]):
 
 
 def _copied(error: Exception) -> Exception:
-    """An error for another thread, which adds to its traceback."""
+    """Copy an error for another thread, which adds to its traceback."""
     try:
         made = copy.copy(error)
     except Exception:  # noqa: BLE001 - somebody else's, which cannot be made from its arguments

@@ -1,4 +1,4 @@
-"""Memories of a scope in the order in which they were written, a page at a time."""
+"""The memories of a scope in the order in which they were written, a page at a time."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _m = schema.memories.c
 
 
 class Listed(list[Memory]):
-    """Memories that `MemoryStore.list` gives.
+    """Memories that `MemoryStore.list` returns.
 
     Args:
         memories: in the order in which they were written.
-        after: what to give as `after` for those that follow; `None` = there are no more.
+        after: the argument `after` for the next page; `None` = there are no more.
     """
 
     def __init__(self, memories: Iterable[Memory] = (), after: str | None = None) -> None:
@@ -35,16 +35,16 @@ class Listed(list[Memory]):
 
 
 class Listing:
-    """Reads scopes through, whatever their size. Threads may share it."""
+    """Reads scopes of any size, page by page. Threads may share it."""
 
     def __init__(self, parts: StoreParts, reader: Reader) -> None:
         self._parts, self._reader = parts, reader
 
     def page(self, scope: Scope, filters: Filters | None, limit: int, after: str | None) -> Listed:
-        """Some memories of a scope.
+        """Read a page of memories of a scope.
 
         Raises:
-            InvalidArgument: `after` is not what a call gave.
+            InvalidArgument: `after` comes from no earlier call.
         """
         last = 0
         if after is not None:
@@ -55,7 +55,7 @@ class Listing:
         return Listed(self._read(scope, nums[:limit]), str(nums[limit - 1]) if len(nums) > limit else None)
 
     def all_of(self, scope: Scope, filters: Filters | None) -> Iterator[Memory]:
-        """All memories of a scope, read a page at a time."""
+        """Yield all memories of a scope, read a page at a time."""
         if filters:
             nums = self.nums(scope, filters, 0, None)
             for start in range(0, len(nums), PAGE):
@@ -67,7 +67,7 @@ class Listing:
             last = nums[-1]
 
     def nums(self, scope: Scope, filters: Filters | None, last: int, limit: int | None) -> list[int]:
-        """Numbers of the memories behind `last` that meet the filters, rising."""
+        """List the numbers of the memories after `last` that meet the filters, rising."""
         parts = self._parts
         parts.check_open()
         scope_id = parts.scopes.get(scope)
@@ -87,7 +87,7 @@ class Listing:
             return list(connection.execute(query.limit(limit) if limit is not None else query).scalars())
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
-        """How many memories of each type the scopes hold, in the order in which the scopes were made."""
+        """Count the memories of each type in each scope, in the order in which the scopes were made."""
         parts = self._parts
         query = select(_m.scope_id, _m.type, func.count()).group_by(_m.scope_id, _m.type).order_by(_m.scope_id, _m.type)
         if not parts.expiry.none:

@@ -2,10 +2,10 @@
 
     remember   Memory -> validate -> entities, words, vector -> one SQL transaction (memory, words, vector, mentions,
                edges, change row, scope version + 1); tantivy, and Chroma where a scope is too large for an exact
-               scan, follow beside the caller
+               scan, follow in the background
 
-The SQL database is the truth. A memory is acknowledged when its transaction has committed; what comes after can fail
-without losing it, is caught up at the next write or open, and is named in `recall`'s result until then.
+The SQL database is the truth. A memory is acknowledged when its transaction has committed; later steps can fail
+without losing it, are caught up at the next write or open, and are named in `recall`'s result until then.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictiona
 class MemoryStore:
     """Memories of many scopes in one directory. Make one with `MemoryStore.open`.
 
-    Any number of processes may have a directory open; threads of one share the object. What any of them has written is
-    found by all of them from the next call on. It is a context manager.
+    Any number of processes may have a directory open; threads of one share the object. All of them find each write from
+    the next call on. It is a context manager.
     """
 
     def __init__(
@@ -152,28 +152,28 @@ class MemoryStore:
         Args:
             path: the directory; `None` = a temporary one that is removed at `close` (or when the process ends). Or the
                 address of a database, `postgresql://user:password@host:5432/name` (extra `postgres`).
-            directory: with a database: where this process, and no other, keeps columns; `None` = a temporary one.
-            vectors: of a Chroma server for large scopes, `http://host:8000`; or `pgvector`. As `vectors.address`.
+            directory: with a database: for the columns of this process, and no other; `None` = a temporary one.
+            vectors: a Chroma server for large scopes, `http://host:8000`; or `pgvector`. As `vectors.address`.
             embedding: `None` (the bundled static model), a LangChain `Embeddings`, a LlamaIndex `BaseEmbedding`, a
                 sentence-transformers name or path, or `Callable[[list[str]], array (n, d)]`. One of your own embeds 80
-                short texts more, once for a store, at its first write: what a cosine counts in the ranking is measured
-                by them. `retrieval.semantic_remote` does without, and cosines count as those of the bundled model.
+                more short texts, once for a store, at its first write: they measure the weight of a cosine in the
+                ranking. `retrieval.semantic_remote` skips that, and cosines count as those of the bundled model.
             config: its `retrieval` section sets the layout of vectors and the memory for them.
             reindex: make every vector anew if the store was made by another embedding.
-            clock: where `created_at` comes from, and by which memories end (`Memory.expires_at`).
-            new_id: where ids come from.
-            extractor: a function of yours from a text to a list of the names in it, asked about whatever is remembered;
-                `None` = declared names only.
-            facts_llm: what `QueryOptimizer(llm=...)` takes; it reads facts beside the caller, within the limits of the
-                settings `facts.llm_*` (docs/facts.md). `None` = rules alone read them.
+            clock: gives `created_at`, and the time at which memories end (`Memory.expires_at`).
+            new_id: makes ids.
+            extractor: a function of yours from a text to a list of the names in it, called for each memory; `None` =
+                declared names only.
+            facts_llm: as `QueryOptimizer(llm=...)`; reads facts in the background, within the limits of the settings
+                `facts.llm_*` (docs/facts.md). `None` = only rules read them.
 
         Raises:
             StorePathError: the path is a file, not accessible, or a directory that holds other things.
-            StoreLocked: another process writes to it for more than a minute; or it has it open, and something is to be
-                made anew here that no other may look at (vectors of another embedding, say).
+            StoreLocked: another process writes to the store for more than a minute; or it has the store open, and a
+                part is to be made anew alone (vectors of another embedding, say).
             StoreCorrupt, StoreVersionError: it is damaged or missing; another version wrote it; nothing was touched.
-            EmbeddingMismatch: another embedding made it, and `reindex` is false.
-            VectorsRefused: the Chroma server or pgvector cannot be used, or not by us. One that is away is no error.
+            EmbeddingMismatch: another embedding made the store, and `reindex` is false.
+            VectorsRefused: the Chroma server or pgvector cannot be used. One that is away is no error.
         """
         with paused():
             from recall_integrations.adapters.embedding import resolve_embedding
@@ -202,7 +202,7 @@ class MemoryStore:
         config: RecallConfig | None = None,
         extractor: Callable[[str], Sequence[str]] | None = None,
     ) -> MemoryStore:
-        """The store of this directory that is open in this process, or else `open` it. For copies made by pickle.
+        """Return the open store of this directory in this process, or else `open` it. For copies made by pickle.
 
         Raises:
             StorePathError: there is no such directory: a temporary store does not outlive its process.
@@ -223,11 +223,11 @@ class MemoryStore:
     def close(self) -> None:
         """Release files and locks; a temporary store is removed. Closing twice, or in a forked child, is harmless.
 
-        Recalls that are under way may end first, for up to `CLOSE_S` seconds; new calls raise `StoreClosed` at once.
+        Recalls under way may end first, for up to `CLOSE_S` seconds; new calls raise `StoreClosed` at once.
         """
         parts = self._parts
         if os.getpid() != parts.pid:
-            return  # all of it belongs to the parent, which may even have been forked while it held a lock below
+            return  # the parent owns all of it, and may have forked while it held a lock below
         parts.closed = True
         with self._closing:
             if not self._finalizer.alive:
@@ -248,14 +248,14 @@ class MemoryStore:
         as_of: datetime | None = None,
         history: bool = False,
     ) -> list[Fact]:
-        """What the memories of a scope hold true: by subject (the user first), slot, and when it began to hold.
+        """List the facts that hold in a scope, ordered by subject (the user first), slot and start.
 
         Args:
             scope: the tenant; default `Scope()`.
-            subject: of whom only: a name or an alias; "me" = the user.
-            slot: of what only: the name of a slot, or what people call it.
-            as_of: what held then; default now, by the store's clock.
-            history: also what held before, will hold, or was corrected, whatever the time.
+            subject: only facts of this subject: a name or an alias; "me" = the user.
+            slot: only facts of this slot: its name, or what people call it.
+            as_of: the time at which the facts hold; default now, by the store's clock.
+            history: also facts that held before, will hold, or were corrected, whatever the time.
 
         Raises:
             InvalidArgument, InvalidScope: an argument cannot be used.
@@ -271,15 +271,15 @@ class MemoryStore:
         return facts_of(self._parts, scope, names, subject=subject, slot=slot, as_of=as_of, history=history)
 
     def facts_in(self, view: ScopeView) -> ScopeFacts | None:
-        """What the memories of a scope say of slots; `None` where no facts are kept (`facts.keep`)."""
+        """Return the facts of a scope; `None` where no facts are kept (`facts.keep`)."""
         with self._parts.errors():
             return self._parts.facts.get(view)
 
     def reading(self, seconds: float = math.inf) -> AbstractContextManager[None]:
-        """Around a recall: `close` lets it end. What goes wrong because the store was closed is `StoreClosed`.
+        """Guard a recall: `close` lets it end. An error because the store was closed becomes `StoreClosed`.
 
         Args:
-            seconds: that a database's server is waited for, by all statements of this thread together.
+            seconds: limit of waiting for a database's server, by all statements of this thread together.
         """
         return self._parts.reading(seconds)
 
@@ -297,7 +297,7 @@ class MemoryStore:
 
     @property
     def address(self) -> str:
-        """What `open` and `attach` take for this store: the path of its directory, or the address of its database."""
+        """The argument of `open` and `attach` for this store: path of its directory, or address of its database."""
         return self._parts.directory.address
 
     # -- writing ---------------------------------------------------------------------------------------------------
@@ -332,30 +332,30 @@ class MemoryStore:
     ) -> Remembered:
         """Store memories in batches, one transaction each, and return their ids in order.
 
-        A list, and whatever is given with a thread, is checked whole before anything is changed; of any other iterable,
-        the batches before a bad item stand. An id that is already there is replaced; the same id twice in one call is
-        an error.
+        A list, and any iterable given with a thread, is checked whole before anything is changed; of other iterables,
+        the batches before a bad item are stored. A memory with a known id replaces the old one; the same id twice in
+        one call is an error.
 
-        The messages of a chat may be given as they are, and again when it has grown, whole or only the last ones: what
-        is there already is left alone. A message keeps its own id. One without is told by its place: the messages given
-        are laid beside the end of what the thread holds (`store.histories`), so an "ok" that was said again is stored
-        again. Windows of a chat must overlap by something that is said once, or begin with something new. Without a
-        thread, messages that have no id are new each time.
+        The messages of a chat may be given as they are, and again when it has grown, whole or only the last ones:
+        stored messages are left alone. A message keeps its own id. One without is known by its place: the given
+        messages are aligned with the end of the thread (`store.histories`), so an "ok" that was said again is stored
+        again. Windows of a chat must overlap by a message that occurs once, or begin with a new one. Without a thread,
+        messages that have no id are new each time.
 
-        Messages without text (empty, or only images) are left out, as if they had not been given; their places are in
-        `skipped` of what is returned.
+        Messages without text (empty, or only images) are left out, as if they had not been given; `skipped` of the
+        result holds their places.
 
         Args:
             memories: `Memory` objects, plain texts, and chat messages of LangChain, LlamaIndex, OpenAI or Anthropic.
             scope: the tenant; default `Scope()`.
-            progress: show on standard error how far it is; or what is told of it (`observability.progress.Told`).
+            progress: show it on standard error; or an object that is told of it (`observability.progress.Told`).
             batch_size: memories per transaction.
             thread: the conversation of the messages and plain texts, which get their places in order of arrival.
-            on_duplicate: what becomes of a memory that says what another one of the scope says, whatever their ids:
-                the same text, type, actor, `event_at` and thread, there or earlier in the same call. "keep" stores
-                both (the default). "skip" leaves it out, also where only its id is there already. "replace" stores it
-                in the place of the other, under the other's id if it has none of its own. What is returned has the
-                ids under which they are found then.
+            on_duplicate: the wish for a memory that says the same as another one of the scope, whatever their ids: the
+                same text, type, actor, `event_at` and thread, there or earlier in the same call. "keep" stores both
+                (the default). "skip" leaves it out, also where only its id is known. "replace" stores it in the place
+                of the other, under the other's id if it has none of its own. The result has the ids under which the
+                memories are then stored.
 
         Raises:
             InvalidMemory: an item is not a memory, or its id occurs twice; the error gives its position.
@@ -386,23 +386,23 @@ class MemoryStore:
         filters: FiltersLike = None,
         user_id: str | None = None,
     ) -> int:
-        """Remove memories everywhere, and return how many were there. Asking again removes nothing more.
+        """Remove memories everywhere, and return how many there were. Asking again removes nothing more.
 
-        `forget("m1")`, `forget(["m1", "m2"], scope=s)`: by id. `forget(filters=f, scope=s)`: what meets them.
-        `forget(scope=s)`: all of a scope. `forget(user_id="u1")`: all that the scopes of a user hold. With a scope or a
-        user, and no filters, the names that were declared there go as well.
+        `forget("m1")`, `forget(["m1", "m2"], scope=s)`: by id. `forget(filters=f, scope=s)`: memories that meet them.
+        `forget(scope=s)`: all of a scope. `forget(user_id="u1")`: all scopes of a user. With a scope or a user, and no
+        filters, the names declared there go as well.
 
-        They are in no recall when this returns. One transaction removes 1,000 of them; who is stopped on the way asks
-        again. In files of the indexes their words may stand until `compact`.
+        No recall finds them when this returns. One transaction removes 1,000 of them; after an interruption call it
+        again. In files of the indexes their words may remain until `compact`.
 
         Args:
-            ids: of memories of the scope; those that are not there are passed over.
+            ids: of memories of the scope; unknown ones are passed over.
             scope: the tenant. With ids or filters, default `Scope()`.
-            filters: what recalls take.
-            user_id: of all scopes that have it, whatever their agent and namespace.
+            filters: as for recalls.
+            user_id: of all scopes of this user, whatever their agent and namespace.
 
         Raises:
-            InvalidArgument: nothing says what to forget, or two things do that exclude each other.
+            InvalidArgument: no argument says what to forget, or two arguments exclude each other.
         """
         self._parts.up_to_date()
         from recall_integrations.store.forgetting import asked_for
@@ -411,15 +411,15 @@ class MemoryStore:
         return wanted(self._forgetting)
 
     def compact(self, *, progress: bool | Told | None = None) -> Compacted:
-        """Remove for good what was forgotten and what has ended: after this, no file of the store holds any of it.
+        """Remove forgotten and ended memories for good: after this, no file of the store holds any of them.
 
-        Indexes and database are made anew from what stands, if anything was forgotten since the last time, which takes
-        some minutes and as much disk again for a million memories. Recalls go on beside it, writes wait. Whoever is
-        killed on the way loses nothing, and asks again. Chroma is emptied, and filled when the store is opened next: do
+        Indexes and database are made anew from the living memories, if anything was forgotten since the last time,
+        which takes some minutes and as much disk again for a million memories. Recalls go on beside it, writes wait. A
+        killed process loses nothing; call it again. Chroma is emptied, and filled when the store is next opened: do
         that in a new process, for this one may still hold vectors in memory that Chroma would write to its files.
 
-        Names that only forgotten memories held go as well, and scopes that hold nothing. `left` of what is returned
-        names files that may still hold some of it, and that only you may remove.
+        Names that occur only in forgotten memories go as well, and empty scopes. `left` of the result lists files that
+        may still hold forgotten memories, and that only you may remove.
 
         Args:
             progress: as for `remember_many`.
@@ -438,12 +438,12 @@ class MemoryStore:
             self._reader.let_go()
 
     def add_entity(self, name: str, *, aliases: Iterable[str] = (), scope: Scope | None = None) -> str:
-        """Declare an entity and other names for it; returns its id. Declaring it again adds aliases.
+        """Declare an entity and other names for it; return its id. Declaring it again adds aliases.
 
         An ordinary word is a name once it is declared: "billing", "the chief". "Will" and "May" in lower case are names
-        only if they were declared in lower case. Of a name that no query can mean ("it", "us") a `UserWarning` tells.
-        An alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories that
-        say one of the names are found through the lexical index and linked (the best 1,000 per name).
+        only if they were declared in lower case. A `UserWarning` names a name that no query can mean ("it", "us"). An
+        alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories with one
+        of the names are found through the lexical index and linked (the best 1,000 per name).
         """
         self._parts.up_to_date()
         where = checked_scope(scope)
@@ -456,19 +456,19 @@ class MemoryStore:
     def read_facts(
         self, llm: Any = None, *, scope: Scope | None = None, budget: int | None = None, progress: bool | Told = False
     ) -> FactsRead:
-        """Let a language model read facts in the memories that none has read yet, and return what came of it.
+        """Read facts with a language model from the memories that none has read yet, and return the result.
 
-        It goes batch by batch, oldest first. Who is stopped on the way asks again: what was read is not read twice.
-        What the model says is checked against the text of its memory (docs/facts.md).
+        It goes batch by batch, oldest first. After an interruption call it again: no memory is read twice. The answers
+        of the model are checked against the text of the memory (docs/facts.md).
 
         Args:
-            llm: what `QueryOptimizer(llm=...)` takes; default the one that the store was opened with.
+            llm: as `QueryOptimizer(llm=...)`; default the one that the store was opened with.
             scope: the tenant; `None` = all of them.
-            budget: calls of the model at most; `None` = what `facts.llm_calls_per_hour` and `llm_chars_per_hour` leave.
+            budget: maximum number of calls; `None` = the rest of `facts.llm_calls_per_hour` and `llm_chars_per_hour`.
             progress: as for `remember_many`.
 
         Raises:
-            InvalidArgument: it is no language model, or the store keeps no facts.
+            InvalidArgument: `llm` is no language model, or the store keeps no facts.
         """
         from recall_integrations.adapters.llm import resolve_llm
         from recall_integrations.observability.progress import counted
@@ -487,13 +487,13 @@ class MemoryStore:
             return reader.read(where, budget, advance)
 
     def health(self) -> tuple[Health, ...]:
-        """How the language model for facts and the Chroma server are, as `QueryOptimizer.health` says it; nothing of
-        what is not there, or was never asked."""
+        """Return the health of the language model for facts, the Chroma server and replicas, as
+        `QueryOptimizer.health`; absent or unused ones are left out."""
         reader = () if self._fact_reader is None else (self._fact_reader.health(),)
         return (*reader, *self._parts.indexes.collections.health())
 
     def _wake(self) -> None:
-        """Begin what is made beside the caller."""
+        """Begin the work in the background."""
         if self._parts.config.query.spelling:
             self._parts.spellers.prepare()
         self._wake_facts()
@@ -503,7 +503,7 @@ class MemoryStore:
             self._fact_filling.wake()
 
     def reindex(self, *, progress: bool | Told | None = None) -> None:
-        """Make both indexes and all words anew from the store, and every vector with the embedding it is open with."""
+        """Make both indexes and all words anew, and every vector with the embedding of the open store."""
         from recall_integrations.observability.progress import telling
         from recall_integrations.store import renewal
 
@@ -514,7 +514,7 @@ class MemoryStore:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def get(self, memory_id: str, *, scope: Scope | None = None) -> Memory | None:
-        """The memory with this id, or `None`."""
+        """Return the memory with this id, or `None`."""
         self._parts.up_to_date()
         scope_id = self._parts.scopes.get(checked_scope(scope))
         checked_id(memory_id, "memory_id", InvalidArgument)
@@ -530,13 +530,13 @@ class MemoryStore:
         limit: int = 100,
         after: str | None = None,
     ) -> Listed:
-        """Memories of a scope in the order in which they were written; one that was replaced stands at the end.
+        """List memories of a scope in the order in which they were written; a replaced one stands at the end.
 
         Args:
             scope: the tenant; default `Scope()`.
-            filters: what recalls take.
-            limit: memories at most.
-            after: `.after` of what the last call gave, for those that follow. It holds while others write and forget.
+            filters: as for recalls.
+            limit: maximum number of memories.
+            after: `.after` of the last page, for the next one. It stays valid while others write and forget.
         """
         self._parts.up_to_date()
         if not is_whole(limit) or not 1 <= limit <= LIST_MAX:
@@ -544,9 +544,9 @@ class MemoryStore:
         return self._listing.page(checked_scope(scope), checked_filters(filters), limit, after)
 
     def iterate(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> Iterator[Memory]:
-        """All memories of a scope in the order in which they were written, read a few hundred at a time.
+        """Yield all memories of a scope in the order in which they were written, read a few hundred at a time.
 
-        What is written or forgotten meanwhile may be among them or not.
+        Memories that are written or forgotten meanwhile may be among them or not.
         """
         self._parts.up_to_date()
         return self._listing.all_of(checked_scope(scope), checked_filters(filters))
@@ -559,16 +559,16 @@ class MemoryStore:
         filters: FiltersLike = None,
         progress: bool | Told = False,
     ) -> int:
-        """Write memories as JSON Lines, one a line with its scope, and return how many.
+        """Write memories as JSON Lines, one a line with its scope, and return their number.
 
-        `recall import FILE STORE --format jsonl` makes the same memories of it. Names declared with `add_entity` are
-        not in it, vectors are made anew.
+        `recall import FILE STORE --format jsonl` reads the same memories back. Names declared with `add_entity` are not
+        in the file, vectors are made anew.
 
         Args:
-            target: a path, or an open file. A file that is there is replaced when all is written; a pipe or a device is
+            target: a path, or an open file. An existing file is replaced when all is written; a pipe or a device is
                 written to.
             scope: a scope, or "all" of them (the default).
-            filters: what recalls take.
+            filters: as for recalls.
             progress: as for `remember_many`.
         """
         from recall_integrations.observability.progress import counted
@@ -582,7 +582,7 @@ class MemoryStore:
             return exporting.export(self._listing, target, scopes, wanted, self.path, advance)
 
     def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
-        """How many memories the scope holds, or how many of them meet filters; 0 for a scope never seen."""
+        """Count the memories of the scope, or those that meet filters; 0 for an unknown scope."""
         self._parts.up_to_date()
         wanted = checked_filters(filters)
         if wanted:
@@ -591,51 +591,51 @@ class MemoryStore:
         return 0 if scope_id is None else self.count_of(scope_id)
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
-        """How many memories of each type every scope holds."""
+        """Count the memories of each type in every scope."""
         self._parts.up_to_date()
         return self._listing.counts()
 
     def count_of(self, scope_id: int) -> int:
-        """How many memories the scope with this number holds."""
+        """Count the memories of the scope with this number."""
         return self._reader.count_of(scope_id)
 
     def scopes(self) -> Sequence[tuple[Scope, int]]:
-        """All scopes with their number of memories, in the order they were made."""
+        """List all scopes with their number of memories, in the order they were made."""
         self._parts.up_to_date()
         return self._reader.scopes()
 
     def stats(self) -> dict[str, Any]:
-        """Sizes, per scope and in all, the embedding, how far each index is behind, and notices of repairs.
+        """Return sizes, per scope and in all, the embedding, the lag of each index, and notices of repairs.
 
-        `collections_lack`: of each large scope, by its number, how many vectors are in no index yet, and scanned.
-        `pushed`: of each scope in PostgreSQL of more than `retrieval.local_max`, by its number: `memories`, how
-        many are `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it; where its
-        `vectors` are (`compared`, `loading`, `indexing`, `behind`, `there`, `away`), how many are `behind` (counted up
-        to 20,001), and how many are `indexed` in an index that is being built.
+        `collections_lack`: of each large scope, by its number, the count of vectors that are in no index yet, and
+        scanned. `pushed`: of each scope in PostgreSQL of more than `retrieval.local_max`, by its number: `memories`,
+        the number `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it; the
+        state of its `vectors` (`compared`, `loading`, `indexing`, `behind`, `there`, `away`), the number `behind`
+        (counted up to 20,001), and the number `indexed` in an index that is being built.
         """
         self._parts.up_to_date()
         return self._reader.stats()
 
     def large_scopes(self) -> dict[str, Any]:
-        """How the scopes are that PostgreSQL is asked of, in sums; nothing where there are none. Kept for five seconds:
-        cheap enough to be read every second.
+        """Sum up the scopes that PostgreSQL is asked for; empty where there are none. Cached for five seconds: cheap
+        enough to be read every second.
 
         `scopes`; `uncounted`: memories whose words are not counted yet, of scopes that nodes read whole until then;
-        `vectors`: how many scopes have them `there`, `behind`, `indexing`, `loading`, `compared` (no server has them)
-        or `away`; `vectors_behind`: how many are in no index; `failed`: why the server could not be filled when that
-        was last tried; `left_out`: whether recalls leave anything out for it.
+        `vectors`: number of scopes with each state: `there`, `behind`, `indexing`, `loading`, `compared` (no server has
+        them) or `away`; `vectors_behind`: number of vectors in no index; `failed`: why the server could not be filled
+        at the last try; `left_out`: whether recalls leave out memories because of that.
         """
         return self._reader.large_scopes()
 
     def hydration(self) -> dict[str, int]:
-        """How many memories were delivered out of memory (`hits`), and how many had to be read (`misses`).
+        """Count the memories delivered out of memory (`hits`), and those that had to be read (`misses`).
 
         Counted since the store was opened, in this process; `stats` has them too, but has to count the whole store.
         """
         return self._reader.hydration()
 
     def figures(self) -> dict[str, Any]:
-        """The few numbers of `stats` that are cheap enough to be read every few seconds, however large the store is.
+        """Return the few numbers of `stats` that are cheap enough to be read every few seconds.
 
         `memories`, `scopes`, `bytes` on disk, `index_lag`, `hydration`, and `changes`: memories written and removed
         since the store was made. Memories that have ended count until they are removed.
@@ -666,29 +666,29 @@ class MemoryStore:
         return self._parts.indexes
 
     def scope_id(self, scope: Scope) -> int | None:
-        """The scope's number, or `None` for a scope never seen."""
-        if self._parts.in_use.mine:  # a recall took notice of others when it began
+        """Return the scope's number, or `None` for an unknown scope."""
+        if self._parts.in_use.mine:  # a recall has followed others at its beginning
             self._parts.check_open()
         else:
             self._parts.up_to_date()
         return self._parts.scopes.get(scope)
 
     def known(self, scope: Scope) -> int | None:
-        """The scope's number, by what this process has noticed of writes so far: `scope_id` looks for more."""
+        """Return the scope's number, as far as this process has followed writes: `scope_id` looks for more."""
         return self._parts.scopes.get(scope)
 
     def version(self, scope_id: int) -> int:
-        """Bumped by every write to the scope."""
+        """Return the version of a scope, which every write to it raises."""
         return self._parts.version(scope_id)
 
     @property
     def revisions(self) -> Revisions:
-        """What tells whether a scope is still what it was."""
+        """Tells whether a scope is unchanged."""
         return self._parts.revisions
 
     @property
     def states(self) -> States:
-        """What says of a scope what all processes of the store say of it."""
+        """Tells the state of a scope alike in all processes of the store."""
         if self._states is None:
             from recall_integrations.store.states import States
 
@@ -697,12 +697,12 @@ class MemoryStore:
 
     @property
     def place(self) -> str:
-        """Where the store is, so that it is told from a copy of itself. Holds no password."""
+        """The place of the store, which tells it from a copy of itself. Holds no password."""
         return self._parts.directory.place
 
     @property
     def judgements(self) -> Judgements:
-        """What was said of recalls."""
+        """Judgements of recalls."""
         if self._judgements is None:
             from recall_integrations.store.judgements import Judgements
 
@@ -716,72 +716,72 @@ class MemoryStore:
 
     @property
     def learned(self) -> Kept:
-        """What was learned from feedback, as it is kept: `recall_integrations.learning` reads and writes it."""
+        """Weights learned from feedback, as they are kept: `recall_integrations.learning` reads and writes them."""
         return self._parts.directory.learned
 
     @property
     def clock(self) -> Clock:
-        """Where the store's times come from."""
+        """The clock of the store."""
         return self._parts.clock
 
     def behind(self, scope_id: int) -> dict[str, int]:
-        """Of each index that lacks changes of the scope, how many."""
+        """Count the changes of the scope that each index lacks; only indexes that lack some."""
         with self._parts.errors():
             return self._parts.indexes.behind(scope_id)
 
     def view(self, scope_id: int) -> ScopeView:
-        """The scope's columns, up to date."""
+        """Return the scope's columns, up to date."""
         with self._parts.errors():
             return self._views.get(scope_id)
 
     def outline(self, scope_id: int) -> ScopeView:
-        """The scope's columns; without rows (`drawn`) where it is too large to be read whole: what they say of the
-        scope as a whole is said of all of it."""
+        """Return the scope's columns; without rows (`drawn`) if it is too large to be read whole, with the statistics
+        of all its memories."""
         outline = self.pushed(scope_id)
         return self.view(scope_id) if outline is None else outline.view
 
     def pushed(self, scope_id: int) -> Outline | None:
-        """What is known of a scope that is too large to be read whole (`retrieval.local_max`); `None` = it is not."""
+        """Return the outline of a scope too large to be read whole (`retrieval.local_max`); `None` for others."""
         with self._parts.errors():
             return self._parts.outlines.of(scope_id)
 
     @property
     def outlines(self) -> Outlines:
-        """Read rows of scopes that are not read whole."""
+        """Reads rows of scopes that are not read whole."""
         return self._parts.outlines
 
     @contextlib.contextmanager
     def connected(self, milliseconds: float) -> Iterator[Connection]:
-        """A transaction that reads one state of the database, whose statements take no longer together."""
+        """Open a transaction that reads one state of the database, with a time limit on all its statements."""
         from recall_integrations.database.answering import within
 
         with self._parts.errors(), within(milliseconds / 1e3), self.engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # so that the server works on nothing that nobody waits for
+            if connection.dialect.name == "postgresql":  # so that the server stops when nobody waits any more
                 limit = int(min(max(milliseconds, 1.0), 2**31 - 1))
                 connection.exec_driver_sql(f"SET LOCAL statement_timeout = {limit}")
             yield connection
 
     def conditions(self, outline: Outline, filters: Filters, now: datetime) -> Conditions:
-        """What filters ask, as a condition of SQL."""
+        """Return the condition of SQL for filters."""
         return self._reader.conditions(outline, filters, now)
 
     def in_memory(self, scope_id: int) -> bool:
-        """Whether what a recall of the scope needs is in memory, but for a few changes: else loading it takes time."""
+        """Say whether the data for a recall of the scope is in memory, but for a few changes."""
         if self._parts.outlines.has(scope_id):
             return self._parts.catalog.has(scope_id)
         return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
     def languages(self, scope_id: int) -> Spoken:
-        """In which languages the scope is written; read once after each write to it."""
+        """Return the languages of the scope; read once after each write to it."""
         return self._reader.languages(scope_id)
 
     @property
     def entity_key(self) -> bytes:
-        """What the ids of this store's entities are made with."""
+        """The key of this store's entity ids."""
         return self._parts.catalog.key
 
     def entities(self, scope_id: int) -> ScopeEntities:
-        """The scope's entities."""
+        """Return the scope's entities."""
         return self._parts.catalog.of(scope_id)
 
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
@@ -790,23 +790,23 @@ class MemoryStore:
             return self._spellers.of(scope_id, wait=wait)
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
-        """Rows that meet the filters, or `None` for all."""
+        """Return the mask of rows that meet the filters, or `None` for all."""
         return self._reader.filter_mask(view, filters, now)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
-        """Whether `filter_mask` has what it needs in memory, or soon: of a large scope it may have to be read first."""
+        """Say whether the data for `filter_mask` is in memory, or soon: a large scope may have to be read first."""
         return self._reader.filters_ready(view, filters)
 
     def absent_keys(self, view: ScopeView, filters: Filters) -> Sequence[str]:
-        """Keys of the metadata that filters ask for, and no memory of the scope has."""
+        """List the metadata keys of filters that no memory of the scope has."""
         return self._reader.absent_keys(view, filters)
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-        """Memories by num; those that are gone are left out."""
+        """Read memories by num; absent ones are left out."""
         return self._reader.fetch(scope_id, nums)
 
     def numbers(self, scope: Scope, ids: Sequence[str]) -> dict[str, int]:
-        """The numbers of memories of a scope, by id; those that are not there are left out."""
+        """Return the numbers of memories of a scope, by id; absent ones are left out."""
         from recall_integrations.store import rows
 
         scope_id = self.scope_id(scope)
@@ -816,17 +816,17 @@ class MemoryStore:
             return {one: place.num for one, place in rows.find(connection, scope_id, ids).items()}
 
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
-        """Memories by id; those that are gone are left out."""
+        """Read memories by id; absent ones are left out."""
         return self._reader.fetch_ids(scope_id, ids)
 
     def damaged(self, scope_id: int) -> str:
-        """Memories of a scope that were found damaged, in words; empty where none were."""
+        """Describe the memories of a scope that were found damaged; empty where none were."""
         return self._parts.damage.of(scope_id)
 
     def warm(self, *, scope: Scope | None = None) -> None:
-        """Load what the first recalls of a scope would load: columns, names, vocabulary, tables of its languages.
+        """Load the data for the first recalls of a scope: columns, names, vocabulary, tables of its languages.
 
-        And Chroma if it is large.
+        Chroma is loaded as well if the scope is large.
         """
         import numpy as np
 
@@ -840,18 +840,18 @@ class MemoryStore:
         if view.size and not view.exact and self._parts.indexes.home_until(scope_id):
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
-            with contextlib.suppress(VectorsAway, VectorsRefused):  # named by the recall, which goes on without it
+            with contextlib.suppress(VectorsAway, VectorsRefused):  # reported by the recall, which goes on without it
                 self._parts.indexes.neighbours.nearest(self._parts.indexes.home_of(scope_id), query, 1)
         for code in self.languages(scope_id).kept_in:
             warming.warm([code])
             warming.settle(code, whole=True)
         if self.config.query.spelling:
-            with contextlib.suppress(IndexUnavailable):  # named by the recall, which goes on without it
+            with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it
                 self.speller(scope_id, wait=True)
 
     @property
     def fingerprint(self) -> str:
-        """Of the embedding that made the vectors; known also while it cannot be reached."""
+        """Fingerprint of the embedding that made the vectors; known also while it cannot be reached."""
         return self._parts.asking.fingerprint
 
     @property
@@ -861,11 +861,11 @@ class MemoryStore:
 
     @property
     def cosine_worth(self) -> float:
-        """What a cosine of the store's embedding is worth to the ranker in English, 1 = as one of the bundled model.
+        """The worth of a cosine of the store's embedding to the ranker in English, 1 = as one of the bundled model.
 
         Measured (`embeddings.probe`) at the first write, when all vectors are made anew, and when a store that lacks it
-        is opened with an embedding on this machine. Until then, where that failed, and where
-        `retrieval.semantic_remote` declares that a call costs, 1.
+        is opened with an embedding on this machine. It is 1 until then, where that failed, and where
+        `retrieval.semantic_remote` declares that a call costs.
         """
         from recall_integrations.embeddings.probe import ENGLISH
 
@@ -873,19 +873,20 @@ class MemoryStore:
 
     @property
     def cosine_spread(self) -> float:
-        """How far apart cosines of the store's embedding are, 1 = as far as those of the bundled model.
+        """The spread of cosines of the store's embedding, 1 = that of the bundled model.
 
         Measured together with `cosine_worth`.
         """
         return self._parts.worth.spread
 
     def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
-        """The same for a query in another language, which is measured once a scope has ten memories written in it.
+        """Return the worth in another language, measured once a scope has ten memories written in it.
 
         Args:
             language: ISO 639-1, as in `ParsedQuery.language`.
             text: the query; its script stands in for a language that was not measured.
-            scope_id: whose query: what only other scopes are written in counts as not measured. `None` = anybody's.
+            scope_id: scope of the query; languages of other scopes only count as not measured. `None` = all languages
+                count.
         """
         return self._parts.worth.of(language, text, scope_id)
 
@@ -910,7 +911,7 @@ def _check_functions(extractor: object, **given: object) -> None:
 
 
 def _facts_model(source: object, settings: RecallConfig) -> Callable[[str], str] | None:
-    """The language model that reads facts; `None` stays `None`."""
+    """Return the language model that reads facts; `None` stays `None`."""
     if source is None:
         return None
     from recall_integrations.adapters.llm import resolve_llm

@@ -1,7 +1,7 @@
-"""What filters ask of a scope besides its columns: keys of the metadata, actors, channels, threads.
+"""The values that filters test besides a scope's columns: keys of the metadata, actors, channels, threads.
 
-Each is read from the store when a filter first asks for it, and then brought forward: what is new since has higher
-numbers. What was forgotten is no row of a view, so nobody asks for it; it is dropped when the columns drop it.
+Each is read from the store when a filter first asks for it, and then brought forward: new memories have higher numbers.
+Forgotten memories are no rows of a view, so no filter reads them; they are dropped when the columns drop them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _NOTHING = "{}"
 
 
 class Asked(NamedTuple):
-    """What a filter asks for: a column of the memories; of `metadata`, a key."""
+    """The subject of a filter: a column of the memories; of `metadata`, a key."""
 
     column: str
     key: str = ""
 
 
 def of_key(key: str) -> Asked:
-    """A key of the metadata."""
+    """Make the `Asked` of a metadata key."""
     return Asked(_METADATA, key)
 
 
@@ -44,12 +44,12 @@ Columns = Mapping[Asked, KeyColumn]
 
 
 class _Scope:
-    """What is kept of one."""
+    """The values of one scope in memory."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.columns: OrderedDict[Asked, KeyColumn] = OrderedDict()  # the least recently asked first
-        self.seq = 0  # of the last change that is in them
+        self.seq = 0  # the last change in them
         self.size = 0  # rows of the view then
 
     @property
@@ -58,12 +58,12 @@ class _Scope:
 
 
 class MetadataIndex:
-    """Threads share it.
+    """Values of memories by column and key. Threads share it.
 
     Args:
         engine: of the store.
-        budget_bytes: what may be kept in memory, of all scopes; what was asked least recently leaves. A key that does
-            not fit is read anew for each filter.
+        budget_bytes: limit of the memory for all scopes; the least recently used values leave. A key that does not fit
+            is read anew for each filter.
     """
 
     def __init__(self, engine: Engine, budget_bytes: int) -> None:
@@ -73,7 +73,7 @@ class MetadataIndex:
 
     @contextmanager
     def of(self, view: ScopeView, asked: Sequence[Asked]) -> Iterator[Columns]:
-        """What memories of the view hold; good inside of the block."""
+        """Yield the values of memories of the view; valid inside of the block."""
         with self._lock:
             scope = self._kept.setdefault(view.scope_id, _Scope())
             self._kept.move_to_end(view.scope_id)
@@ -87,7 +87,7 @@ class MetadataIndex:
 
     @contextmanager
     def of_drawn(self, view: ScopeView, asked: Sequence[Asked]) -> Iterator[Columns]:
-        """The same of a view that has some rows of its scope only: nothing is kept."""
+        """Yield the values for a view that has only some rows of its scope; nothing is cached."""
         with self._engine.connect() as connection:
             read = _read(connection, view.scope_id, list(dict.fromkeys(asked)), 0, view.seq, view.nums.tolist())
         columns = {one: KeyColumn() for one in read}
@@ -96,19 +96,19 @@ class MetadataIndex:
         yield columns
 
     def has(self, scope_id: int, asked: Sequence[Asked]) -> bool:
-        """Whether all of it is in memory, but for the newest memories: else reading it may take long."""
+        """Say whether all values are in memory, but for the newest memories: else reading them may take long."""
         with self._lock:
             scope = self._kept.get(scope_id)
         return scope is not None and all(one in scope.columns for one in asked)
 
     @property
     def bytes(self) -> int:
-        """About as much memory as all of it takes."""
+        """Approximate memory of all values, in bytes."""
         with self._lock:
             return sum(scope.bytes for scope in self._kept.values())
 
     def _bring(self, scope: _Scope, view: ScopeView, asked: Sequence[Asked]) -> bool:
-        """Read what is new for what is kept, and all of what is asked for the first time; whether there was any."""
+        """Bring cached values forward, and read missing ones whole; say whether any were read."""
         upto = max(scope.seq, view.seq)
         missing = [one for one in dict.fromkeys(asked) if one not in scope.columns]
         newer = scope.seq < upto and bool(scope.columns)
@@ -119,14 +119,14 @@ class MetadataIndex:
             for one, (nums, values) in (*fresh.items(), *whole.items()):
                 scope.columns.setdefault(one, KeyColumn()).extend(nums, values)
         if scope.seq <= view.seq:
-            if view.size < scope.size:  # what was forgotten was dropped from the columns
+            if view.size < scope.size:  # forgotten memories were dropped from the columns
                 _drop_gone(scope, view)
             scope.size = view.size
         scope.seq = upto
         return bool(missing or newer)
 
     def _fit(self) -> None:
-        """Let go of what was asked least recently, until the rest fits."""
+        """Drop the least recently used values, until the rest fits."""
         with self._lock:
             total = sum(scope.bytes for scope in self._kept.values())
             while total > self._budget or len(self._kept) > SCOPES_MAX:
@@ -137,7 +137,7 @@ class MetadataIndex:
                     if not self._kept:
                         return
                 elif not scope.lock.acquire(blocking=False):
-                    return  # in use: whoever uses it comes here next
+                    return  # in use: its user calls this next
                 else:
                     try:
                         total -= scope.columns.popitem(last=False)[1].bytes
@@ -166,10 +166,10 @@ def _read(
     upto: int,
     only: Sequence[int] | None = None,
 ) -> Read:
-    """Of the memories with numbers above `after`, up to `upto`, those that hold each of what is asked.
+    """Read the memories with numbers above `after`, up to `upto`, that hold each of the asked values.
 
     Args:
-        only: numbers of memories that are looked at; `None` = all are.
+        only: numbers of the memories to read; `None` = all.
     """
     found: Read = {one: ([], []) for one in asked}
     m = schema.memories.c
@@ -203,7 +203,7 @@ def _read(
 
 
 def _decoded(text: Any) -> Mapping[str, Any]:
-    """Metadata as they were given; none where they cannot be read. Some drivers have read the JSON already."""
+    """Decode metadata; empty where they cannot be read. Some drivers have read the JSON already."""
     try:
         found = text if isinstance(text, dict) else json.loads(text)
     except UNREADABLE:

@@ -1,8 +1,8 @@
 """The memories of a scope that are nearest to a query, where no node has the scope's vectors in memory.
 
-A Chroma server or pgvector is asked where it has a collection of the scope; what that lacks is compared one by one, and
-so are a few memories that meet a filter. Where there is neither, the vectors are read from the database and compared,
-all of them.
+A Chroma server or pgvector is asked where it has a collection of the scope; vectors that it lacks are compared one by
+one, and so are a few memories that meet a filter. Where there is neither, the vectors are read from the database and
+compared, all of them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Queries = NDArray[np.float32]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server of vectors, as far as it has those of a scope.
+    """A server of vectors, with its collection of a scope.
 
     Args:
-        index: which is asked.
+        index: gives the index of the server.
         home: the collection.
-        until: numbers above it are not there.
+        until: the highest number in the collection.
         overfetch: `retrieval.overfetch`.
-        seconds: that it may take.
+        seconds: gives the seconds that a call may take.
     """
 
     index: Callable[[], Neighbours]
@@ -52,9 +52,9 @@ class Nearest:
     Args:
         connection: to the store.
         outline: of the scope.
-        queries: float32 `(m, d)`; the best over them counts.
-        server: what is asked; `None` = there is none.
-        over: whether there is no time any more.
+        queries: float32 `(m, d)`; the best cosine over them counts.
+        server: the server to ask; `None` = there is none.
+        over: says whether the time is over.
     """
 
     def __init__(
@@ -68,10 +68,10 @@ class Nearest:
         self._connection, self._outline, self._queries = connection, outline, queries
         self._server, self._over = server, over
         self._scanned: Found | None = None
-        self.without: tuple[str, str] | None = None  # what it had to do without: reason and detail
+        self.without: tuple[str, str] | None = None  # why the server was not used: reason and detail
 
     def best(self, wanted: Conditions, limit: int) -> NDArray[np.int64]:
-        """The nearest memories that meet conditions, `limit` of them with all that are as near as the last."""
+        """Return the `limit` nearest memories that meet conditions, with all that are as near as the last."""
         if self._server is not None:
             found = self._asked(self._server, wanted, limit)
             if found is not None:
@@ -84,11 +84,11 @@ class Nearest:
         return _first(nums, scores, limit)
 
     def of(self, nums: Sequence[int]) -> Found:
-        """How near some memories are, of those that have a vector."""
+        """Compare some memories, those that have a vector."""
         return self._compared("v.num = ANY(CAST(:nums AS bigint[]))", {"nums": list(nums)})
 
     def _all(self) -> Found:
-        """Of all memories of the scope; read once, a block after the other."""
+        """Compare all memories of the scope; read once, block by block."""
         if self._scanned is None:
             parts: list[Found] = []
             last = 0
@@ -106,7 +106,7 @@ class Nearest:
         return self._scanned
 
     def _asked(self, server: Server, wanted: Conditions, limit: int) -> Found | None:
-        """By the server; `None` where it cannot be asked, or what it says is not enough."""
+        """Ask the server, and compare the memories that it lacks; where it is away, only those are compared."""
         if not wanted.plain:
             sql = f"SELECT m.num FROM memories m WHERE {wanted.sql()} LIMIT {COMPARED_MAX + 1}"
             few = self._connection.execute(text(sql), wanted.given()).scalars().all()
@@ -140,7 +140,7 @@ class Nearest:
         )
 
     def _compared(self, which: str, values: dict[str, Any]) -> Found:
-        """How near memories are. Their vectors come as one value: rows would take ten times as long to read."""
+        """Compare memories. Their vectors come as one value: rows would take ten times as long to read."""
         if self._over():
             raise RecallTimeout("The deadline has passed.")
         width = self._queries.shape[1]
@@ -159,12 +159,12 @@ class Nearest:
 
 
 def _numbers(listed: str | None) -> NDArray[np.int64]:
-    """Numbers that come as one text."""
+    """Parse numbers that come as one text."""
     return np.fromstring(listed or "", dtype=np.int64, sep=",")
 
 
 def _first(nums: NDArray[np.int64], scores: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
-    """The best `limit`, with some that are as good as the last."""
+    """Return the best `limit`, with some that are as good as the last."""
     if len(nums) <= limit:
         return nums
     bound = np.partition(scores, len(scores) - limit)[len(scores) - limit]

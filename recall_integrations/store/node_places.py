@@ -1,6 +1,6 @@
-"""The directory of a node: what it derives lies there. One that was given stays; a temporary one goes with the node.
+"""The directory of a node, for derived data. A given directory stays; a temporary one is removed with the node.
 
-A node that is killed removes nothing, so the next one that needs a temporary directory removes what such have left.
+A node that is killed removes nothing, so the next one that needs a temporary directory removes what such nodes left.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node h
 
 
 def temporary(clock: Callable[[], float] = time.time) -> Path:
-    """A new directory; those of nodes that were killed are removed.
+    """Make a new directory; remove those of nodes that were killed.
 
     Args:
         clock: seconds since 1970.
     """
-    sweep(Path(tempfile.gettempdir()), clock())  # before: a new one is locked as soon as it is there
+    sweep(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
     return Path(tempfile.mkdtemp(prefix=PREFIX))
 
 
 def sweep(root: Path, now_s: float) -> list[Path]:
-    """Remove temporary directories that no node has any more, of this user; which they were.
+    """Remove temporary directories of this user that no node has any more; return them.
 
     Args:
-        root: where they are.
+        root: the parent directory.
         now_s: seconds since 1970.
     """
     gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
@@ -46,7 +46,7 @@ def sweep(root: Path, now_s: float) -> list[Path]:
 
 def _is_left(path: Path, now_s: float) -> bool:
     try:
-        found = path.lstat()  # who can write there may have put a link
+        found = path.lstat()  # other users may have put a link there
         mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
         if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
             return False

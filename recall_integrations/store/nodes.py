@@ -1,6 +1,6 @@
 """A store in PostgreSQL, as one process has it: a node.
 
-The record is the server's; any number of nodes share it. What is derived from it (columns in memory and on disk) is the
+The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is the
 node's own, in a directory of its own, and follows the journal.
 """
 
@@ -45,18 +45,18 @@ class Node:
     """An open store in PostgreSQL. Made by `join`.
 
     Args:
-        path: where what is derived is kept.
-        temporary: whether that is removed at `release`.
+        path: directory of derived data.
+        temporary: whether `release` removes the directory.
         keeping: keeps other nodes of this machine out of the directory.
         engine: of the database.
-        turn: the write lock; it is taken when `join` returns.
+        turn: the write lock; held when `join` returns.
         watch: tells when somebody has written.
-        outside: says that this node has the store open. Every call asks it, so that who was cut off says so again.
+        outside: marks the store as open by this node, at every call: a node that was cut off marks it again.
         turns: the connection that has the write lock.
-        lease: of who writes to a server of vectors.
-        lock: which `turn` takes.
-        flushes: whether this user may have it waited for the disk after a turn.
-        tenant: the role of a tenant, as which this node sees its rows only; `None` = it sees all.
+        lease: of the node that writes to a server of vectors.
+        lock: the lock that `turn` takes.
+        flushes: whether this user may wait for the disk after a turn.
+        tenant: the role of a tenant, which sees its rows only; `None` = the node sees all.
     """
 
     path: Path
@@ -74,64 +74,64 @@ class Node:
 
     @property
     def own_indexes(self) -> bool:
-        """Whether what is derived is this process's alone, and not shared with others."""
+        """True: derived data is this process's alone."""
         return True
 
     @property
     def address(self) -> str:
-        """What `MemoryStore.open` takes for the same store, with the password."""
+        """The argument with which `MemoryStore.open` opens the same store, with the password."""
         return self.engine.url.render_as_string(hide_password=False)
 
     @property
     def name(self) -> str:
-        """What it is called in messages; without a password."""
+        """The name of the store in messages; without a password."""
         return shown(self.engine.url)
 
     @property
     def place(self) -> str:
-        """What tells it from copies of it: the server, the database and the schema."""
+        """The server, the database and the schema, which tell the store from copies of it."""
         url = self.engine.url
         return repr((url.query.get("host") or url.host, url.port or 5432, url.database, url.query.get("options")))
 
     @property
     def learned(self) -> LearnedRows:
-        """What was learned: in the database, for all nodes."""
+        """Rows of learned weights in the database, for all nodes."""
         return LearnedRows(self.engine, self.tenant)
 
     def keeps(self) -> bool:
-        """No node keeps tantivy's or Chroma's files: words and vectors are read from the record."""
+        """Return false: no node keeps tantivy's or Chroma's files; words and vectors are read from the record."""
         return False
 
     def try_to_keep(self) -> bool:
-        """As `HeldDirectory`."""
+        """Return false: see `keeps`."""
         return False
 
     def mapped(self, error: BaseException) -> RecallError | None:
-        """Ours for an error of the database; `None` for any other."""
+        """Translate an error of the database into one of this package; `None` for any other error."""
         return mapped_error(error, self.engine.url)
 
     def make_ready(self) -> None:
         """Make the tables of an empty database.
 
         Raises:
-            StoreVersionError: they are of another version.
+            StoreVersionError: the tables are of another version.
         """
         make_ready(self.engine)
 
     def size(self) -> int:
-        """Bytes of the database, of all its tables."""
+        """Count the bytes of the database, of all its tables."""
         found = self.outside.ask("SELECT pg_database_size(current_database())")
         return int(str(found))
 
     def keep_no_longer(self) -> None:
-        """As `HeldDirectory`."""
+        """Do nothing: see `keeps`."""
 
     def fills(self) -> bool:
-        """Whether it is this node that writes to a server of vectors; it is from now on, if no other does."""
+        """Say whether this node writes to a server of vectors; if no other does, it does from now on."""
         return self.lease.mine()
 
     def fills_no_longer(self) -> None:
-        """Let another node do that."""
+        """Let another node write to the server of vectors."""
         self.lease.give_back()
 
     def flush_later(self) -> Flush | None:
@@ -139,11 +139,11 @@ class Node:
         return self.lock.flush_later() if self.flushes else None
 
     def flush(self, later: Flush | None) -> None:
-        """See that all is on disk that was committed before: mostly it is, since the turn was given back.
+        """Make sure that all earlier commits are on disk: mostly they are, since the turn was given back.
 
         Raises:
-            StoreError: the server cannot be reached: nobody knows whether it is. Or it has not what was committed: it
-                was killed meanwhile, or another one took over.
+            StoreError: the server cannot be reached, so the state is unknown. Or it lacks the commits: it was killed
+                meanwhile, or another one took over.
         """
         if later is None or later.done:
             return
@@ -160,10 +160,10 @@ class Node:
         later.done = True
 
     def others(self) -> list[int]:
-        """Connections of other nodes, by their number on the server; under the write lock.
+        """List connections of other nodes, by their number on the server; under the write lock.
 
         Raises:
-            StoreError: this one's lock is not on the connection that it was taken on.
+            StoreError: this node's lock is not on the connection on which it was taken.
         """
         found = str(
             self.outside.ask(
@@ -184,11 +184,11 @@ class Node:
         return sorted(map(int, others.split(","))) if others else []
 
     def check_alone(self, what: str) -> None:
-        """Raise unless no other node has it open; under the write lock.
+        """Raise if another node has the store open; under the write lock.
 
         Raises:
-            StoreLocked: one has.
-            StoreError: this one is a tenant's.
+            StoreLocked: another node has it open.
+            StoreError: this node has the role of a tenant.
         """
         if self.tenant:
             raise StoreError(
@@ -202,7 +202,7 @@ class Node:
             )
 
     def release(self, *, noted: bool = False) -> None:
-        """Let go of it. Who still reads gets `StoreClosed` and no new connection."""
+        """Release the store. Who still reads gets `StoreClosed` and no new connection."""
         event.listen(self.engine, "do_connect", _closed, insert=True)
         self.outside.close()
         self.turns.close()
@@ -214,17 +214,17 @@ class Node:
 
 
 def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
-    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The turn is the caller's to end.
+    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn.
 
     Args:
         url: of the database.
-        directory: where this node keeps what it derives; `None` = a temporary one.
-        settings: of its connections; `None` = the defaults.
+        directory: for the node's derived data; `None` = a temporary one.
+        settings: of the connections; `None` = the defaults.
 
     Raises:
         StoreError: the server cannot be reached or refuses, or another node writes for too long.
         StorePathError: the directory cannot be used.
-        StoreLocked: another node of this machine has the directory.
+        StoreLocked: another node of this machine uses the directory.
         MissingExtra: psycopg is not installed.
     """
     temporary = directory is None

@@ -1,4 +1,4 @@
-"""What a program gives each time it starts is written once: what is there already, and says the same, is left alone."""
+"""Write the memories that a program gives at each start once: stored ones that say the same are left alone."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SAID = ("text", "type", "actor", "role", "channel", "event_at", "expires_at", "t
 
 
 def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None) -> int:
-    """Remember what is new or has changed; how many that were.
+    """Remember the memories that are new or have changed; return how many there were.
 
-    A memory without an id gets one that is made of its text and metadata, so that it is the same at every start; one
-    that is given twice is kept twice.
+    A memory without an id gets one made of its text and metadata, so that it is the same at every start; a memory that
+    is given twice is stored twice.
     """
     named = _named(memories)
     written = 0
@@ -46,6 +46,6 @@ def _named(memories: Iterable[Memory]) -> list[Memory]:
 
 
 def _same(memory: Memory, there: Memory | None) -> bool:
-    if there is None or memory.position not in (None, there.position):  # without one it has got one by its arrival
+    if there is None or memory.position not in (None, there.position):  # without a position it got one on arrival
         return False
     return all(getattr(memory, name) == getattr(there, name) for name in SAID)

@@ -1,4 +1,4 @@
-"""Opening a store: its directory is held, its tables made, its indexes caught up; and letting all of it go."""
+"""Open a store: hold its directory, make its tables, catch its indexes up; and release all of it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SCHEMES = ("postgresql://", "postgres://", "postgresql+psycopg://")
 
 
 def is_address(path: str) -> bool:
-    """Whether it is a database that is to be opened, and no directory."""
+    """Say whether the path is the address of a database, and no directory."""
     return path.startswith(SCHEMES)
 
 
@@ -60,11 +60,11 @@ def open_parts(
     new_id: Callable[[], str],
     extractor: Extractor | None,
 ) -> tuple[StoreParts, Iterable[str]]:
-    """The parts of the store in a directory, ready for use, and the languages that its memories are written in.
+    """Open the parts of a store, ready for use; return them, and the languages in which its memories are written.
 
-    Where it fails, the directory is as free as it was. Arguments and errors are those of `MemoryStore.open`.
+    A failure releases the directory again. Arguments and errors are those of `MemoryStore.open`.
     """
-    server = _server_of(config, path)  # before anything is held: others write while it is asked
+    server = _server_of(config, path)  # before anything is held: others can write meanwhile
     held: Held
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
@@ -85,7 +85,7 @@ def open_parts(
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
             directory.make_ready()
-            _check_whole(directory)  # before anything is made that it lacks
+            _check_whole(directory)  # before missing parts are made
             parts.catalog.key = entity_keys.of(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
@@ -112,14 +112,14 @@ def _check_whole(directory: Held) -> None:
 
 
 def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Served | None:
-    """What makes the collections of large scopes on the server of the settings; `None` = there is none.
+    """Return a maker of the collections on the server of the settings; `None` = there is no server.
 
     Args:
         path: of the store.
 
     Raises:
-        ConfigError: its token is not at hand; or it is pgvector, and the store is in a directory or opened by a tenant.
-        VectorsRefused: it cannot be used.
+        ConfigError: the token of a server is not at hand; or it is pgvector, and the store is in a directory.
+        VectorsRefused: the server cannot be used.
     """
     if not config.vectors.address:
         return None
@@ -152,12 +152,12 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
 def made_server(
     settings: VectorsConfig, path: str | os.PathLike[str] | None, *, failures_max: int = 3, makes: bool = True
 ) -> CollectionServer:
-    """What the settings name, with nothing asked of it yet: a Chroma server, or pgvector in the store's own database.
+    """Make the server of the settings, without asking it yet: Chroma's, or pgvector in the store's database.
 
     Args:
         path: of the store.
-        failures_max: failures in a row, after which it is left alone.
-        makes: whether pgvector may be made in the database, where that lacks it.
+        failures_max: failures in a row after which the server is left alone.
+        makes: whether pgvector may be made in a database that lacks it.
 
     Raises:
         ConfigError: the token of a server is not at hand, or it is pgvector, and the store is in a directory.
@@ -185,9 +185,9 @@ def release(
     pushing: Pushing,
     fact_filling: FactFilling | None = None,
 ) -> None:
-    """Write what is open and let the directory go, in the process `pid` that opened it.
+    """Write open state and release the directory, in the process `pid` that opened it.
 
-    It takes parts, not `StoreParts`: what a user gave (a clock, say) may hold the store, and would keep it open.
+    It takes parts, not `StoreParts`: a user's object (a clock, say) may hold the store, and would keep it open.
     """
     if os.getpid() != pid:
         return  # a forked child that ends must not unlock, or remove, what its parent uses
@@ -203,12 +203,12 @@ def release(
 
 
 def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
-    """Read what the store notes of itself, and repair what a crash or another version left."""
+    """Read the store's notes about itself, and repair what a crash or another version left."""
     half_way, changed = _read_notes(parts, reindex)
     if changed or half_way is not None:
         parts.directory.check_alone("to make its vectors anew")
         renewal.reembed(parts, None, changing=True)
-    down = parts.asking.down  # it is asked again at the next write
+    down = parts.asking.down  # the embedding is asked again at the next write
     parts.indexes.open(None if down is None else Vectors(error=down))
     renewal.recut(parts)
     renewal.retell(parts)
@@ -216,7 +216,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
         if parts.directory.keeps() or parts.directory.own_indexes:
             if (
                 not parts.directory.own_indexes and not parts.directory.others()
-            ):  # nobody reads along with the journal yet
+            ):  # no other process has columns that follow the journal
                 journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
             parts.column_files.sweep(connection)
         written_in = languages.kept_in(connection)
@@ -226,7 +226,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
 
 
 def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
-    """The embedding that vectors were being made anew with, and whether another one made them."""
+    """Return the embedding of an unfinished rebuild of vectors, and whether another embedding made the store."""
     s = schema.scopes
     with parts.engine.connect() as connection:
         last = journal.last_seq(connection)
@@ -255,16 +255,16 @@ def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
 
 
 def _measure_late(parts: StoreParts) -> None:
-    """Measure what cosines are worth for a store that was made before it was measured, and may only be read.
+    """Measure the worth of cosines for a store that lacks it, and may only be read.
 
-    Not of an embedding that is called over a network: opening a store is no reason for that, its next write is.
+    Embeddings over a network are not measured here: the next write does that.
     """
     measured = parts.worth.measured()
     if not measured:
-        parts.worth.again()  # what failed now may work at the next write
+        parts.worth.again()  # the next write may succeed
         return
     try:
         with parts.engine.begin() as connection:
             parts.worth.note(connection, measured)
-    except SQLAlchemyError as e:  # a full disk or a file that may not be written: known for this process
+    except SQLAlchemyError as e:  # a full disk or read-only file: known to this process only
         logger.warning("What the embedding is worth to the ranking could not be noted: %s", told(e))

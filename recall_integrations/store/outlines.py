@@ -1,8 +1,8 @@
-"""Scopes that no node reads whole: what is known of each as a whole, and rows of it that a recall has drawn.
+"""Scopes that no node reads whole: an outline of each as a whole, and the rows that a recall has drawn.
 
     Outline   number, mean length, kinds, who speaks, frequencies: from the tables that writes keep (`pushed_rows`)
     drawn     the rows of some memories as a `ScopeView` whose statistics are those of the outline, with the links of
-              their threads as they are in the whole scope, up to `AROUND` places from what was asked for
+              their threads as they are in the whole scope, up to `AROUND` places from the drawn memories
 
 So ranking computes from a few hundred rows what it would compute from all of them.
 """
@@ -72,12 +72,12 @@ _BESIDE = text(
 
 
 class Frequencies:
-    """How many living memories of a scope hold stems. Threads may share it.
+    """Counts of living memories of a scope by stem. Threads may share it.
 
     Args:
         engine: of the store.
         scope_id: of the scope.
-        less: of each stem, memories that have ended and are still in the tables.
+        less: of each stem, the number of ended memories that are still in the tables.
     """
 
     def __init__(self, engine: Engine, scope_id: int, less: Mapping[str, int]) -> None:
@@ -101,10 +101,10 @@ class Outline:
     """A scope as a whole.
 
     Args:
-        view: without rows; what it says of the scope is said of all of it.
-        ended: up to when what has ended is left out, in microseconds.
-        gone: numbers of memories that have ended and are still in the tables.
-        actors: who speaks in it.
+        view: without rows, with the statistics of the whole scope.
+        ended: time up to which ended memories are left out, in microseconds.
+        gone: numbers of ended memories that are still in the tables.
+        actors: the speakers of the scope.
     """
 
     view: ScopeView
@@ -114,7 +114,7 @@ class Outline:
 
     @property
     def scope_id(self) -> int:
-        """Of the scope."""
+        """Number of the scope."""
         return self.view.scope_id
 
     @property
@@ -128,10 +128,10 @@ class Outlines:
 
     Args:
         engine: of the store.
-        views: read rows.
-        is_pushed: whether a scope is not read whole.
-        shown: a scope's version and the last change that is shown.
-        ended: up to when what ends is left out of a scope, in microseconds.
+        views: reads rows.
+        is_pushed: says whether a scope is not read whole.
+        shown: gives a scope's version and the last change that is shown.
+        ended: gives the time up to which ended memories of a scope are left out, in microseconds.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Outlines:
         self._kept: OrderedDict[int, tuple[int, int, Outline]] = OrderedDict()
 
     def of(self, scope_id: int) -> Outline | None:
-        """The outline of a scope; `None` where it is read whole."""
+        """Return the outline of a scope; `None` where it is read whole."""
         if not self._views.texts or not self._is_pushed(scope_id):
             return None
         version, upto = self._shown(scope_id)
@@ -169,7 +169,7 @@ class Outlines:
         return made
 
     def has(self, scope_id: int) -> bool:
-        """Whether the outline of a scope is in memory, of whatever version: bringing it forward takes milliseconds."""
+        """Say whether the outline of a scope is in memory, in any version: bringing it forward takes milliseconds."""
         return scope_id in self._kept
 
     def drawn(
@@ -180,14 +180,14 @@ class Outlines:
         context: int = 0,
         first: Sequence[int] = (),
     ) -> ScopeView:
-        """Rows of some memories, and of those around them in their threads.
+        """Read the rows of some memories, and of those around them in their threads.
 
         Args:
             connection: to the store.
             outline: of their scope.
             found: numbers of the memories.
             context: places before and after a hit that are shown with it.
-            first: the best of them by words, behind which replies are looked for.
+            first: the best of them by words; replies after these are read as well.
         """
         before, after = max(BEFORE, context + 2), max(AFTER, context + 2)
         given = {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, "before": before}
@@ -262,14 +262,14 @@ def _kind(sums: Mapping[str, Any]) -> Kind:
 
 
 def _silent(connection: Connection, scope_id: int, gone: Iterable[pushed_rows.Pushed]) -> set[tuple[str, int]]:
-    """Actors with roles in which nothing is left but what has ended."""
+    """Return the actors and roles of which only ended memories are left."""
     less = Counter((one.actor, one.role) for one in gone)
     rows = connection.execute(_LEFT, {"scope_id": scope_id, "actors": sorted({actor for actor, _ in less})})
     return {(actor, role) for actor, role, held in rows if int(held) <= less.get((actor, role), 0)}
 
 
 def _speaking(actors: Sequence[str], spoken: Collection[tuple[str, int]]) -> TextColumns:
-    """Text columns without rows, which know who speaks."""
+    """Make text columns without rows that know the speakers."""
     builder = ColumnsBuilder(lexicon.shared())
     builder.know(actors)
     words: dict[int, tuple[int, ...]] = {}
@@ -285,7 +285,7 @@ def _speaking(actors: Sequence[str], spoken: Collection[tuple[str, int]]) -> Tex
 
 
 def _blank(scope_id: int, version: int, upto: int, columns: TextColumns, mean_length: float) -> ScopeView:
-    """A view without rows."""
+    """Make a view without rows."""
     none = np.empty(0, dtype=np.int64)
     return ScopeView(
         scope_id=scope_id,
@@ -306,14 +306,14 @@ def _blank(scope_id: int, version: int, upto: int, columns: TextColumns, mean_le
 
 
 def linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.int64]:
-    """Row before and row after each row, `(2, rows)`, -1 = none, or further away than was read.
+    """Return the row before and the row after each row, `(2, rows)`, -1 = none, or further away than was read.
 
     Args:
         nums: of the rows, rising.
-        steps: of some memories, those around them: -1 is the one before, 2 the one after the next.
+        steps: by memory, the memories around it: -1 is the one before, 2 the one after the next.
     """
     links = np.full((2, len(nums)), -1, dtype=np.int64)
-    there = frozenset(nums.tolist())  # what was removed between two statements is not
+    there = frozenset(nums.tolist())  # without memories removed between two statements
     pairs: set[tuple[int, int]] = set()
     for num, around in steps.items():
         chain = [*(around[step] for step in sorted(step for step in around if step < 0)), num]

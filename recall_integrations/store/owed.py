@@ -1,9 +1,9 @@
-"""Changes that are committed and not yet in the lexical index: what is known of them, and who brings them there.
+"""Committed changes that are not yet in the lexical index, and the thread that applies them.
 
 A memory is found in columns that follow the database, so tantivy need not have it when its write returns: its commit
-takes as long as the one that makes the memory durable. Whoever does ask tantivy, for a scope whose words do not fit
-into memory, waits until it has everything (`Indexes.apply_owed`); else a thread brings it there a moment after the last
-write, or `close` does. The journal knows of it all the same: a process that was killed catches up when it opens the
+takes as long as the one that makes the memory durable. A call that does ask tantivy, for a scope whose words do not fit
+into memory, waits until it has everything (`Indexes.apply_owed`); else a thread applies the changes a moment after the
+last write, or `close` does. The journal has them all the same: a process that was killed catches up when it opens the
 store.
 """
 
@@ -31,12 +31,12 @@ Owner = Callable[[], object | None]
 
 
 class Owed:
-    """Changes since the indexes were up to date, and the thread that is to apply them.
+    """Changes since the indexes were up to date, and the thread that applies them.
 
     All but the thread is guarded by the store's write lock.
 
     Args:
-        apply: brings the index what is owed; may raise.
+        apply: applies the owed changes to the index; may raise.
         clock: monotonic seconds.
     """
 
@@ -54,17 +54,17 @@ class Owed:
         self._closing = threading.Event()
 
     def owned_by(self, owner: Owner) -> None:
-        """Allow the thread, which works only while the owner is there, and keeps it meanwhile."""
+        """Allow the thread, which works only while the owner exists, and keeps it alive meanwhile."""
         self._owner = owner
 
     @property
     def allowed(self) -> bool:
-        """Whether there is anybody who would apply changes later."""
+        """True if there is an owner that would apply changes later."""
         return self._owner is not None and not self._closing.is_set()
 
     @contextmanager
     def more_to_come(self) -> Iterator[None]:
-        """Around a call that writes many batches."""
+        """Hold the thread back during a call that writes many batches."""
         with self._lock:
             self._more += 1
         try:
@@ -75,15 +75,15 @@ class Owed:
 
     @property
     def full(self) -> bool:
-        """Whether no more should be owed."""
+        """True if no more changes should be owed."""
         return self._chars > CHARS_MAX or len(self._changes) > CHANGES_MAX
 
     def add(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """From now on these are owed, behind those that are.
+        """Add changes to the owed ones.
 
         Args:
             changes: in order.
-            stems: what the lexical index holds of those that were put, by num; where one is missing it is cut anew.
+            stems: stems of written memories for the lexical index, by num; a missing one is cut anew.
         """
         self._last = self._clock()
         if not self.any:
@@ -95,7 +95,7 @@ class Owed:
         self._start()
 
     def others_wrote(self) -> None:
-        """Other processes have committed something: it is in the journal, and owed as well."""
+        """Note that other processes have committed: their changes are in the journal, and owed as well."""
         self._last = self._clock()
         if not self.any:
             self._first = self._last
@@ -103,9 +103,9 @@ class Owed:
         self._start()
 
     def take(self) -> tuple[list[Change], Mapping[int, Sequence[str]]]:
-        """What is owed as far as it is known: changes in order, and stems by num; both are forgotten here.
+        """Take the owed changes in order, and stems by num; both are forgotten here.
 
-        As in the journal, a memory that is gone again has no text.
+        As in the journal, a removed memory has no text.
         """
         gone = {change.num for change in self._changes if change.op == "del"}
         found = [replace(change, text=None) if change.num in gone else change for change in self._changes]
@@ -114,7 +114,7 @@ class Owed:
         return found, stems
 
     def close(self) -> None:
-        """Start no more threads; one that waits ends."""
+        """Start no more threads; end a waiting one."""
         self._closing.set()
 
     def _start(self) -> None:
@@ -124,7 +124,7 @@ class Owed:
             self._running = True
         try:
             threading.Thread(target=self._run, name="recall-indexing", daemon=True).start()
-        except RuntimeError:  # the process can start none: whoever asks an index, or closes the store, does it
+        except RuntimeError:  # the process can start none: calls of the index, or `close`, apply them
             self._running = False
 
     def _run(self) -> None:
@@ -135,9 +135,9 @@ class Owed:
             now = self._clock()
             quiet = now - self._last >= WAIT_S or now - self._first >= WAIT_MAX_S
             failed = (now - self._first >= MORE_MAX_S if self._more else quiet) and not self._tried()
-            del owner  # this may close the store, so no lock is held
+            del owner  # this may close the store, so no lock may be held
             with self._lock:
-                if failed or not self.any:  # what failed is tried again at the next write, or by who asks the index
+                if failed or not self.any:  # failures are tried again at the next write, or call of the index
                     self._running = False
                     return
         self._running = False
@@ -145,7 +145,7 @@ class Owed:
     def _tried(self) -> bool:
         try:
             self._apply()
-        except StoreClosed:  # whoever closed the store applied it, or the next open does
+        except StoreClosed:  # closing the store applied the changes, or the next open does
             return False
         except (RecallError, OSError) as e:
             logger.warning(

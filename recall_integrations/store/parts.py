@@ -1,4 +1,4 @@
-"""The parts of an open store, and what its reading and its writing side both keep in memory."""
+"""The parts of an open store, and the state in memory that its reading and its writing side share."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ logger = logging.getLogger("recall_integrations")
 
 
 class StoreErrors:
-    """See `StoreParts.errors`. A class and no generator: every recall enters several."""
+    """Context of `StoreParts.errors`. A class and no generator: every recall enters several."""
 
     __slots__ = ("_parts",)
 
@@ -81,7 +81,7 @@ class StoreErrors:
         if error is None:
             return
         mapped = self._parts.directory.mapped(error)
-        if mapped is error:  # it is ours already
+        if mapped is error:  # already an error of this package
             mapped = None
         met = error if mapped is None else mapped
         closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
@@ -92,7 +92,7 @@ class StoreErrors:
 
 
 class StoreReading(StoreErrors):
-    """See `StoreParts.reading`."""
+    """Context of `StoreParts.reading`."""
 
     __slots__ = ("_answering",)
 
@@ -123,15 +123,15 @@ class StoreReading(StoreErrors):
 
 
 class StoreParts:
-    """What a `MemoryStore` is made of. None of it knows the store, so that one nobody holds is closed at once.
+    """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once.
 
     Args:
-        directory: where it is, and its database.
+        directory: of the store, with its database.
         embedding: makes the vectors.
-        config: its settings.
-        clock: where `created_at` comes from, and by which memories end.
-        new_id: where ids come from.
-        extractor: gives names that a text says; `None` = declared ones only.
+        config: settings of the store.
+        clock: gives `created_at`, and the time at which memories end.
+        new_id: makes ids.
+        extractor: finds the names in a text; `None` = declared ones only.
         server: makes the collections of large scopes on a server; `None` = there is none.
     """
 
@@ -156,22 +156,22 @@ class StoreParts:
         self.new_id = new_id
         self.write_lock = directory.turn
         self.followed = Followed(directory.watch)
-        self.reading_facts = threading.Lock()  # by a language model: nothing is asked about twice
+        self.reading_facts = threading.Lock()  # for reads by a language model: no memory is asked about twice
         self.pid = os.getpid()
         self._depth = forking.depth()
         self.closed = False
         self.in_use = InUse()
         self.damage = Damage()
         self.scopes: dict[Scope, int] = {}
-        # Of each scope its version and the last change that may be shown: one that is whole, its vectors included.
+        # By scope, its version and the last change to show: one that is complete, with its vectors.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
         ends = Ends(clock, self.scopes)
         self.revisions = Revisions(ends.due)
         self.expiry = Expiry(self.engine, ends, self.revisions)
         self.next_seq = 1
-        self._prune_at = 0  # from which entry on the journal is shortened: only where nodes read it, not indexes
-        # Called when nothing of what was read holds any more. Weak: those who keep what they read know this object.
+        self._prune_at = 0  # next entry at which the journal is shortened; only where nodes read it, not indexes
+        # Called when everything read before is invalid. Weak: the receivers hold this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
         self._make(embedding, extractor, shown, server)
@@ -190,7 +190,7 @@ class StoreParts:
         shown: dict[int, tuple[int, int]],
         server: Served | None,
     ) -> None:
-        """What is made of the directory and the embedding. Nothing of it knows this object: a cycle would keep it."""
+        """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
         engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
@@ -244,7 +244,7 @@ class StoreParts:
 
     @contextlib.contextmanager
     def last_turn(self) -> Iterator[None]:
-        """The write lock, or nothing where the database that gives it is away: the store is let go all the same."""
+        """Hold the write lock, or nothing where its database is away: the store is released all the same."""
         with within(CLOSE_S) if self.directory.own_indexes else _AT_EASE:
             try:
                 self.write_lock.acquire()
@@ -260,7 +260,7 @@ class StoreParts:
                 self.write_lock.release()
 
     def let_go(self) -> None:
-        """Keep columns on disk that ought to be there, and forget them; under the write lock, before all is closed."""
+        """Write due columns to disk, and drop them from memory; under the write lock, before all is closed."""
         written = [scope_id for scope_id, (version, _) in self.shown.items() if self.opened_at.get(scope_id) != version]
         self.column_files.stop()
         try:
@@ -270,7 +270,7 @@ class StoreParts:
 
     @property
     def usable(self) -> bool:
-        """Whether it is open, and was opened in this process."""
+        """True if the store is open, and was opened in this process."""
         return not self.closed and forking.depth() == self._depth
 
     def check_open(self) -> None:
@@ -284,12 +284,12 @@ class StoreParts:
             )
 
     def up_to_date(self, *, again: bool = False) -> None:
-        """`check_open`, and what other processes wrote before this call is known from here on.
+        """Check that the store is open, and follow the writes of other processes before this call.
 
-        Where that cannot be read, what is known goes on: whoever needs the database for more says what is wrong.
+        If they cannot be read, the known state stays in use: calls that need the database for more raise the error.
 
         Args:
-            again: also where it could not be read a moment ago: each try may take seconds.
+            again: try also if the last try failed a moment ago: each try may take seconds.
         """
         self.check_open()
         followed = self.followed
@@ -304,17 +304,17 @@ class StoreParts:
             raise
         except StoreError as e:
             now = time.monotonic()
-            # Of the server nothing is known where all connections to it were in use: the next call looks again.
+            # If all connections were in use, the server's state is unknown: the next call looks again.
             followed.again_at = now if is_crowded(e) else now + max(AWAY_S, AWAY_TIMES * (now - began))
             if followed.failed != str(e):
                 followed.failed = str(e)
                 logger.warning("What other processes wrote could not be read: %s", told(e))
 
     def about_to_write(self, *, asks: bool) -> None:
-        """`check_open`; what other processes wrote is known when the turn to write begins.
+        """Check that the store is open before a write; the writes of others are followed when the turn begins.
 
         Args:
-            asks: whether what is there counts before. Of a database on another machine it is a way less not to ask.
+            asks: whether the stored state matters before the turn. Not asking saves a round trip to another machine.
         """
         if asks or not self.directory.own_indexes:
             self.up_to_date()
@@ -322,7 +322,7 @@ class StoreParts:
             self.check_open()
 
     def turn_begins(self) -> None:
-        """See `WriteTurn.begun`. Who closes the store need not know what others wrote."""
+        """Follow the writes of others: see `WriteTurn.begun`. A store that is being closed does not."""
         if self.closed:
             return
         try:
@@ -336,7 +336,7 @@ class StoreParts:
             raise
 
     def _take_over(self) -> None:
-        """The process that kept the indexes is gone: this one keeps them, or, if that fails, tries at its next turn."""
+        """Keep the indexes, since the process that kept them is gone; if that fails, try at the next turn."""
         down = self.asking.down
         try:
             self.indexes.keep(None if down is None else Vectors(error=down))
@@ -354,37 +354,37 @@ class StoreParts:
             logger.info("The indexes of %s are kept by this process from now on.", self.directory.name)
 
     def errors(self) -> StoreErrors:
-        """Inside, errors of the database are those of `recall_integrations.errors`, and name the file.
+        """Turn errors of the database into those of `recall_integrations.errors`, with the file's name.
 
-        Once it is closed, whatever goes wrong is `StoreClosed`.
+        Once the store is closed, every error is `StoreClosed`.
         """
         return StoreErrors(self)
 
     def retried(self, write: Callable[[], T], *, twice: bool) -> T:
-        """What a write returns; where another server keeps the record, tried again for some seconds if that may help.
+        """Run a write and return its result; for a record on a server, retry for some seconds where that may help.
 
         Args:
-            write: takes its turn itself, so that others write between two tries.
+            write: takes its turn itself, so that others can write between two tries.
             twice: see `tried_again`.
         """
         return tried_again(write, twice=twice) if self.directory.own_indexes else write()
 
     def reading(self, seconds: float = math.inf) -> StoreReading:
-        """See `MemoryStore.reading`."""
+        """Guard a recall: see `MemoryStore.reading`."""
         return StoreReading(self, seconds)
 
     def version(self, scope_id: int) -> int:
-        """Bumped by every write to the scope; 0 for one never seen."""
+        """Return the version of a scope, which every write raises; 0 for an unknown scope."""
         return self.shown.get(scope_id, (0, 0))[0]
 
     def catch_up(self, writing: int | None = None, vectors: Vectors | None = None) -> None:
         """Bring the indexes up to date after a write to a scope, under the write lock.
 
-        Columns of other scopes that only now got their vectors are loaded anew.
+        Columns of other scopes whose vectors are only made now are loaded anew.
 
         Args:
             writing: the scope; `None` = nothing was written.
-            vectors: made ahead, so that the embedding is not asked under the lock.
+            vectors: vectors made ahead, so that the embedding is not asked under the lock.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
         with self.revisions.writing(None) if was_behind else contextlib.nullcontext():
@@ -397,7 +397,7 @@ class StoreParts:
                 journal.prune_old(connection, KEPT_ENTRIES)
 
     def settle(self) -> None:
-        """Embed what is in the journal without vectors. The write lock is held only to keep them.
+        """Embed the journal entries without vectors. The write lock is held only to store them.
 
         Raises:
             EmbeddingError: the embedding does not work.
@@ -409,4 +409,4 @@ class StoreParts:
                 self.check_open()
                 self.catch_up(vectors=Vectors(made=made))
             if self.indexes.lag[SEMANTIC] >= lag:
-                return  # the index itself does not work, and says so
+                return  # the index itself does not work, and reports that

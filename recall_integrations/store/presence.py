@@ -1,6 +1,6 @@
-"""Which processes have a store open: each holds a lock on a file of its own in the directory `processes`.
+"""The processes that have a store open: each holds a lock on a file of its own in the directory `processes`.
 
-A lock goes with its process, however that ends; the file that is left is removed by the next one who looks.
+A lock ends with its process, however that ends; the file that is left is removed by the next process that looks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ENTER_S = 5.0  # for somebody who looks at the file at this moment, without the 
 
 
 class Presence:
-    """The mark of one open store. Who enters or looks has the write lock.
+    """The mark of one open store. Callers of `enter` and `others` hold the write lock.
 
     Args:
         directory: of the store.
@@ -29,17 +29,17 @@ class Presence:
         self._lock = FileLock(str(self._path), thread_local=False)
 
     def enter(self) -> None:
-        """Be there.
+        """Set the mark.
 
         Raises:
             OSError: the directory cannot be written to.
-            Timeout: somebody looks at the file all the time.
+            Timeout: other processes look at the file all the time.
         """
         self._directory.mkdir(exist_ok=True)
         self._lock.acquire(timeout=ENTER_S)
 
     def leave(self) -> None:
-        """Be gone. Leaving twice is harmless."""
+        """Remove the mark. Leaving twice is harmless."""
         if self._lock.is_locked:
             self._lock.release()
             self._path.unlink(missing_ok=True)
@@ -47,7 +47,7 @@ class Presence:
                 self._directory.rmdir()
 
     def others(self) -> list[int]:
-        """The numbers of the other processes that have it open, rising; this one's too, where it has it open twice."""
+        """List other processes that have the store open, rising; with this one, if it has the store open twice."""
         found = []
         for path in sorted(self._directory.glob("*-*")):
             if path == self._path:
@@ -64,5 +64,5 @@ class Presence:
 
 
 def open_in(directory: Path) -> list[int]:
-    """The processes that have a store open, for one that has it not."""
+    """List the processes that have a store open, for a process that does not."""
     return Presence(directory).others()

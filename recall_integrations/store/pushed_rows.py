@@ -1,11 +1,11 @@
 """Rows of scopes that no node reads whole, written in the transaction that writes or removes their memories.
 
-    memories ─ words, actors, threads ─▶ postings   (stem, memory, how often, length)      which memories hold a stem
+    memories ─ words, actors, threads ─▶ postings   (stem, memory, count, length)           which memories hold a stem
                                        ▶ terms      (stem, memories that hold it)          document frequency
-                                       ▶ speakers   (actor, role, thread, memories)        who there is, and kinds
+                                       ▶ speakers   (actor, role, thread, memories)        actors, and kinds
                                        ▶ pushed     one row of sums                        number, mean length, kinds
 
-For PostgreSQL only. What is counted is what a node counts of a scope that it reads whole (`indexes/columns.py`,
+For PostgreSQL only. The counts are those of a node that reads a scope whole (`indexes/columns.py`,
 `indexes/kind.py`), in whole numbers, so that the order of writes leaves no trace.
 """
 
@@ -71,14 +71,14 @@ _COUNT = text(
 
 
 class Pushed(NamedTuple):
-    """A memory, as far as these tables tell of it.
+    """The counted properties of a memory.
 
     Args:
         num: of the memory.
-        stems: how often it holds each stem.
+        stems: count of each stem.
         length: stems of the actor's name and the text, as BM25 counts them.
-        words: content words that are kept.
-        told: content words, however many are kept.
+        words: number of content words that are kept.
+        told: number of content words, kept or not.
         actor, thread: empty = none.
         role: as in `ROLE_CODES`.
     """
@@ -94,7 +94,7 @@ class Pushed(NamedTuple):
 
 
 def pushed(num: int, cut: Mapping[str, Any], actor: str | None, role: str | None, thread: str | None) -> Pushed:
-    """Of a memory that was cut into words."""
+    """Make the `Pushed` of a memory that was cut into words."""
     return Pushed(
         num=num,
         stems=Counter(word_rows.stems_of(cut)),
@@ -108,7 +108,7 @@ def pushed(num: int, cut: Mapping[str, Any], actor: str | None, role: str | None
 
 
 def read(connection: Connection, scope_id: int, *where: Any, limit: int | None = None) -> list[Pushed]:
-    """Memories of a scope in the order of their numbers; what the table of words lacks is cut now."""
+    """Read memories of a scope in the order of their numbers; words that the table lacks are cut now."""
     m, w = schema.memories.c, schema.words.c
     query = select(m.num, m.actor, m.role, m.thread, w.words, w.more, w.stems, w.length)
     query = query.select_from(word_rows.joined(schema.memories)).where(m.scope_id == scope_id, *where)
@@ -128,7 +128,7 @@ def read(connection: Connection, scope_id: int, *where: Any, limit: int | None =
 
 
 def add(connection: Connection, scope_id: int, memories: Sequence[Pushed]) -> None:
-    """Count memories that came, with numbers above all that are counted, in the caller's transaction."""
+    """Count new memories, with numbers above all counted ones, in the caller's transaction."""
     if not memories:
         return
     lengths = rounded(np.asarray([memory.length for memory in memories], dtype=np.int64)).tolist()
@@ -146,7 +146,7 @@ def add(connection: Connection, scope_id: int, memories: Sequence[Pushed]) -> No
 
 
 def take(connection: Connection, scope_id: int, memories: Sequence[Pushed]) -> None:
-    """Take away memories that are counted and about to be removed, in the caller's transaction."""
+    """Subtract counted memories that are about to be removed, in the caller's transaction."""
     if not memories:
         return
     pairs = [(term, memory.num) for memory in memories for term in memory.stems]
@@ -164,7 +164,7 @@ def begin(connection: Connection, scope_id: int) -> None:
 
 
 def clear(connection: Connection, scope_id: int | None = None) -> None:
-    """Forget what is counted of a scope; `None` = of all."""
+    """Remove all counts of a scope; `None` = of all."""
     for table in TABLES:
         gone = delete(table)
         connection.execute(gone if scope_id is None else gone.where(table.c.scope_id == scope_id))
@@ -172,7 +172,7 @@ def clear(connection: Connection, scope_id: int | None = None) -> None:
 
 def _counted(connection: Connection, scope_id: int, memories: Sequence[Pushed], sign: int) -> None:
     held = Counter(term for memory in memories for term in memory.stems)
-    terms = sorted(held)  # in one order, so that nobody waits for another who waits for him
+    terms = sorted(held)  # in a fixed order, so that no two writers wait for each other
     scope = {"scope_id": scope_id}
     if terms:
         send(connection, _ADD_TERMS, {**scope, "terms": terms, "added": [sign * held[term] for term in terms]})
@@ -198,7 +198,7 @@ def _counted(connection: Connection, scope_id: int, memories: Sequence[Pushed], 
 
 
 def sums_without(connection: Connection, scope_id: int, memories: Sequence[Pushed]) -> dict[str, int]:
-    """What `pushed` would have less of each sum without memories that are counted in it."""
+    """Return the amount by which counted memories raise each sum of `pushed`."""
     if not memories:
         return {}
     threads = _of_threads(connection, scope_id, {memory.thread for memory in memories if memory.thread})
@@ -211,7 +211,7 @@ def sums_without(connection: Connection, scope_id: int, memories: Sequence[Pushe
 
 
 def _of_threads(connection: Connection, scope_id: int, threads: Iterable[str]) -> dict[str, Counter[str]]:
-    """Of each thread, how many memories each actor has in it."""
+    """Count the memories of each actor in each thread."""
     found: dict[str, Counter[str]] = {}
     if names := sorted(threads):
         for thread, actor, held in send(connection, _SPOKEN, {"scope_id": scope_id, "threads": names}).rows():
@@ -220,7 +220,7 @@ def _of_threads(connection: Connection, scope_id: int, threads: Iterable[str]) -
 
 
 def _thread_sums(threads: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
-    """What `KindCounter` has of threads."""
+    """Compute the sums of `KindCounter` over threads."""
     pairs = crowd = threaded = 0
     for own in threads.values():
         there = [actor for actor, count in own.items() if count > 0]
@@ -232,7 +232,7 @@ def _thread_sums(threads: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
 
 
 def _sums(memories: Sequence[Pushed]) -> dict[str, int]:
-    """What depends on each memory alone."""
+    """Compute the sums that depend on each memory alone."""
     told = np.asarray([memory.told for memory in memories], dtype=np.int32)
     return {
         "memories": len(memories),

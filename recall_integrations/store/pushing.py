@@ -1,20 +1,20 @@
-"""Which scopes no node reads whole, and how the tables of these are filled and kept.
+"""The scopes that no node reads whole, and how their tables are filled and kept.
 
 A scope of more than `retrieval.local_max` memories in PostgreSQL is counted in tables of its own (`pushed_rows`):
 
     larger than local_max ─▶ a row in `pushed` ─▶ slices of memories, each in a turn to write ─▶ whole: recalls ask it
                                                         others write between two slices
-    a write    of a whole scope: its rows go in with its memories; of one that is being filled: the filler comes to it
-    a removal  of what is counted: its rows go with it
+    a write    to a whole scope: its rows go in with its memories; to one that is being filled: the filler adds them
+    a removal  of counted memories: their rows go with them
 
-Any node fills, a thread beside the callers; how far it is stands in `pushed.until`, so whoever comes after a node that
-was killed goes on there. Which scopes there are every node has to know before it writes: a row that comes, is whole or
-goes is told to the others as an entry of the journal (`touch`).
+Any node fills, in a background thread; its progress is in `pushed.until`, so another node goes on there after one that
+was killed. Every node has to know these scopes before it writes: a row that is added, becomes whole or is removed is
+announced to the others as an entry of the journal (`touch`).
 
-What one node pushed is so for all. Nodes should have one `local_max`, and may not: then the least holds, as a scope
-that one gives back and another pushes again would be counted without end. So `pushed.whole` says by which limit it was
-counted, and nobody gives it back that has not shrunk below that, nor what is being counted. Who began to count it may,
-and who has opened the store with nobody else there: so the limit can be raised.
+A scope pushed by one node is pushed for all. Nodes should have one `local_max`, and may not: then the least holds, as
+a scope that one gives back and another pushes again would be counted without end. So `pushed.whole` holds the limit of
+the count, and no node gives back a scope that has not shrunk below that, nor one that is being counted. The node that
+began to count it may, and one that has opened the store with no other there: so the limit can be raised.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _P, _S = schema.pushed.c, schema.scopes.c
 
 
 class Pushing:
-    """Threads share it. What is in the transactions of others is called under the write lock.
+    """The scopes that no node reads whole. Threads share it. Methods with a connection need the write lock.
 
     Args:
         engine: of the store.
@@ -64,14 +64,14 @@ class Pushing:
         self.local_max = local_max
         self._known: dict[int, int] | None = {} if local_max is None else None  # scope → `pushed.whole`
         self._own: set[int] = set()  # scopes that are given back by the limit of this node
-        self._noticed: set[int] = set()  # limits of other nodes that were told of
-        self._counts: dict[int, int] = {}  # memories of scopes, by what this node knows of them
+        self._noticed: set[int] = set()  # limits of other nodes that were reported
+        self._counts: dict[int, int] = {}  # number of memories by scope, as far as this node knows
         self._lock = threading.Lock()
         self._parts: Callable[[], StoreParts | None] = lambda: None
         self.filling = Filling(self._step, _failed)
 
     def connect(self, parts: StoreParts) -> None:
-        """Fill what is to be filled, from now on."""
+        """Fill due scopes from now on."""
         self._parts = weakref.ref(parts)
         if self.local_max is None:
             return
@@ -85,17 +85,17 @@ class Pushing:
             self.note(scope_id, 0)
 
     def forget(self) -> None:
-        """Somebody else may have changed which scopes there are: they are read again when it is asked."""
+        """Forget the list of scopes, which another node may have changed; it is read again on demand."""
         if self.local_max is not None:
             with self._lock:
                 self._known = None
 
     def is_whole(self, scope_id: int) -> bool:
-        """Whether a scope is answered from the tables."""
+        """Say whether a scope is answered from the tables."""
         return self._states().get(scope_id, 0) > 0
 
     def note(self, scope_id: int, added: int) -> None:
-        """So many memories were written to a scope, or removed from it."""
+        """Note that `added` memories were written to a scope, or removed from it."""
         if self.local_max is None:
             return
         count = self._counts[scope_id] = self._counts.get(scope_id, 0) + added
@@ -104,20 +104,20 @@ class Pushing:
             self.filling.wake()
 
     def _small(self, scope_id: int, whole: int) -> float:
-        """Up to how many memories a scope is given back that was pushed; -1 = not by this node."""
+        """Return the number of memories up to which a pushed scope is given back; -1 = not by this node."""
         assert self.local_max is not None
         if scope_id in self._own:
             return SHRUNK * self.local_max
         return SHRUNK * min(self.local_max, whole - LIMIT) if whole else -1
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait for what is to be filled; whether it was, in time."""
+        """Wait until due scopes are filled; say whether they were, in time."""
         return self.local_max is None or self.filling.settle(timeout)
 
     # -- in the transactions of others -----------------------------------------------------------------------------
 
     def leaving(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
-        """Memories are about to be removed."""
+        """Subtract memories that are about to be removed."""
         if not nums or scope_id not in self._states():
             return
         until = connection.execute(select(_P.until).where(_P.scope_id == scope_id)).scalar()
@@ -135,7 +135,7 @@ class Pushing:
         memories: Sequence[Memory],
         cuts: Sequence[Cut],
     ) -> None:
-        """Memories are written, with numbers above all that are there."""
+        """Count memories that are written, with numbers above all stored ones."""
         if not self.is_whole(scope_id):
             return
         rows = [_of(num, memory, cut) for num, memory, cut in zip(nums, memories, cuts, strict=True)]
@@ -143,12 +143,12 @@ class Pushing:
             pushed_rows.add(connection, scope_id, rows[start : start + SLICE])
 
     def anew(self, connection: Connection) -> None:
-        """All words were cut anew: what is counted of them is counted again."""
+        """Drop all counts, since all words were cut anew."""
         if self.local_max is not None:
             pushed_rows.clear(connection)
 
     def again(self) -> None:
-        """That is committed: they are filled again."""
+        """Fill the scopes again once that is committed."""
         self.forget()
         for scope_id in list(self._counts):
             self.note(scope_id, 0)
@@ -168,7 +168,7 @@ class Pushing:
         return known
 
     def _see_limits(self, limits: set[int]) -> None:
-        """Say it where other nodes have another limit, once for each."""
+        """Report other nodes with another limit, once for each limit."""
         parts = self._parts()
         if parts is None:
             return
@@ -181,7 +181,7 @@ class Pushing:
             )
 
     def _step(self) -> bool:
-        """One slice; whether there is more to do."""
+        """Do one slice; say whether there is more to do."""
         parts = self._parts()
         if parts is None or not parts.usable or self.filling.halted or self.local_max is None:
             return False
@@ -224,7 +224,7 @@ class Pushing:
             self.forget()
         if change is pushed_rows.begin:
             self._own.add(scope_id)
-        else:  # it is whole, or given back
+        else:  # the scope is whole, or given back
             self._own.discard(scope_id)
         removing.touched(scope_id, touched)
         parts.views.drop(scope_id)
@@ -232,7 +232,7 @@ class Pushing:
     def _next(
         self, connection: Connection, scope_id: int, row: Any, *, large: bool
     ) -> tuple[Callable[[Connection, int], None] | None, list[Pushed]]:
-        """What is done next with a scope: a change that others are told, or memories that are counted."""
+        """Return the next step of a scope: a change that other nodes are told of, or memories to count."""
         if row is None or not large:
             change = pushed_rows.begin if large else pushed_rows.clear
             return (change if large or row is not None else _nothing), []
@@ -252,10 +252,10 @@ def _of(num: int, memory: Memory, cut: Cut) -> Pushed:
 
 
 def _work(connection: Connection, local_max: int, own: Collection[int]) -> tuple[int, bool] | None:
-    """A scope with which something is to be done, and whether it is large; `None` = nothing is.
+    """Return a scope that has work to do, and whether it is large; `None` = no scope has.
 
     Args:
-        own: scopes that are given back by this limit, others by the least of both, if they are whole.
+        own: scopes given back by this limit; others, if whole, are given back by the least of both.
     """
     large = _S.memories > local_max
     mine = _P.scope_id.in_(sorted(own))
@@ -268,7 +268,7 @@ def _work(connection: Connection, local_max: int, own: Collection[int]) -> tuple
 
 
 def _nothing(_connection: Connection, _scope_id: int) -> None:
-    """Somebody else did it meanwhile."""
+    """Do nothing: another node did it meanwhile."""
 
 
 def _failed(error: BaseException) -> None:

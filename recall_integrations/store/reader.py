@@ -59,13 +59,13 @@ class Reader:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
         self._recent = Recent(parts.revisions, parts.scopes)
-        self._languages: dict[int, tuple[int, Spoken]] = {}  # of each scope the version, and what was read at it
-        self._large: tuple[float, dict[str, Any]] | None = None  # when that was looked at, and how they were
+        self._languages: dict[int, tuple[int, Spoken]] = {}  # by scope, the version, and the languages at it
+        self._large: tuple[float, dict[str, Any]] | None = None  # time of the last look, and its result
         parts.forgets.append(WeakMethod(self._forget))
 
     @cached_property
     def filtering(self) -> Filtering:
-        """Which rows meet filters; most recalls have none, and load nothing of it."""
+        """The filters of rows, loaded on first use: most recalls have none."""
         from recall_integrations.store.filtering import Filtering
         from recall_integrations.store.metadata import MetadataIndex
 
@@ -74,7 +74,7 @@ class Reader:
         return Filtering(parts.engine, parts.catalog, MetadataIndex(parts.engine, budget), parts.facts.get)
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-        """Memories by num; those that are gone are left out."""
+        """Read memories by num; absent ones are left out."""
         recent = self._recent
         revision = recent.revision(scope_id)
         found = recent.get(scope_id, nums, revision)
@@ -88,14 +88,14 @@ class Reader:
         return found
 
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
-        """Memories by id; those that are gone, or have ended, are left out."""
+        """Read memories by id; absent and ended ones are left out."""
         with self._parts.errors():
             found = fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
             over = self._parts.expiry.is_over
             return {i: memory for i, memory in found.items() if memory.expires_at is None or not over(scope_id, memory)}
 
     def let_go(self) -> None:
-        """Forget what filters have read: values of memories that are gone may be among it."""
+        """Drop the values read for filters: those of removed memories may be among them."""
         self.__dict__.pop("filtering", None)
 
     def _forget(self) -> None:
@@ -103,18 +103,18 @@ class Reader:
         self.let_go()
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
-        """Rows that meet the filters, or `None` for all."""
+        """Return the mask of rows that meet the filters, or `None` for all."""
         if not filters:
             return None
         with self._parts.errors():
             return self.filtering.mask(view, filters, now)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
-        """Whether the mask takes no longer than a recall may."""
+        """Say whether the mask is quick enough for a recall."""
         return not filters or self.filtering.ready(view, filters)
 
     def conditions(self, outline: Outline, filters: Filters, now: datetime) -> Conditions:
-        """See `MemoryStore.conditions`."""
+        """Make the condition of filters: see `MemoryStore.conditions`."""
         from recall_integrations.store.where import Conditions, conditions
 
         if not filters:
@@ -134,14 +134,14 @@ class Reader:
             return conditions(outline, filters, now, self.filtering.index, entities, past)
 
     def absent_keys(self, view: ScopeView, filters: Filters) -> list[str]:
-        """Keys of the metadata that filters ask for, and no memory of the scope has."""
+        """List the metadata keys of filters that no memory of the scope has."""
         if not filters:
             return []
         with self._parts.errors():
             return self.filtering.absent(view, filters)
 
     def languages(self, scope_id: int) -> Spoken:
-        """In which languages the scope is written; read once after each write to it."""
+        """Return the languages of the scope; read once after each write to it."""
         version = self._parts.version(scope_id)
         kept = self._languages.get(scope_id)
         if kept is None or kept[0] != version:
@@ -152,14 +152,14 @@ class Reader:
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:
-        """How many memories the scope with this number holds."""
+        """Count the memories of the scope with this number."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             held = int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
             return held - self._parts.expiry.left(scope_id)
 
     def scopes(self) -> list[tuple[Scope, int]]:
-        """All scopes with their number of memories, in the order they were made."""
+        """List all scopes with their number of memories, in the order they were made."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             rows = connection.execute(select(s).order_by(s.c.scope_id)).all()
@@ -167,11 +167,11 @@ class Reader:
             return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories) - left(r.scope_id)) for r in rows]
 
     def hydration(self) -> dict[str, int]:
-        """See `MemoryStore.hydration`."""
+        """Count cached and read memories: see `MemoryStore.hydration`."""
         return {"hits": self._recent.hits, "misses": self._recent.misses}
 
     def figures(self) -> dict[str, Any]:
-        """See `MemoryStore.figures`."""
+        """Return the cheap numbers: see `MemoryStore.figures`."""
         parts, s = self._parts, schema.scopes
         with parts.errors(), parts.engine.connect() as connection:
             counted = select(func.count(), func.coalesce(func.sum(s.c.memories), 0))
@@ -187,7 +187,7 @@ class Reader:
         }
 
     def large_scopes(self) -> dict[str, Any]:
-        """See `MemoryStore.large_scopes`."""
+        """Sum up large scopes: see `MemoryStore.large_scopes`."""
         parts = self._parts
         if parts.pushing.local_max is None:
             return {}
@@ -201,7 +201,7 @@ class Reader:
         return dict(kept[1])
 
     def stats(self) -> dict[str, Any]:
-        """See `MemoryStore.stats`."""
+        """Return all numbers: see `MemoryStore.stats`."""
         parts, m = self._parts, schema.memories
         with parts.errors(), parts.engine.connect() as connection:
             by_kind = select(m.c.type, func.count()).group_by(m.c.type).order_by(m.c.type)

@@ -1,8 +1,8 @@
-"""Memories that were read lately, kept as they were read: what is found once is often found again.
+"""A cache of memories that were read lately: what is found once is often found again.
 
-A statement for ten memories takes .1 ms of the processor and as much again to get a connection and to build what it
-gives; from here they take .02. Nothing of a scope is given out once a write to it has begun: its number
-(`store.revisions`) is another then, and all that was kept of it is dropped.
+A statement for ten memories takes .1 ms of the processor, and as much again for a connection and the objects; from here
+they take .02. Nothing of a scope is given out once a write to it has begun: its revision (`store.revisions`) changes
+then, and all its cached memories are dropped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TEXT_BYTES_MAX = 40_000  # longer ones are a document each, and would push out e
 
 
 class _Kept(NamedTuple):
-    """A memory as it was read. Only metadata can be changed by whom it was given to, so they alone are kept apart."""
+    """A memory as it was read. Callers can change only its metadata, so these are copied."""
 
     memory: Memory
     metadata: dict[str, Any]
@@ -35,16 +35,16 @@ _kept: Callable[[tuple[Memory, dict[str, Any], Revision, int]], _Kept] = functoo
 
 
 class Recent:
-    """Threads share it.
+    """The cache of memories. Threads share it.
 
     Args:
         revisions: of the store.
-        scopes: the store's, with their numbers; it grows.
-        kept_bytes: of all memories together; what was used least recently leaves.
+        scopes: of the store, with their numbers; the mapping grows.
+        kept_bytes: limit of all memories together; the least recently used ones leave.
 
     Attributes:
-        hits: memories that were found here since the store was opened.
-        misses: memories that had to be read.
+        hits: number of memories found here since the store was opened.
+        misses: number of memories that had to be read.
     """
 
     def __init__(self, revisions: Revisions, scopes: Mapping[Scope, int], kept_bytes: int = KEPT_BYTES) -> None:
@@ -56,7 +56,7 @@ class Recent:
         self.hits = self.misses = 0
 
     def revision(self, scope_id: int) -> Revision | None:
-        """What memories that are read from here on are true for; `None` = they may not be kept."""
+        """Return the revision for memories that are read from here on; `None` = they may not be cached."""
         scope = self._by_id.get(scope_id)
         if scope is None:
             self._by_id = {number: scope for scope, number in dict(self._scopes).items()}
@@ -64,7 +64,7 @@ class Recent:
         return None if scope is None else self._revisions.of(scope)
 
     def get(self, scope_id: int, nums: Sequence[int], revision: Revision | None) -> dict[int, Memory]:
-        """Those that are kept, by number, each with metadata of its own."""
+        """Return the cached memories, by number, each with metadata of its own."""
         found: dict[int, _Kept] = {}
         with self._lock:
             for num in () if revision is None else nums:
@@ -78,7 +78,7 @@ class Recent:
         return {num: copied_memory(kept.memory, kept.metadata) for num, kept in found.items()}
 
     def put(self, scope_id: int, read: Iterable[tuple[int, Memory]], revision: Revision | None) -> None:
-        """Keep what was read after `revision` was asked for, unless something was written meanwhile."""
+        """Cache memories read after `revision` was asked for, unless the scope was written to meanwhile."""
         if revision is None:
             return
         own = [(num, _kept((memory, own_metadata(memory.metadata), revision, _size(memory)))) for num, memory in read]

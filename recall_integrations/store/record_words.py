@@ -1,7 +1,7 @@
 """The words of a scope read from the record itself, where a process has no lexical index.
 
-That is exact, and as slow as the scope is large. Who asks is a scope whose words do not fit into memory, and a
-vocabulary that is built. Of a scope that has postings (`store.pushing`) these are asked.
+This is exact, and the time grows with the scope. It serves scopes whose words do not fit into memory, and vocabularies
+that are being built. For a scope that has postings (`store.pushing`) these are asked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RecordWords:
 
     Args:
         engine: of the store.
-        has_postings: whether a scope has, all of them.
+        has_postings: says whether a scope has postings, all of them.
     """
 
     def __init__(self, engine: Engine, has_postings: Callable[[int], bool] = lambda _scope_id: False) -> None:
@@ -39,14 +39,14 @@ class RecordWords:
         self._counted: OrderedDict[int, tuple[Counter[str], int]] = OrderedDict()
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """See `LexicalIndex`."""
+        """Count the memories with a term: see `LexicalIndex`."""
         if self._has_postings(scope_id):
             with reading(self._engine) as connection:
                 return pushed_words.held(connection, scope_id, [term]).get(term, 0)
         return self._frequencies(scope_id)[0][term]
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """See `LexicalIndex`; with the last change that is in it."""
+        """Return the vocabulary, see `LexicalIndex`, and the last change in it."""
         if self._has_postings(scope_id):
             t = schema.terms.c
             with begun(self._engine) as connection:
@@ -65,7 +65,7 @@ class RecordWords:
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Every memory that says one of the stems, as if each were the best: callers score what is named."""
+        """Return every memory with one of the stems, with equal scores: callers score the named memories."""
         wanted = {*terms, *weaker}
         if wanted and self._has_postings(scope_id):
             p = schema.postings.c

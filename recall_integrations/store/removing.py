@@ -1,4 +1,4 @@
-"""Removing memories: one transaction a batch, then the indexes are told."""
+"""Removing memories: one transaction a batch, then the indexes follow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Chosen = Callable[[Connection, int], Sequence[int]]  # (connection, number of th
 
 
 class Removing:
-    """Takes memories out of a store, under its write lock.
+    """Removes memories from a store, under its write lock.
 
     Args:
         parts: of the store.
@@ -34,11 +34,11 @@ class Removing:
 
         Args:
             scope: the tenant.
-            chosen: which ones; asked in the transaction.
-            most: how many these may be.
+            chosen: gives their numbers; called in the transaction.
+            most: maximum number of memories.
 
         Returns:
-            How many were removed, and how many of them had not ended.
+            The number of removed memories, and of those that had not ended.
         """
         parts = self._parts
         with parts.errors():
@@ -50,13 +50,13 @@ class Removing:
                 scope_id = parts.scopes.get(scope)
                 return (0, 0) if scope_id is None else self._removed(scope, scope_id, chosen, most, vectors)
 
-        return parts.retried(remove, twice=False)  # twice would say that less was removed
+        return parts.retried(remove, twice=False)  # a repeated removal would return a smaller number
 
     def remove_ended(self, *, all_of_them: bool = False) -> int:
-        """Remove what has come to its end, some of it a minute at most; how many memories that were.
+        """Remove ended memories, a batch per scope once a minute at most; return how many.
 
         Args:
-            all_of_them: now, and everything.
+            all_of_them: remove all of them, now.
         """
         parts, count = self._parts, 0
         for scope_id in parts.expiry.to_remove(all_of_them=all_of_them):
@@ -72,7 +72,7 @@ class Removing:
         return count
 
     def settled(self) -> Vectors | None:
-        """What `catch_up` needs where no text is new: what is in the journal without vectors is embedded here."""
+        """Embed journal entries without vectors; return the argument of `catch_up` for a write without new texts."""
         parts = self._parts
         if parts.asking.here:
             return None
@@ -83,14 +83,14 @@ class Removing:
         return Vectors()
 
     def take_out(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
-        """Remove rows of memories in the caller's transaction; what is counted of them is told while they are there."""
+        """Remove rows of memories in the caller's transaction; counters subtract them while they exist."""
         parts = self._parts
         parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
         parts.damage.forget(scope_id, nums)
         parts.pushing.leaving(connection, scope_id, nums)
         if nums:
-            parts.column_files.remove(scope_id)  # it holds their words; before they are gone, not after
+            parts.column_files.remove(scope_id)  # the file holds their words: remove it before them
         rows.remove(connection, scope_id, nums)
 
     def touch(self, connection: Connection, scope_id: int) -> Touched:
@@ -101,7 +101,7 @@ class Removing:
         return int(rows.bump(connection, scope_id, 0).value()), appended.changes, appended.followed
 
     def touched(self, scope_id: int, touched: Touched) -> None:
-        """It is committed, and shown from now on."""
+        """Show a committed touch from now on, and index it."""
         version, changes, followed = touched
         self._parts.followed.committed(changes[-1], embedded=followed)
         self._parts.shown[scope_id] = (version, changes[-1].seq)
@@ -116,10 +116,10 @@ class Removing:
         *,
         followed: bool,
     ) -> None:
-        """Bring what was committed to the indexes: later, where it is found without them.
+        """Apply commits to the indexes: later, where memories are found without them.
 
         Args:
-            followed: the vectors are written already.
+            followed: whether the vectors are written already.
         """
         indexes = self._parts.indexes
         if followed and indexes.may_wait:

@@ -1,4 +1,4 @@
-"""Making anew what is derived from the memories: their words, their vectors, both indexes."""
+"""Making derived data anew from the memories: their words, their vectors, both indexes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar:
 
 
 def reindex(parts: StoreParts, progress: Progress | None) -> None:
-    """Make both indexes and all words anew, and every vector with the embedding that the store is open with."""
+    """Make both indexes and all words anew, and every vector with the embedding of the open store."""
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.directory.check_alone("to make its indexes anew")
         parts.column_files.remove()
@@ -46,7 +46,7 @@ def reindex(parts: StoreParts, progress: Progress | None) -> None:
 
 
 def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> None:
-    """Make every vector anew; with another embedding, a mark says until then that they may be of two kinds."""
+    """Make every vector anew; with another embedding, a mark says until the end that they may be of two kinds."""
     parts.column_files.remove()
     if changing:
         with parts.engine.begin() as connection:
@@ -62,7 +62,7 @@ def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> 
 
 
 def recut(parts: StoreParts) -> None:
-    """Cut all words anew where another analyser cut them. What it did is noted last, so a crash costs only time."""
+    """Cut all words anew where another analyser cut them. The version is noted last, so a crash costs only time."""
     with parts.engine.connect() as connection:
         made_by = get_meta(connection, ANALYSER)
         count = connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one()
@@ -78,7 +78,7 @@ def recut(parts: StoreParts) -> None:
 
 
 def retell(parts: StoreParts) -> None:
-    """Read anew what memories say of slots, and the times they tell, where other rules or another schema read them."""
+    """Read facts and times anew from the memories, where other rules or another schema read them."""
     made_by = "" if parts.slots is None else facts.fingerprint(parts.slots)
     with parts.engine.connect() as connection:
         if (get_meta(connection, FACTS) or "") == made_by:
@@ -101,7 +101,7 @@ def _tell_anew(parts: StoreParts, connection: Connection) -> None:
 
 
 def _cut(parts: StoreParts, count: int) -> bool:
-    """Cut the words of so many memories and index them; whether the index could be made."""
+    """Cut the words of `count` memories and index them; say whether the index could be made."""
     parts.column_files.remove()
     with counted("Reading words", 2 * count, count >= RECUT_SHOWN) as advance:
         with parts.engine.begin() as connection:

@@ -1,11 +1,11 @@
-"""Tells what was computed from a scope whether the scope is still what it was.
+"""Tells caches of a scope whether the scope is unchanged.
 
-    begin of a write ─▶ the scope's number rises, watchers drop what they keep of it
+    begin of a write ─▶ the scope's number rises, watchers drop what they cache of it
     end of a write   ─▶ the number may be relied on again
 
-Whoever keeps an answer reads the number before computing it, and keeps it only where the number is the same
-afterwards. While a write is under way there is none: a recall beside it may see half of it. Neither is there one when
-a memory has come to its end and that was not seen to yet.
+A cache reads the number before computing an answer, and stores the answer only if the number is the same
+afterwards. While a write is under way there is none: a recall beside it may see half of it. There is none either when
+a memory has ended and is still shown.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Revision = tuple[int, int]
 
 
 class Watcher(Protocol):
-    """Keeps what was computed from scopes."""
+    """A cache of results computed from scopes."""
 
     def drop(self, scope: Scope | None) -> None:
-        """Forget what was computed from the scope; `None` = from any."""
+        """Drop results computed from the scope; `None` = from any."""
 
 
 def _never(_scope: Scope) -> bool:
@@ -34,10 +34,10 @@ def _never(_scope: Scope) -> bool:
 
 
 class Revisions:
-    """In memory, so that asking costs a microsecond; they begin anew with each opening. Threads share it.
+    """Revisions of scopes, in memory: reading one takes a microsecond. Each opening begins anew. Threads share it.
 
     Args:
-        ending: whether something of a scope has ended that is still shown; takes no lock.
+        ending: says whether an ended memory of a scope is still shown; takes no lock.
     """
 
     def __init__(self, ending: Callable[[Scope], bool] = _never) -> None:
@@ -49,7 +49,7 @@ class Revisions:
         self._watchers: weakref.WeakSet[Watcher] = weakref.WeakSet()
 
     def of(self, scope: Scope) -> Revision | None:
-        """What changes with every write to the scope; `None` while one is under way."""
+        """Return a value that changes with every write to the scope; `None` while one is under way."""
         with self._lock:
             under_way = self._under_way
             if under_way and (under_way.get(scope) or under_way.get(None)):
@@ -58,16 +58,16 @@ class Revisions:
         return None if self._ending(scope) else found
 
     def watch(self, watcher: Watcher) -> None:
-        """From now on it is told of writes. It is not kept alive by that."""
+        """Tell a watcher of writes from now on. It is held weakly."""
         with self._lock:
             self._watchers.add(watcher)
 
     @contextmanager
     def writing(self, scope: Scope | None) -> Iterator[None]:
-        """Around a write, also one that may fail; from before it is seen until all of it is.
+        """Mark a write, also one that may fail, from before it is visible until all of it is.
 
         Args:
-            scope: what is written to; `None` = all of them.
+            scope: that is written to; `None` = all.
         """
         with self._lock:
             self._under_way[scope] += 1
@@ -77,7 +77,7 @@ class Revisions:
                 self._numbers[scope] += 1
             watchers = list(self._watchers)
         try:
-            for watcher in watchers:  # without the lock: they ask for numbers under locks of their own
+            for watcher in watchers:  # without the lock: watchers ask for revisions under their own locks
                 watcher.drop(scope)
             yield
         finally:

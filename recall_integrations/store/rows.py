@@ -54,7 +54,7 @@ LAST_SCOPE = "last_scope"  # key in `meta`: the highest number of a scope that w
 
 
 class Place(NamedTuple):
-    """Where a memory is: its number, its thread, its place in the thread."""
+    """The number of a memory, its thread, and its place in the thread."""
 
     num: int
     thread: str | None
@@ -62,17 +62,17 @@ class Place(NamedTuple):
 
 
 def in_parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """As many values at a time as one statement takes."""
+    """Yield the values in parts that fit into one statement."""
     for start in range(0, len(values), schema.SQL_VARIABLES):
         yield values[start : start + schema.SQL_VARIABLES]
 
 
 def add_scope(connection: Connection, scope: Scope) -> int:
-    """The number of a scope that is not known to be there."""
+    """Return the number of a scope that is not known here; add the scope if the database lacks it."""
     s = schema.scopes
     same = [getattr(s.c, part) == getattr(scope, part) for part in ("user_id", "agent_id", "namespace")]
     known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
-    if known is not None:  # committed by a call that was interrupted before it could say so
+    if known is not None:  # committed by an interrupted call
         return int(known)
     scope_id = tenants.next_scope(connection)
     if scope_id is None:
@@ -94,7 +94,7 @@ def add_scope(connection: Connection, scope: Scope) -> int:
 
 
 def remove_scope(connection: Connection, scope_id: int) -> None:
-    """Remove an empty scope, and what is still noted of it. Its number is never given to another."""
+    """Remove an empty scope, and all notes about it. Its number is never given to another."""
     given = connection.execute(select(func.max(schema.scopes.c.scope_id))).scalar() or 0
     put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
     home = connection.execute(select(schema.scopes.c.vector_home).where(schema.scopes.c.scope_id == scope_id)).scalar()
@@ -104,13 +104,13 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
 
 
 def bump(connection: Connection, scope_id: int, added: int, *, writes: int = 1) -> Sent:
-    """Count writes to a scope, and what they added; its value is the scope's new version."""
+    """Count writes to a scope, and the memories they added; the answer is the scope's new version."""
     send(connection, _COUNTED, {"which": scope_id, "added": added, "writes": writes})
     return send(connection, _VERSION, {"which": scope_id})
 
 
 def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str, Place]:
-    """Where the memories with these ids are; those that are not there are left out."""
+    """Find the places of the memories with these ids; absent ones are left out."""
     m = schema.memories
     found: dict[str, Place] = {}
     for part in in_parts(ids):
@@ -120,7 +120,7 @@ def find(connection: Connection, scope_id: int, ids: Sequence[str]) -> dict[str,
 
 
 def find_asked(connection: Connection, scope_id: int, ids: Sequence[str]) -> Callable[[], dict[str, Place]]:
-    """The same, sent where it are few (`database.sending`); gives the answer."""
+    """Send the query of `find` for a few ids (`database.sending`); return a function that gives the answer."""
     if not is_together(connection) or len(ids) > FEW:
         found = find(connection, scope_id, ids)
         return lambda: found
@@ -129,7 +129,7 @@ def find_asked(connection: Connection, scope_id: int, ids: Sequence[str]) -> Cal
 
 
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
-    """Remove memories, and what hangs on them in other tables."""
+    """Remove memories, and their rows in other tables."""
     if is_together(connection) and len(nums) <= FEW:
         for num in nums:
             for statement in _ONE_REMOVED:
@@ -147,10 +147,10 @@ def positions(
     ids: Sequence[str],
     replaced: dict[str, Place],
 ) -> list[int | None]:
-    """Places in their threads: as given, else that of the memory it replaces, else the next one."""
+    """Return the places in their threads: as given, else that of the replaced memory, else the next one."""
     m = schema.memories
-    following: dict[str, int] = {}  # next place, of threads whose last one is known
-    given: dict[str, int] = {}  # behind the places that this batch names itself
+    following: dict[str, int] = {}  # next place by thread, where the last one is known
+    given: dict[str, int] = {}  # next place after those that this batch gives itself
     found: list[int | None] = []
     for memory, memory_id in zip(batch, ids, strict=True):
         thread, position = memory.thread, memory.position

@@ -29,7 +29,7 @@ class EdgeColumns:
     def extended(
         self, *, nums: list[int], others: list[int], predicates: list[int], confidences: list[float], keep: int
     ) -> EdgeColumns:
-        """With newer edges appended, the newest `keep` of them all."""
+        """Return the columns with newer edges appended, the newest `keep` of them all."""
         return EdgeColumns(
             nums=np.concatenate([self.nums, np.asarray(nums, dtype=np.int64)])[-keep:],
             others=np.concatenate([self.others, np.asarray(others, dtype=np.int64)])[-keep:],
@@ -55,7 +55,7 @@ class ScopeEntities:
     # ent -> (scope version, rising nums of the memories that mention it). Dropped with this object when entities merge.
     mentions: dict[int, tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
     edges: dict[int, tuple[int, EdgeColumns]] = field(default_factory=dict)  # likewise
-    # What is kept, and entity -> (ids of the columns, nums, their rows, how many the columns had).
+    # (kind, entity) -> (ids of the columns, nums, their rows, number of rows of the columns).
     rows: dict[tuple[str, int], tuple[Sequence[str], NDArray[np.int64], NDArray[np.int64], int]] = field(
         default_factory=dict
     )
@@ -63,7 +63,7 @@ class ScopeEntities:
 
     def put(self, ent: int, entity_id: str, name: str, norm: str, declared: bool, aliases: Iterable[str] = ()) -> None:
         """Add or extend an entity."""
-        self.ent_of[entity_id] = ent  # first: who finds the name in the index looks here next
+        self.ent_of[entity_id] = ent  # first: a reader that finds the name in the index looks here next
         self.id_of[ent] = entity_id
         self.index.add(entity_id, name, tuple(aliases), declared=declared)
         self.by_norm[norm] = ent

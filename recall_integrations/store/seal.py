@@ -1,4 +1,4 @@
-"""Seals on index directories: what their files looked like when the store was closed, so that damage shows at open.
+"""Seals on index directories: the state of their files when the store was closed, so that damage shows at open.
 
 Neither tantivy nor HNSW notices a changed byte in its data: one answers wrongly, the other can take the process down.
 At `close` a checksum of every file is left in the directory; at the next open, files that no longer agree are damage.
@@ -20,7 +20,7 @@ Entry = tuple[int, int, int]  # size, time of change in ns, CRC-32
 
 
 def seal(directory: Path, known: dict[str, Entry]) -> None:
-    """Note the state of a directory that nobody writes to any more; `known` are entries of an earlier seal."""
+    """Note the state of a directory that no process writes to any more; `known` are entries of an earlier seal."""
     if not directory.is_dir():
         return
     entries = {name: _entry(directory / name, known.get(name)) for name in _names(directory)}
@@ -31,7 +31,7 @@ def seal(directory: Path, known: dict[str, Entry]) -> None:
 
 
 def broken(directory: Path) -> tuple[str | None, dict[str, Entry]]:
-    """What is wrong with a sealed directory (`None`: nothing, or there is no seal), and the entries of its seal."""
+    """Describe the damage to a sealed directory (`None`: nothing, or no seal); return that and the seal's entries."""
     if (directory / TRYING).exists():
         return "an earlier attempt to open it did not end", {}
     try:
@@ -52,12 +52,12 @@ def broken(directory: Path) -> tuple[str | None, dict[str, Entry]]:
 
 
 def unseal(directory: Path) -> None:
-    """Take the seal off: the directory is about to be written to."""
+    """Remove the seal: the directory is about to be written to."""
     (directory / SEAL).unlink(missing_ok=True)
 
 
 def trying(directory: Path, begun: bool) -> None:
-    """Mark that opening has begun, or take the mark away."""
+    """Mark that opening has begun, or remove the mark."""
     mark = directory / TRYING
     if begun:
         directory.mkdir(parents=True, exist_ok=True)

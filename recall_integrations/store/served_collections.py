@@ -1,16 +1,16 @@
-"""The collections of large scopes on a server (Chroma, or pgvector) that nodes share, filled beside the caller.
+"""The collections of large scopes on a server (Chroma, or pgvector) that nodes share, filled in the background.
 
     a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
                                                     └─▶ `scopes.vector_until` moves, which every node reads
 
-The record is the truth, as for collections in files (`store.collections`): what a collection lacks is scanned exactly,
-and no write waits for the server. How far each reaches is in the record, so whichever node holds the lease goes on
-where another one ended. A collection says of itself up to which point of which journal it was filled; one that is gone,
-of another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
-(`store.homes`), so nobody takes a new one, half full, for the one that it knew.
+The record is the truth, as for collections in files (`store.collections`): vectors that a collection lacks are scanned
+exactly, and no write waits for the server. The reach of each is in the record, so whichever node holds the lease goes
+on where another one ended. A collection notes up to which point of which journal it was filled; one that is gone, of
+another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
+(`store.homes`), so no node takes a new one, half full, for the one that it knew.
 
 Where an index over all of a collection costs less than one that grows (`Loading`), a new collection is loaded and then
-indexed, and how far is kept beside it: in the record it reaches to 0 until then, so every node scans the scope.
+indexed, and the progress is kept beside it: in the record it reaches to 0 until then, so every node scans the scope.
 
 A server that is away is tried again after pauses that grow, each of random length. A request that is larger than it
 allows is not: the collection is left as it is for an hour, and then until something is written or forgotten.
@@ -74,7 +74,7 @@ class Home:
     Args:
         name: of the collection.
         until: the last change that it holds.
-        read: when this was read, in monotonic seconds.
+        read: time of reading, in monotonic seconds.
     """
 
     name: str
@@ -87,8 +87,8 @@ class Over:
     """A request for a collection that the server refused as too large.
 
     Args:
-        why: what it said.
-        at: when, in monotonic seconds.
+        why: message of the server.
+        at: time of the refusal, in monotonic seconds.
     """
 
     why: str
@@ -100,23 +100,23 @@ Apply = Callable[[str, Sequence[int], NDArray[np.float32], Sequence[int]], None]
 
 
 class Lease:
-    """Who fills. Only one process does at a time: see `Held.fills`."""
+    """The right to fill collections. One process at a time has it: see `Held.fills`."""
 
     def __init__(self, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
         self.take, self.give_back = take, give_back
 
 
 class ServedCollections:
-    """Which scopes have a collection on the server, how far each reaches, and the thread that fills them.
+    """The collections of large scopes on the server, how far each reaches, and the thread that fills them.
 
     Args:
-        server: that has them.
-        scan_max: how many memories a scope may hold without one.
-        write_lock: the store's: who changes the database has it. Nothing is asked of the server meanwhile.
-        note: told in a sentence what went wrong.
-        lease: of who fills.
+        server: holds the collections.
+        scan_max: number of memories that a scope may hold without a collection.
+        write_lock: of the store; held by the thread that changes the database, which asks the server nothing meanwhile.
+        note: called with a sentence about each failure.
+        lease: of the process that fills.
         fingerprint: of the embedding.
-        problem: what was wrong with the server when the store was opened; empty = nothing.
+        problem: the failure of the server when the store was opened; empty = none.
     """
 
     def __init__(
@@ -136,17 +136,17 @@ class ServedCollections:
         self._lease, self._fingerprint, self._problem = lease, fingerprint, problem
         self._lock = threading.RLock()
         self._known: dict[int, Home] = {}
-        self._proven: set[str] = set()  # collections that were looked at since the server was last away
-        self._checked: set[str] = set()  # the same, by who fills
+        self._proven: set[str] = set()  # collections checked since the server was last away
+        self._checked: set[str] = set()  # the same, by the filling process
         self._lost: dict[str, str] = {}  # collections that cannot be used, and why
-        self._over: dict[str, Over] = {}  # those that are not filled on for a while
-        self._told_over: set[str] = set()  # of which that was said, and what was said
+        self._over: dict[str, Over] = {}  # collections that are left as they are for a while
+        self._told_over: set[str] = set()  # their names and messages that were reported
         self._touched: set[int] = set()
         self._waiting, self._since = 0, 0.0  # changes since the thread was idle, and when the first of them came
         self._tries = 0
-        self._all_at = 0.0  # when all scopes are looked at again, and not only those that were written to
+        self._all_at = 0.0  # time of the next look at all scopes, not only written ones
         self._busy = False  # whether there may be work on the server
-        self._swept = not server.own  # whether it was looked for collections that no scope names
+        self._swept = not server.own  # whether unnamed collections were removed
         self._closed = False
         self.failed = ""
         self.filling = Filling(self._step, self._could_not)
@@ -154,26 +154,26 @@ class ServedCollections:
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
     def home_of(self, scope_id: int) -> str:
-        """The collection of a scope; `NO_HOME` = it has none."""
+        """Return the collection of a scope; `NO_HOME` = it has none."""
         return self._home(scope_id).name
 
     def home_until(self, scope_id: int) -> int:
-        """The highest number that the collection of a scope is sure to hold; what lies behind it has to be scanned."""
+        """Return the highest number that the collection of a scope surely holds; later ones have to be scanned."""
         home = self._home(scope_id)
         return 0 if home.name in self._lost else home.until
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Nums and cosines of the approximate nearest neighbours, falling.
+        """Return nums and cosines of the approximate nearest neighbours, falling.
 
         Args:
-            seconds: that the server is waited for.
+            seconds: to wait for the server.
 
         Raises:
-            VectorsAway: it does not answer.
-            VectorsRefused: it does not let us in.
-            CollectionLost: the collection cannot be used; it is made anew.
+            VectorsAway: the server does not answer.
+            VectorsRefused: the server refuses access.
+            CollectionLost: the collection cannot be used, and is made anew.
         """
         end = time.monotonic() + seconds
         try:
@@ -184,7 +184,7 @@ class ServedCollections:
             self._lose(home, str(e))
             raise
         except (VectorsAway, VectorsRefused):
-            self._proven.clear()  # it may come back with another disk
+            self._proven.clear()  # the server may come back with another disk
             raise
 
     @property
@@ -194,20 +194,20 @@ class ServedCollections:
 
     @property
     def index(self) -> ServedCollections:
-        """What is asked for neighbours."""
+        """The index of neighbours: this object."""
         return self
 
     @property
     def loaded(self) -> bool:
-        """Whether the server was asked anything."""
+        """True if the server was asked anything."""
         return self._server.opened
 
     def health(self) -> tuple[Health, ...]:
-        """How the server is; nothing if it was never asked."""
+        """Return the health of the server; nothing if it was never asked."""
         return (self._server.health(),) if self._server.opened else ()
 
     def lacking(self) -> dict[int, int]:
-        """How many vectors the collection of each large scope does not have yet."""
+        """Count the vectors that the collection of each large scope does not have yet, by scope."""
         v = schema.vectors.c
         with self._engine.connect() as connection:
             return {
@@ -235,13 +235,13 @@ class ServedCollections:
         return found
 
     def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
-        """Whether a collection is what the record says.
+        """Check that a collection is the one of the record.
 
         Args:
-            until: how far it should reach; `None` = as the record has it.
+            until: the change up to which it should reach; `None` = that of the record.
 
         Raises:
-            CollectionStrange: it was filled from another history.
+            CollectionLost: the collection is empty; or, as `CollectionStrange`, it was filled from another history.
         """
         with self._engine.connect() as connection:
             until = self._until_of(connection, home) if until is None else until
@@ -269,7 +269,7 @@ class ServedCollections:
     # -- opening and closing -----------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """See what is there, and begin to fill what lacks something; under the write lock. The server is not asked."""
+        """Read the state, and begin to fill collections that lack vectors; under the write lock, without the server."""
         if self._problem:
             self._note(f"{self._problem} Until it is back, large scopes are scanned, or looked through for words.")
             self._problem = ""
@@ -280,11 +280,11 @@ class ServedCollections:
             self.filling.wake(urgent=True)
 
     def load(self) -> None:
-        """Read anew which scopes have a collection."""
+        """Drop the known collections; they are read anew."""
         self._known.clear()
 
     def close(self, *, sealed: bool) -> None:
-        """Let the server go. What a collection lacks is filled in by another node, or after the next open."""
+        """Release the server. Missing vectors are filled in by another node, or after the next open."""
         self._closed = True
         if not self.filling.stop(CLOSE_S):
             logger.warning("%s is waited for: it is left behind.", self._server.called)
@@ -295,11 +295,11 @@ class ServedCollections:
     # -- following the vectors ---------------------------------------------------------------------------------------
 
     def follow(self, scope_ids: set[int], changes: int) -> None:
-        """Take notice of vectors that were written and memories that were removed, by whichever process.
+        """Register vectors that were written and memories that were removed, by any process.
 
         Args:
-            scope_ids: of these scopes.
-            changes: how many.
+            scope_ids: scopes that changed.
+            changes: number of changes.
         """
         now = time.monotonic()
         with self._lock:
@@ -310,9 +310,8 @@ class ServedCollections:
         self.filling.wake(urgent=urgent and not self._tries)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Fill all collections now; whether they hold everything within so many seconds. Without a limit, a server
-        that is away is tried once, and so is, with any, what it refused as too large.
-        """
+        """Fill all collections now; say whether they hold everything within `timeout` seconds. Without a limit, a
+        server that is away is tried once; collections refused as too large are tried once in any case."""
         end = None if timeout is None else time.monotonic() + timeout
         self._over.clear()
         while True:
@@ -327,20 +326,20 @@ class ServedCollections:
             time.sleep(POLL_S)
 
     def spare(self, connection: Connection) -> int | None:
-        """The last entry of the journal that no collection needs; `None` = they need none, as numbers are compared."""
+        """Return `None`: no collection needs the journal, since numbers are compared."""
         return None
 
     def _all(self, connection: Connection) -> dict[int, Home]:
-        """The collections of all scopes, whatever they hold."""
+        """Read the collections of all scopes, whatever they hold."""
         s = schema.scopes.c
         rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
         return {int(i): Home(name=str(home), until=int(until)) for i, home, until in rows if homes.served(str(home))}
 
     def _work(self, *, looking: bool = False) -> bool:
-        """Whether there is anything to do on the server.
+        """Say whether there is work to do on the server.
 
         Args:
-            looking: count collections that only have to be looked at, and not those that are left as they are.
+            looking: count collections that only need a check, and not those that are left as they are.
         """
         if not self._swept:
             return True
@@ -360,8 +359,8 @@ class ServedCollections:
         """Give collections to scopes that are too large, and take them from those that are empty.
 
         Args:
-            shrunk: take them from those that are small as well. Nodes may differ in what they call small, and must not
-                take and give in turns.
+            shrunk: take them from small scopes as well. Nodes may differ in what is small, and must not take and give
+                in turns.
         """
         s, most, now = schema.scopes.c, self._scan_max(), time.monotonic()
         with self._lock:
@@ -383,12 +382,12 @@ class ServedCollections:
                 self._rehouse(scope_id, home)
 
     def _rehouse(self, scope_id: int, old: str, new: str | None = None, *, leave: bool = True) -> None:
-        """Give a scope another collection, which is filled from the beginning; nothing if it has got one meanwhile.
+        """Give a scope another collection, which is filled from the beginning; do nothing if it has got one meanwhile.
 
         Args:
-            old: its present one.
-            new: `NO_HOME` = none; `None` = one with a name of its own.
-            leave: whether the old one is to be removed from the server.
+            old: the present collection.
+            new: `NO_HOME` = none; `None` = one with a new name.
+            leave: whether to remove the old one from the server.
         """
         s = schema.scopes
         with self._writing(), self._engine.begin() as connection:
@@ -404,7 +403,7 @@ class ServedCollections:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Inside, the database may be changed. The thread does not wait for who waits for it.
+        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock.
 
         Raises:
             IndexUnavailable: the store is being closed, or the collections are being made anew.
@@ -420,13 +419,13 @@ class ServedCollections:
     # -- filling -----------------------------------------------------------------------------------------------------
 
     def _step(self) -> bool:
-        """Do something of what there is to do on the server; whether there may be more."""
+        """Do a part of the work on the server; say whether there may be more."""
         self._review()
         if not (self._busy or self._lost) or not self._work(looking=True):
             return self._done()
         if not self._lease.take():
             if not self._work():
-                return self._done()  # who fills looks at them
+                return self._done()  # the filling process checks them
             self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
             return False
         self._sweep()
@@ -434,7 +433,7 @@ class ServedCollections:
         with self._engine.connect() as connection:
             found = self._all(connection)
         busy = False
-        # What is relied on comes first: a new one takes long.
+        # Collections in use come first: a new one takes long.
         for scope_id, home in sorted(found.items(), key=lambda one: (not one[1].until, one[0])):
             if self._is_left(home.name):
                 continue
@@ -452,14 +451,14 @@ class ServedCollections:
 
     def _done(self) -> bool:
         self._lease.give_back()
-        self._lost.clear()  # nobody names them any more
+        self._lost.clear()  # no scope names them any more
         with self._lock:
             self._waiting, self._tries, self._busy = 0, 0, False
         self.failed = next((over.why for over in list(self._over.values())), "")
         return False
 
     def _step_of(self, scope_id: int, home: Home) -> bool:
-        """Check a collection and give it a slice; whether anything was done."""
+        """Check a collection and give it a slice; say whether anything was done."""
         self._over.pop(home.name, None)
         try:
             if home.name in self._lost:
@@ -475,7 +474,7 @@ class ServedCollections:
         return True
 
     def _leave_as_it_is(self, home: str, said: str) -> None:
-        """Fill a collection no further for a while, since the same request would be refused again."""
+        """Stop filling a collection for a while, since the same request would be refused again."""
         if not self._told_over & {home, said}:
             self._note(f"{said} {LEFT}")
         self._told_over |= {home, said}
@@ -483,18 +482,18 @@ class ServedCollections:
         self.failed = said
 
     def _is_left(self, home: str) -> bool:
-        """Whether a collection is left as it is."""
+        """Say whether a collection is left as it is."""
         over = self._over.get(home)
         return over is not None and time.monotonic() - over.at < OVER_S
 
     def _advance(self, scope_id: int, home: Home, *, whole: bool = False) -> int | None:
-        """Give a collection what it gets next; how many vectors that is, and `None` = it lacks nothing.
+        """Give a collection its next slice; return the number of vectors in it, `None` if it lacks nothing.
 
         Args:
-            whole: do not stop for who wants the thread to.
+            whole: go on also when the thread is asked to stop.
 
         Raises:
-            CollectionBusy: another node is at it.
+            CollectionBusy: another node works on the collection.
         """
         loading = self._server.loading
         if loading is not None and not home.until:
@@ -510,12 +509,12 @@ class ServedCollections:
         return len(part.nums)
 
     def _given(self, home: Home, part: Slice, apply: Apply, *, whole: bool) -> bool:
-        """Give a slice to the server; whether it has all of it."""
+        """Give a slice to the server; say whether it has all of it."""
         server, store = self._server, homes.store_part(home.name)
         if part.after:
             self._prove(home.name, server.look(home.name), part.after)  # a copy of this store may have written to it
         else:
-            server.drop(home.name)  # what an interrupted slice left, of which some may be gone now
+            server.drop(home.name)  # rest of an interrupted slice; some memories may be removed by now
             server.make(home.name, store)
         mark = part.mark or Point(part.upto)
         server.mark(home.name, store, mark.seq, mark.digest)
@@ -528,7 +527,7 @@ class ServedCollections:
         return True
 
     def _reach(self, scope_id: int, home: Home, upto: int) -> None:
-        """Note in the record how far a collection reaches, from where it did."""
+        """Note in the record how far a collection reaches, if it still reaches to `home.until`."""
         s = schema.scopes
         reached = update(s).where(s.c.scope_id == scope_id, s.c.vector_home == home.name)
         with self._writing(), self._engine.begin() as connection:
@@ -538,7 +537,7 @@ class ServedCollections:
         self._proven.add(home.name)
 
     def _load(self, scope_id: int, home: Home, loading: Loading, *, whole: bool) -> int | None:
-        """Give a new collection its next slice, or, where it has all, the index; from then on it is relied on."""
+        """Give a new collection its next slice, or, where it has all, build the index; from then on it is used."""
         there = loading.loaded(home.name)
         if not there.indexed:
             part = next_slice(self._engine, scope_id, there.upto, SLICE)
@@ -563,9 +562,9 @@ class ServedCollections:
         return 0
 
     def _index(self, scope_id: int, home: str, loading: Loading, *, whole: bool) -> str | None:
-        """Build the index of a collection; what `Loading.index` says, and `None` = nobody needs it any more.
+        """Build the index of a collection; return the message of `Loading.index`, `None` if it is not needed any more.
 
-        It may take an hour, in which all that is in it may be forgotten.
+        It may take an hour, in which all memories of the scope may be forgotten.
         """
         looked = time.monotonic()
 
@@ -586,7 +585,7 @@ class ServedCollections:
             return None
 
     def _wanted(self, scope_id: int, home: str) -> bool:
-        """Whether a collection is that of a scope in which there is anything."""
+        """Say whether a collection is that of a scope with memories."""
         s = schema.scopes.c
         with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
             found = connection.execute(select(s.vector_home, s.memories).where(s.scope_id == scope_id)).first()
@@ -594,7 +593,7 @@ class ServedCollections:
         return True
 
     def _outgrown(self, scope_id: int, home: Home) -> bool:
-        """Whether a collection lacks so many vectors that to index all at once costs less, and little is lost by it."""
+        """Say whether a collection lacks so many vectors that a new index costs less, and little is lost by it."""
         mine = schema.vectors.c.scope_id == scope_id
         num = schema.vectors.c.num
         with self._engine.connect() as connection:
@@ -603,10 +602,10 @@ class ServedCollections:
         return int(lacking) > OUTGROWN * int(held)
 
     def _check(self, scope_id: int, home: Home) -> None:
-        """Compare a collection with the record: history, length, numbers, and whether it finds its own vectors.
+        """Compare a collection with the record: history, length, numbers, and a search for its own vectors.
 
         Raises:
-            CollectionLost: they do not agree, so it is to be made anew.
+            CollectionLost: they do not agree, so the collection is to be made anew.
         """
         seen = self._server.look(home.name)
         self._prove(home.name, seen)
@@ -636,10 +635,10 @@ class ServedCollections:
         self._checked.add(home.name)
 
     def _asked_itself(self, home: str, vector: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """A collection that fails on a server that works is damaged.
+        """Search in a collection; one that fails on a server that works is damaged.
 
         Raises:
-            CollectionLost: it is.
+            CollectionLost: the collection is damaged.
         """
         try:
             return self._server.nearest(home, vector, 1)
@@ -651,10 +650,10 @@ class ServedCollections:
             raise CollectionLost(f"The collection {home} cannot be asked: {e}") from e
 
     def _take_out(self, scope_id: int, home: str, until: int) -> None:
-        """Remove what the record does not have any more, though the journal does not tell of it (any longer).
+        """Remove vectors that the record does not have any more, also where the journal does not tell of that.
 
         Raises:
-            CollectionLost: it lacks some of what the record has up to a number, so it is to be made anew.
+            CollectionLost: the collection lacks vectors of the record up to `until`, so it is to be made anew.
         """
         held, v = self._server.nums(home), schema.vectors.c
         with self._engine.connect() as connection:
@@ -668,10 +667,10 @@ class ServedCollections:
             self._server.apply(home, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
 
     def _sweep(self) -> None:
-        """Remove what no scope names, once: what was there while the store was opened without the server."""
+        """Remove collections that no scope names, once: those left while the store was open without the server."""
         if self._swept:
             return
-        there = self._server.homes()  # before the record is read, in which each is named before it is made
+        there = self._server.homes()  # before the record is read, which names each before it is made
         with self._engine.connect() as connection:
             named = {home.name for home in self._all(connection).values()}
         for home in there:
@@ -690,14 +689,14 @@ class ServedCollections:
             homes.removed(connection, names)
 
     def _could_not(self, error: BaseException) -> None:
-        """Told by the thread what went wrong: it is tried again after a pause, unless somebody waits for the end."""
+        """Note a failure of the thread, which is tried again after a pause, unless somebody waits for the end."""
         if self._closed or self.filling.halted:
             return
         self._checked.clear()
         self._tries += 1
         said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
         kind = said if not isinstance(error, VectorsAway) else f"{self._server.called} is away."
-        if kind != self.failed:  # once, however often it is tried
+        if kind != self.failed:  # report each failure once
             self.failed = kind
             self._note(f"{said} What collections lack is scanned meanwhile, and brought there when it is back.")
         if not self.filling.hurried:
@@ -718,7 +717,7 @@ class ServedCollections:
         self.filling.wake(urgent=True)
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Fill new collections in place of all there are, under the write lock; in the background where that fails."""
+        """Fill new collections in place of the old ones, under the write lock; in the background where that fails."""
         with self.filling.held():
             self._leave_all()
             self._all_at = 0.0
@@ -756,9 +755,9 @@ class ServedCollections:
 
 
 def foreign(connection: Connection, until: int, seen: Seen) -> str | None:
-    """Why a collection was filled from another history than this journal's; `None` = it was not.
+    """Say why a collection was filled from another history than this journal's; `None` = it was not.
 
-    An entry that was dropped from the journal tells nothing.
+    An entry that was dropped from the journal proves nothing.
     """
     if until and seen.seq < until:
         return f"it was filled up to change {seen.seq:,}, the store knows of {until:,}"

@@ -1,4 +1,4 @@
-"""What a collection of a large scope lacks: read from the record, a part at a time."""
+"""The vectors that a collection of a large scope lacks: read from the record, a part at a time."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Progress = Callable[[str, int, int], None]  # (what, done, total)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """What a collection gets next.
+    """The next part for a collection.
 
     Args:
-        after, upto: the changes.
-        nums, vectors: that are added.
-        gone: nums that are taken away.
-        mark: a point of the journal beyond which it holds nothing.
+        after, upto: changes before and at the end of the part.
+        nums, vectors: to add.
+        gone: nums to remove.
+        mark: a point of the journal beyond which the part holds nothing.
     """
 
     after: int
@@ -37,11 +37,11 @@ class Slice:
 
 
 def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice | None:
-    """What the collection of a scope gets next; `None` = it has everything.
+    """Return the next part for the collection of a scope; `None` = it has everything.
 
     Args:
-        after: how far it reaches.
-        limit: of vectors, and of those that are taken away.
+        after: the change up to which it reaches.
+        limit: of the vectors to add, and of those to remove.
     """
     c, v = schema.changes.c, schema.vectors.c
     with engine.connect() as connection:  # one snapshot
@@ -63,7 +63,7 @@ def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice |
 
 
 def batches(engine: Engine, scope_id: int, upto: int, limit: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-    """All vectors of a scope up to a number, so many at a time."""
+    """Yield all vectors of a scope up to a number, `limit` at a time."""
     v, last = schema.vectors.c, 0
     while True:
         query = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > last, v.num <= upto)
@@ -76,7 +76,7 @@ def batches(engine: Engine, scope_id: int, upto: int, limit: int) -> Iterator[tu
 
 
 def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
-    """Numbers and vectors; 0 where one cannot be read, as in the columns: the doctor finds it."""
+    """Return numbers and vectors; 0 for an unreadable vector, as in the columns: the doctor finds it."""
     lengths = [len(blob) if isinstance(blob, bytes) else 0 for _, blob in rows]
     width = max(set(lengths), key=lengths.count, default=0) // 2 * 2
     blank = bytes(width)

@@ -1,10 +1,9 @@
-"""What a scope is, told so that every process of a store tells it alike: what answers that processes share hold for.
+"""The state of a scope, alike in every process of a store: shared cached answers hold for a state.
 
-A scope's revision (`store.revisions`) is a process's own. Its state is made of what the record says: the version of the
+A scope's revision (`store.revisions`) is a process's own. Its state is made of the record: the version of the
 scope, its last entry in the journal and that one's digest, which stands for all before it (so that of two histories, as
-after a backup was put back, each has its own), when the next memory ends, which embedding there is and what its cosines
-are worth. There is none where this process does not know all of the record, or while vectors are missing: then nothing
-is shared.
+after a backup was put back, each has its own), the next end of a memory, the embedding and the worth of its cosines.
+There is none where this process does not know all of the record, or while vectors are missing: then nothing is shared.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ READ_S = 0.5  # longest wait for a database behind a network
 
 
 class States:
-    """Of an open store. Threads share it. Asking again before the next write costs a microsecond.
+    """The states of scopes of an open store. Threads share it. Asking again before the next write costs a microsecond.
 
     Args:
         parts: of the store.
@@ -45,11 +44,11 @@ class States:
         self._known: LRUCache[Scope, tuple[Revision, bytes]] = LRUCache(KEPT)
 
     def of(self, scope: Scope, revision: Revision) -> bytes | None:
-        """The state of a scope; `None` where it cannot be told now, or the revision is another meanwhile.
+        """Return the state of a scope; `None` where it is unknown now, or the revision has changed meanwhile.
 
         Args:
-            scope: whose.
-            revision: as whoever asks has read it.
+            scope: the tenant.
+            revision: as the caller has read it.
         """
         parts = self._parts
         with self._lock:
@@ -60,7 +59,7 @@ class States:
             with parts.errors(), within(READ_S) if parts.directory.own_indexes else contextlib.nullcontext():
                 found = self._read(scope)
         except RecallError:
-            return None  # the database is away, or the store closed: whoever needs more of it says so
+            return None  # the database is away, or the store closed: calls that need more raise
         if found is None or parts.revisions.of(scope) != revision:
             return None
         with self._lock:
@@ -76,13 +75,13 @@ class States:
         with parts.engine.connect() as connection:
             recorded = _recorded(connection, scope_id)
         if recorded is None or recorded[0] != parts.version(scope_id) or recorded[1] >= parts.next_seq:
-            return None  # somebody has written what this process has not read
+            return None  # another process has written entries that are not read here
         said = repr((scope_id, *recorded, ends, parts.asking.fingerprint, worth))
         return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _recorded(connection: Connection, scope_id: int) -> tuple[int, int, str] | None:
-    """The version of a scope, its last entry, and the digest of that: of the last pruned, if that is gone."""
+    """Return the version of a scope, its last entry, and the digest of that: of the last pruned, if that is gone."""
     s, c = schema.scopes.c, schema.changes.c
     newest = select(func.max(c.seq)).where(c.scope_id == scope_id).scalar_subquery()
     digest = select(c.digest).where(c.seq == newest).scalar_subquery()

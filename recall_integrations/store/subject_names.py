@@ -1,4 +1,4 @@
-"""Of the names that facts are told under, which are of one entity, and which are of two people."""
+"""The names of subjects in facts: those of one entity, and those of two people."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _OF = "'s "
 
 
 class SubjectNames:
-    """What the names of a scope say of subjects, as they were when it was made. Threads may share it.
+    """The names of each subject, as the index of a scope had them. Threads may share it.
 
-    It holds no index: who asks gives it the one that it was made of.
+    It holds no index: callers give it the one that it was made of.
 
     Args:
         index: the names of the scope's entities.
@@ -24,13 +24,13 @@ class SubjectNames:
         self._known: dict[str, tuple[str, ...]] = {}
 
     def is_of(self, index: EntityIndex) -> bool:
-        """Whether this still is what the names say."""
+        """Say whether the names are still those of the index."""
         return self._made_of() is index and self._revision == index.revision
 
     def of(self, subject: str, index: EntityIndex) -> tuple[str, ...]:
-        """All subjects that are the same as one, itself included, in the order of the names of that entity.
+        """Return all subjects of the same entity, `subject` included, in the order of its names.
 
-        None of a name that two entities have: of whom each fact is, nobody can tell.
+        Empty for a name of two entities: the owner of each fact is unknown.
 
         Args:
             subject: a key (`facts.subjects_of`).
@@ -54,5 +54,5 @@ def _together(subject: str, index: EntityIndex) -> tuple[str, ...]:
 
 
 def _holders(name: str, index: EntityIndex) -> tuple[str, ...]:
-    """Ids of the entities of a name; a key has no "the" in front, which a name may have."""
+    """Return the ids of the entities of a name; a key has no "the" in front, which a name may have."""
     return (index.lookup(name) or index.lookup(f"the {name}")) if name else ()

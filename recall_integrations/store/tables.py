@@ -1,4 +1,4 @@
-"""The tables of a store in a directory: making them in a new one, and refusing those of another version."""
+"""The tables of a store in a directory: make them in a new one, and refuse those of another version."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from recall_integrations.store import entity_keys
 
 
 def make_ready(engine: Engine) -> None:
-    """Make the tables in an empty database; leave those that are there as they are.
+    """Make the tables in an empty database; leave existing ones as they are.
 
     Raises:
-        StoreVersionError: they are of another version, or not those of a store.
+        StoreVersionError: the tables are of another version, or not those of a store.
     """
     version = version_of(engine)
     if version:
@@ -28,10 +28,10 @@ def make_ready(engine: Engine) -> None:
 
 
 def version_of(engine: Engine) -> int:
-    """Version of the tables; 0 for an empty database.
+    """Read the version of the tables; 0 for an empty database.
 
     Raises:
-        StoreVersionError: it holds tables, but not those of a store.
+        StoreVersionError: the database holds tables, but not those of a store.
     """
     with engine.connect() as connection:
         tables = set(inspect(connection).get_table_names())
@@ -57,7 +57,7 @@ def _make(connection: Connection) -> None:
 
 @cache
 def _statements() -> tuple[str, ...]:
-    """What makes all tables and their indexes in SQLite; rendering them takes longer than they do."""
+    """Return the statements that make all tables and indexes in SQLite; rendering takes longer than they do."""
     made: list[str] = []
     dialect = sqlite.dialect()
     engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))

@@ -1,7 +1,7 @@
-"""The lexical index as a process sees it that does not keep it: what was committed to it, and the rest of the journal.
+"""The lexical index for a process that does not keep it: its committed state, and the rest of the journal.
 
 Another process writes tantivy's files and is a moment behind the database. The memories in between are few; they are
-looked through one by one, so that what any process has written is found, and counts, at once.
+read one by one, so that the writes of any process are found, and count, at once.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ FIRST = np.float32(np.finfo(np.float32).max)  # so that what the index lacks is 
 
 
 class _Tail(NamedTuple):
-    """What the index lacks of a scope.
+    """The changes of a scope that the index lacks.
 
     Args:
-        new: the stems of memories that are not in it, by number.
-        gone: numbers of memories that are in it and were removed.
-        head: the last entry of the journal that was looked at.
+        new: the stems of memories that are not in the index, by number.
+        gone: numbers of removed memories that are in the index.
+        head: the last entry of the journal that was read.
     """
 
     new: Mapping[int, frozenset[str]]
@@ -40,7 +40,7 @@ class TailedWords:
     """Reads like a `LexicalIndex`. Good until something else is committed to the database.
 
     Args:
-        index: what was committed to it, at `cursor` or later.
+        index: committed at `cursor` or later.
         engine: of the store.
         cursor: the last change that the index is known to hold.
     """
@@ -71,13 +71,13 @@ class TailedWords:
         return _Tail(new, tuple(gone), head)
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """See `LexicalIndex`."""
+        """Count the memories with a term: see `LexicalIndex`."""
         tail = self._tail(scope_id)
         more = sum(term in said for said in tail.new.values())
         return self._index.document_frequency(scope_id, term) + more - self._index.holding(scope_id, term, tail.gone)
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """See `LexicalIndex`; with the last change that is in it. Words of what was just removed may count still."""
+        """Return the vocabulary, see `LexicalIndex`, and its last change. Words just removed may count still."""
         tail = self._tail(scope_id)
         counted = Counter(dict(self._index.vocabulary(scope_id)[0]))
         for said in tail.new.values():
@@ -93,7 +93,7 @@ class TailedWords:
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """See `LexicalIndex`. What it lacks comes first, as if it were all best: callers score what is named."""
+        """Search as `LexicalIndex`. Memories that it lacks come first, with equal scores: callers score them."""
         tail = self._tail(scope_id)
         known = self.document_frequency if frequency is None else None
         nums, scores = self._index.search(

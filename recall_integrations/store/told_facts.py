@@ -1,4 +1,4 @@
-"""`MemoryStore.facts`: what is held true in a scope, read from the database as a whole."""
+"""`MemoryStore.facts`: the facts that hold in a scope, read from the database as a whole."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def facts_of(
     as_of: datetime | None = None,
     history: bool = False,
 ) -> list[Fact]:
-    """See `MemoryStore.facts`."""
+    """List facts: see `MemoryStore.facts`."""
     parts.check_open()
     where = checked_scope(scope)
     at = to_micros(parts.clock() if as_of is None else checked_time(as_of, "as_of", InvalidArgument))
@@ -59,7 +59,7 @@ def facts_of(
 
 
 def _merged(told: dict[Key, list[Told]], names: Callable[[str], Sequence[str]]) -> dict[Key, list[Told]]:
-    """What is told under several names of one entity as one, under the first of these."""
+    """Merge facts under several names of one entity, under the first of these."""
     found: dict[Key, list[Told]] = {}
     for (subject, slot), own in told.items():
         first = next((name for name in names(subject) if (name, slot) in told), subject)
@@ -86,7 +86,7 @@ def _slots(slot: object, slots: Slots) -> set[str]:
 def _read(
     parts: StoreParts, scope_id: int, subjects: set[str] | None, slots: set[str] | None
 ) -> tuple[dict[Key, list[Told]], dict[int, str]]:
-    """What is told of each subject and slot, and the ids of the memories that tell it."""
+    """Read the facts of each subject and slot, and the ids of their memories."""
     f, m = schema.facts.c, schema.memories.c
     query = select(*COLUMNS, m.id, m.event_at, m.created_at).select_from(
         schema.facts.join(schema.memories, and_(m.scope_id == f.scope_id, m.num == f.num))

@@ -1,6 +1,6 @@
-"""Whose turn it is to write: one thread of one process at a time.
+"""Turns to write: one thread of one process at a time.
 
-Threads of a process take turns under a lock in memory; whoever comes first of them takes the lock file, and gives it
+Threads of a process take turns under a lock in memory; the first of them takes the lock file, and gives it
 back when the last of them is done. It is held for a write, not for the life of a process.
 """
 
@@ -25,10 +25,10 @@ class Lock(Protocol):
     """A reentrant lock."""
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Whether it was had within so many seconds; below 0 = as long as it takes."""
+        """Take the lock within `timeout` seconds, below 0 = without limit; say whether it was taken."""
 
     def release(self) -> None:
-        """Give it back, once for each time that it was taken."""
+        """Release the lock, once for each time that it was taken."""
 
     def __enter__(self) -> bool: ...
 
@@ -41,10 +41,10 @@ class Outer(Protocol):
     """A lock that other processes see."""
 
     def acquire(self, timeout: float) -> bool:
-        """Whether it was had within so many seconds."""
+        """Take the lock within `timeout` seconds; say whether it was taken."""
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
 
 
 class OfFile:
@@ -59,7 +59,7 @@ class OfFile:
         self._lock = FileLock(str(path), thread_local=False)
 
     def acquire(self, timeout: float) -> bool:
-        """Whether it was had within so many seconds.
+        """Take the lock within `timeout` seconds; say whether it was taken.
 
         Raises:
             StorePathError: the lock file cannot be written.
@@ -74,7 +74,7 @@ class OfFile:
         return True
 
     def release(self) -> None:
-        """Give it back."""
+        """Release the lock."""
         self._lock.release()
 
 
@@ -86,11 +86,11 @@ class WriteTurn:
     """The write lock of a store. Reentrant; threads share it.
 
     Args:
-        outer: what other processes see; `None` = no other process can have the store.
-        where: it is, for messages.
+        outer: the lock that other processes see; `None` = no other process can have the store.
+        where: place of the store, for messages.
 
     Attributes:
-        begun: called when a turn begins, with everybody else kept out: what others wrote is taken notice of.
+        begun: called when a turn begins, with all others kept out: it follows the writes of others.
         ending: called before others are let in again. Must not raise.
     """
 
@@ -105,16 +105,16 @@ class WriteTurn:
 
     @property
     def mine(self) -> bool:
-        """Whether this thread has it."""
+        """True if this thread has the turn."""
         return self._depth > 0 and self._owner == threading.get_ident()
 
     def close(self) -> None:
-        """Begin no turn any more: whoever waits for one gets `StoreClosed`, and the lock file is not made anew."""
+        """Begin no more turns: a thread that waits for one gets `StoreClosed`, and the lock file is not made anew."""
         self._closed = True
         self.begun = self.ending = _nothing
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take it; whether it was had.
+        """Take the turn; say whether it was taken.
 
         Args:
             blocking: whether to wait at all.
@@ -162,7 +162,7 @@ class WriteTurn:
         return True
 
     def release(self) -> None:
-        """Give it back, once for each time that it was taken."""
+        """Release the turn, once for each time that it was taken."""
         try:
             if self._depth == 1 and self._outer is not None:
                 try:

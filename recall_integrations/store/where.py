@@ -1,6 +1,6 @@
-"""Hard filters as a condition of SQL, for scopes that no node reads whole: what `store/filtering.py` is to columns.
+"""Hard filters as a condition of SQL, for scopes that no node reads whole; `store/filtering.py` does this with columns.
 
-Keys of the metadata are read of the whole scope when a filter first asks for one, and kept, as they are there.
+Keys of the metadata are read for the whole scope when a filter first asks for one, and cached, as they are there.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Conditions:
 
     Args:
         outline: of the scope.
-        parts: what holds of all of them.
-        values: of parameters.
+        parts: conditions in SQL, of which all must hold.
+        values: of the parameters.
     """
 
     def __init__(self, outline: Outline, parts: Sequence[str] = (), values: dict[str, Any] | None = None) -> None:
@@ -39,7 +39,7 @@ class Conditions:
         self.values: dict[str, Any] = {} if values is None else dict(values)
 
     def also(self, sql: str, **values: Any) -> Conditions:
-        """With one more; names in braces stand for parameters."""
+        """Return the conditions with one more; names in braces stand for parameters."""
         names = {name: f"c{len(self.values) + place}" for place, name in enumerate(values)}
         written = sql.format(**{name: f":{given}" for name, given in names.items()})
         given = {names[name]: value for name, value in values.items()}
@@ -47,21 +47,21 @@ class Conditions:
 
     @property
     def plain(self) -> bool:
-        """Whether every memory meets them."""
+        """True if there is no condition, so that every memory meets them."""
         return not self.parts
 
     def where(self) -> Where:
-        """For `pushed_words`."""
+        """Return the conditions for `pushed_words`."""
         sql = " AND ".join(f"({part})" for part in self.parts)
         return Where(upto=self._outline.upto, sql=sql, values=self.values, gone=self._outline.gone)
 
     def sql(self) -> str:
-        """With what is shown of the scope at all."""
+        """Return the conditions in SQL, with the one for visible memories of the scope."""
         shown = "m.scope_id = :scope_id AND m.num <= :upto AND (m.expires_at IS NULL OR m.expires_at > :ended)"
         return " AND ".join([shown, *(f"({part})" for part in self.parts)])
 
     def given(self) -> dict[str, Any]:
-        """Its parameters."""
+        """Return the values of the parameters."""
         outline = self._outline
         return {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, **self.values}
 
@@ -74,15 +74,15 @@ def conditions(
     entities: Callable[[Sequence[str]], Sequence[int]],
     past: Callable[[datetime], Sequence[int]],
 ) -> Conditions:
-    """What filters ask.
+    """Make the conditions of filters.
 
     Args:
         outline: of the scope.
         filters: hard ones.
         now: for `recency_days`.
-        index: what memories hold under which key.
-        entities: numbers of the entities of some names.
-        past: numbers of memories of which nothing that they tell holds.
+        index: values of the memories by key.
+        entities: gives the numbers of the entities of names.
+        past: gives the numbers of memories of which no fact holds.
     """
     found = Conditions(outline)
     if not filters:
@@ -117,14 +117,14 @@ def conditions(
 
 
 def said_by(found: Conditions, outline: Outline, names: Sequence[str]) -> Conditions:
-    """Of these actors, whatever the case of their letters."""
+    """Add the condition for these actors, in any case of letters."""
     wanted = set(map(folded, names))
     actors = [actor for actor in outline.actors if folded(actor) in wanted]
     return found.also("m.actor = ANY(CAST({actors} AS text[]))", actors=actors)
 
 
 def of_roles(found: Conditions, outline: Outline, codes: Sequence[int]) -> Conditions:
-    """By one of these roles: as given, or else that of the actor's name."""
+    """Add the condition for these roles: as given, or else that of the actor's name."""
     text = outline.view.text
     assert text is not None
     named = [text.actor_names[code] for role in codes for code in text.role_actors.get(role, ())]
@@ -138,7 +138,7 @@ def of_roles(found: Conditions, outline: Outline, codes: Sequence[int]) -> Condi
 
 
 def _meeting(found: Conditions, condition: Condition, columns: Columns) -> Conditions:
-    """What metadata must be like."""
+    """Add the condition on metadata."""
     values: dict[str, Any] = {}
 
     def written(one: Condition) -> str:

@@ -1,8 +1,8 @@
-"""What cosines of the store's embedding are worth, by language: measured once, noted in `meta`, kept.
+"""The worth of cosines of the store's embedding, by language: measured once, noted in `meta`, cached.
 
-English is measured at the first write, another language when a scope has so many memories written in it that it is no
-stray word; it counts in the scopes of which that is true, whatever others write. Nothing is measured of the bundled
-model (it is known), and of an embedding that is declared costly.
+English is measured at the first write, another language when a scope has so many memories in it that they are no
+accident; it counts in the scopes of which that is true, whatever others write. Nothing is measured for the bundled
+model (it is known), and for an embedding that is declared costly.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 
 
 class CosineWorth:
-    """Factors by language, and when they are to be measured. Threads share it.
+    """Factors by language, and when to measure them. Threads share it.
 
     `measured` calls the embedding and holds no lock meanwhile; `note` is called under the store's write lock.
     """
@@ -43,35 +43,35 @@ class CosineWorth:
         self._bundled = isinstance(embedding, StaticEmbedding)
         self.measures = not (self._bundled or costly)
         self._known: dict[str, float] = {}
-        self._written: dict[str, int] = {}  # by the scope that is being written to, this write included
+        self._written: dict[str, int] = {}  # counts of the scope that is being written to, with this write
         self._noted: dict[tuple[int, str], int] = {}  # by scope and language
-        self._before: dict[tuple[int, str], int] = {}  # of what the last write noted
+        self._before: dict[tuple[int, str], int] = {}  # counts before the notes of the last write
         self._tried: set[str] = set()
-        self._lock = threading.Lock()  # of two writers, one measures
+        self._lock = threading.Lock()  # only one of two writers measures
 
     @property
     def english(self) -> float | None:
-        """As measured; `None` = not yet."""
+        """The measured factor of English; `None` = not yet."""
         return self._known.get(probe.ENGLISH)
 
     @property
     def spread(self) -> float:
-        """How far apart cosines are, as a multiple of those of the bundled embedding; 1 = not measured."""
+        """The spread of cosines, as a multiple of that of the bundled embedding; 1 = not measured."""
         return 1.0 if self._bundled else self._known.get(SPREAD, 1.0)
 
     def known(self, scope_id: int) -> tuple[object, ...]:
-        """All that `of` depends on in a scope besides the query, in an order of its own."""
+        """Return all that `of` depends on in a scope besides the query, in a fixed order."""
         written = [(code, n) for (scope, code), n in list(self._noted.items()) if scope == scope_id]
         return (*sorted(dict(self._known).items()), *sorted(written))
 
     def of(self, language: str, text: str, scope_id: int | None = None) -> float:
-        """What a cosine with a text in this language is worth, 1 = as much as one of the bundled model in English.
+        """Return the worth of a cosine with a text in this language, 1 = that of the bundled model in English.
 
-        Of a language that was not measured, the least of those in its script; else at most 1.
+        A language that was not measured gets the least of those in its script; else at most 1.
 
         Args:
             language, text: of the query.
-            scope_id: languages that this scope hardly speaks count as not measured; `None` = all that were count.
+            scope_id: languages that are rare in this scope count as not measured; `None` = all measured ones count.
         """
         if self._bundled:
             return bundled_worth(language, text)
@@ -85,16 +85,16 @@ class CosineWorth:
 
     @property
     def reads(self) -> bool:
-        """Whether anything that is noted counts: of the bundled embedding nothing does."""
+        """True if notes count: for the bundled embedding none does."""
         return not self._bundled
 
     def load(self, connection: Connection, made_by: str | None, scopes: Collection[int] | None = None) -> None:
-        """Read what was noted of the embedding that made the store.
+        """Read the notes about the embedding that made the store.
 
         Args:
-            connection: to its database.
-            made_by: the embedding; `None` = nothing is noted.
-            scopes: of which it is read how much is written in each language; `None` = of all.
+            connection: to the store's database.
+            made_by: the embedding; `None` = there are no notes.
+            scopes: scopes whose counts of memories by language are read; `None` = all.
         """
         if made_by is None or not self.reads:
             return
@@ -114,7 +114,7 @@ class CosineWorth:
                 self._noted[int(scope), language] = int(value)
 
     def _counted(self, scope_id: int | None, texts: Sequence[str]) -> dict[str, int]:
-        """Of each language that is still counted, the memories of a scope (`None` = a new one) with these texts."""
+        """Count, for each language still counted, the memories of a scope (`None` = a new one) with these texts."""
         counted: dict[str, int] = {}
         for language, count in Counter(filter(None, map(language_of, texts))).items():
             noted = 0 if scope_id is None else self._noted.get((scope_id, language), 0)
@@ -123,11 +123,11 @@ class CosineWorth:
         return counted
 
     def measured(self, scope_id: int | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
-        """What could be measured now and was not before, to be noted. An embedding that fails fails no write.
+        """Measure languages that are due, and return their factors to note. An embedding that fails fails no write.
 
         Args:
-            scope_id: the scope that is going to be written to; `None` = a new one.
-            texts: about to be written.
+            scope_id: the scope to write to; `None` = a new one.
+            texts: to write.
         """
         if not self.measures:
             return {}
@@ -146,7 +146,7 @@ class CosineWorth:
                 if language == probe.ENGLISH:
                     found[SPREAD] = spread
             except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
-                # It may have been another scope's write, and the next one works.
+                # The next write may succeed.
                 self._tried.difference_update(due[place:])
                 logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
                 break
@@ -162,13 +162,13 @@ class CosineWorth:
         *,
         more: bool = False,
     ) -> None:
-        """Keep what was measured, and count the texts that are written to a scope, in the caller's transaction.
+        """Note measured factors, and count the texts that are written to a scope, in the caller's transaction.
 
         Args:
-            connection: in it.
+            connection: of the transaction.
             measured: by language.
-            scope_id, texts: of what is written.
-            more: whether something was noted in this transaction before.
+            scope_id, texts: that are written.
+            more: whether this transaction has notes already.
         """
         self._written = self._counted(scope_id, texts) if self.measures else {}
         for language, value in measured.items():
@@ -184,7 +184,7 @@ class CosineWorth:
             self._noted[scope_id, language] = count
 
     def forget(self, measured: Iterable[str]) -> None:
-        """It could not be noted: the next write measures it again."""
+        """Forget factors that could not be noted: the next write measures them again."""
         for language in measured:
             self._known.pop(language, None)
             self._tried.discard(language)
@@ -192,17 +192,17 @@ class CosineWorth:
         self._before, self._written = {}, {}
 
     def again(self) -> None:
-        """What failed may be tried again."""
+        """Try failed languages again."""
         self._tried.clear()
 
     def anew(self) -> None:
-        """All vectors are made anew, maybe by another embedding."""
+        """Forget all factors, since all vectors are made anew, maybe by another embedding."""
         self._known.clear()
         self.again()
 
 
 def bundled_worth(language: str, text: str) -> float:
-    """What the bundled vectors of words and texts are worth, in [0, 1]: they were made from English."""
-    if language == probe.ENGLISH:  # or not to be told
+    """Return the worth of the bundled vectors of words and texts, in [0, 1]: they were made from English."""
+    if language == probe.ENGLISH:  # or unknown
         return 1.0 if probe.script(text) == "LATIN" else 0.0
     return probe.bundled_worth(language) if language in probe.LANGUAGES else 0.0

@@ -42,11 +42,11 @@ class _Given:
 
     Args:
         scope: the tenant.
-        memories: what is to be written.
-        ids: given once, so that what is tried again replaces what it may have written itself; filled in its turn.
-        chat: which of them are messages, and what becomes of duplicates.
-        now: the time of those that have none.
-        known: what was found out about them ahead.
+        memories: to write.
+        ids: made once, so that a retry replaces its own earlier write; filled in its turn.
+        chat: tells which of them are messages, and the wish for duplicates.
+        now: the time of memories without one.
+        known: facts found before the write (`look_ahead`).
     """
 
     scope: Scope
@@ -58,20 +58,20 @@ class _Given:
 
     @property
     def needs(self) -> Set[Hashable]:
-        """What none of those before it in its transaction may have written: it could not see it there."""
-        if self.chat.ids:  # these are looked up outside of the transaction
+        """Keys that no earlier batch of its transaction may have written, since it could not see them there."""
+        if self.chat.ids:  # such ids are looked up outside of the transaction
             return {self.scope}
         return {key for memory in self.memories for key in self._keys(memory)}
 
     @property
     def leaves(self) -> Set[Hashable]:
-        """What it writes itself."""
+        """Keys that the batch writes."""
         return {self.scope, *(key for memory in self.memories for key in self._keys(memory))}
 
     def _keys(self, memory: Memory) -> Iterator[Hashable]:
         if memory.id is not None:
             yield self.scope, "id", memory.id
-        if memory.thread is not None:  # its place is behind the last one that is there
+        if memory.thread is not None:  # its place is after the last stored one
             yield self.scope, "thread", memory.thread
 
 
@@ -92,15 +92,15 @@ class Writer:
     def write_chat(
         self, scope: Scope, thread: str, given: list[Memory], chat: Chat, *, progress: bool | Told, batch_size: int
     ) -> list[str]:
-        """Store what is said in a conversation; nothing else is written to it meanwhile."""
+        """Store the messages of a conversation; no other writes to it meanwhile."""
         parts = self._parts
         self._removing.remove_ended()
         with parts.errors():
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
         with parts.write_lock, parts.errors():
-            later = self._flush_later()  # what somebody else has just written may be left as it is
-            named, ids = self._named(scope, thread, given, chat)  # somebody may have written to it
+            later = self._flush_later()  # the write may skip messages that others have just written
+            named, ids = self._named(scope, thread, given, chat)  # another writer may have changed the thread
             chat.ids.update(ids)
             written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
         with parts.errors():
@@ -109,7 +109,7 @@ class Writer:
         return written
 
     def _named(self, scope: Scope, thread: str, given: list[Memory], chat: Chat) -> tuple[list[Memory], set[str]]:
-        """The memories of a conversation with the ids of its messages, and these and the known ones."""
+        """Give the messages of a conversation ids; return its memories, and these ids with the known ones."""
         parts = self._parts
         if not any(given[place].id is None for place in chat.places):
             return given, set(chat.ids)
@@ -132,10 +132,10 @@ class Writer:
         Args:
             scope: the tenant.
             source: the memories, checked.
-            chat: which of them are messages; may be filled as they are read.
+            chat: tells which of them are messages; may be filled as they are read.
             progress: show a bar on standard error.
             batch_size: memories per transaction.
-            total: how many there are; `None` = not known.
+            total: number of memories; `None` = unknown.
         """
         self._removing.remove_ended()
         return self._write_batches(scope, source, chat, None, progress, batch_size, total)
@@ -156,13 +156,13 @@ class Writer:
             while batch := list(itertools.islice(left, batch_size)):
                 ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
-        if len(ids) > batch_size:  # nobody waits for a single one of them
+        if len(ids) > batch_size:  # no caller waits for a single batch
             with self._parts.errors():
                 self._parts.indexes.apply_owed()
         return ids
 
     def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str], now: datetime | None = None) -> Ahead:
-        """Ask the user's components about what is going to be written."""
+        """Ask the user's components about memories to write."""
         parts = self._parts
         parts.check_open()
         ids = [m.id for m in batch if m.id is not None]
@@ -170,10 +170,10 @@ class Writer:
         return look_ahead(parts, scope_id, self._unknown(scope_id, batch, ids, messages)[0], now)
 
     def _write(self, scope: Scope, batch: Sequence[Memory], chat: Chat, ahead: Ahead | None = None) -> list[str]:
-        """Store a batch; of messages that have ids, only what is not there or says something else.
+        """Store a batch; of messages that have ids, only those that are new or have changed.
 
         Args:
-            ahead: what the user's components said; `None` = they are asked now, so the write lock may not be held.
+            ahead: answers of the user's components; `None` = they are asked now, so the write lock may not be held.
         """
         parts = self._parts
         now = time_of(parts.clock)
@@ -181,7 +181,7 @@ class Writer:
         with parts.errors():
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         given = _Given(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
-        if ahead is not None:  # the turn to write is held, and may be lost: whoever took it decides
+        if ahead is not None:  # the turn is held, and may be lost: its holder decides
             return self._write_in_turn(given, None)
         alone = [parts.write_lock.mine or self._line.has_me]
 
@@ -191,7 +191,7 @@ class Writer:
             try:
                 return self._line.ask(given, alone=not self._goes_with_others(given))
             except Company as e:
-                alone[0] = True  # it may be what makes the others fail
+                alone[0] = True  # this write may be what makes the others fail
                 assert e.__cause__ is not None
                 raise e.__cause__ from e.__cause__.__cause__
 
@@ -209,19 +209,19 @@ class Writer:
         return written
 
     def _flush_later(self) -> Flush | None:
-        """What waits for the disk after this turn: for what is there already, as others may just have written it."""
+        """Return the flush to wait for after this turn, also for earlier entries, maybe just written by others."""
         later = self._parts.directory.flush_later()
         if later is not None:
             later.upto = self._parts.followed.head
         return later
 
     def _goes_with_others(self, given: _Given) -> bool:
-        """Whether it may be written in one transaction with what others give: large ones are copied in."""
+        """Say whether a batch may share a transaction with others: large ones are copied in."""
         few = len(given.memories) <= FEW and given.chat.on_duplicate == KEEP
         return few and can_go_with_others(self._parts, given.known, given.memories)
 
     def _lead(self, take: Callable[[], Sequence[Asked[_Given, list[str]]]]) -> None:
-        """Write what stands in the line, in one turn."""
+        """Write the batches in the line, in one turn."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             later = self._flush_later()
@@ -234,23 +234,23 @@ class Writer:
             parts.directory.flush(later)
 
     def _written_together(self, asked: Sequence[Asked[_Given, list[str]]], later: Flush | None) -> bool:
-        """Whether all could be written in one transaction. Of what cannot be, nothing is there."""
+        """Write all in one transaction; say whether that worked. A failure leaves nothing of them."""
         parts = self._parts
         parts.check_open()
-        if not all(self._goes_with_others(one.request) for one in asked):  # any more
+        if not all(self._goes_with_others(one.request) for one in asked):  # not any more
             return False
         try:
             for one, ids in zip(asked, self._write_some([one.request for one in asked], later), strict=True):
                 one.is_done(ids)
         except Exception as e:
-            if _lost(e):  # with the turn, maybe: each is tried again in a moment
+            if _lost(e):  # maybe with the turn: each is tried again
                 raise
             logger.info("Writes that went together are done one by one: %s", told(e))
             return False
         return True
 
     def _write_one_by_one(self, asked: Sequence[Asked[_Given, list[str]]], later: Flush | None) -> None:
-        """Each in a transaction of its own, and each has its own error."""
+        """Write each in a transaction of its own, with its own error."""
         for one in asked:
             try:
                 with self._parts.errors():
@@ -261,12 +261,12 @@ class Writer:
                     raise
 
     def _write_in_turn(self, given: _Given, later: Flush | None, *, measured: bool = False) -> list[str]:
-        """Store a batch under the write lock: what of it is not there yet.
+        """Store a batch under the write lock, without the memories that are stored already.
 
         Args:
             given: the batch.
-            later: waits for the disk after the turn; `None` = it is waited for in it.
-            measured: whether what the embedding is worth was measured for this write.
+            later: waits for the disk after the turn; `None` = the turn waits.
+            measured: whether the worth of cosines was measured for this write.
         """
         parts = self._parts
         with parts.write_lock, parts.errors():
@@ -278,12 +278,12 @@ class Writer:
                     with parts.revisions.writing(None) if worth else nullcontext():
                         parts.worth.forget(worth)
                 return answer
-            # What is done once more where nobody knows what came of it may be waited for later.
+            # A write that is repeated after an unknown result may wait for the disk later.
             self._commit([batch], later if given.chat.on_duplicate == KEEP else None)
         return answer
 
     def _write_some(self, given: Sequence[_Given], later: Flush | None) -> list[list[str]]:
-        """Store batches in one transaction, under the write lock; the ids of each."""
+        """Store batches in one transaction, under the write lock; return the ids of each."""
         chosen = [self._chosen(one) for one in given]
         batches = [batch for batch, _ in chosen if batch.memories]
         if batches:
@@ -291,10 +291,10 @@ class Writer:
         return [answer for _, answer in chosen]
 
     def _chosen(self, given: _Given) -> tuple[Batch, list[str]]:
-        """What of a batch is to be written, and the ids under which its memories are found then."""
+        """Return the part of a batch to write, and the ids of its memories afterwards."""
         parts, chat, batch = self._parts, given.chat, given.memories
         scope_id = parts.scopes.get(given.scope)
-        # By another wish a memory may get the id of one that is there.
+        # With another wish a memory may get the id of a stored one.
         fresh = not given.ids and chat.on_duplicate == KEEP and all(m.id is None for m in batch)
         if not given.ids:
             given.ids.extend([m.id if m.id is not None else parts.new_id() for m in batch])
@@ -311,9 +311,9 @@ class Writer:
         return made, answer
 
     def _commit(self, batches: Sequence[Batch], later: Flush | None) -> None:
-        """Store batches in one transaction; then they are shown, and the indexes told."""
+        """Store batches in one transaction; then show them, and update the indexes."""
         parts = self._parts
-        # What the embedding is worth, where it was measured for this write, counts in all scopes.
+        # A worth of cosines that was measured for this write counts in all scopes.
         scopes = {None if batch.known.worth else batch.scope: batch for batch in batches}
         with ExitStack() as writing:
             for scope in scopes:
@@ -327,19 +327,19 @@ class Writer:
                 vectors = None if parts.asking.here else batches[0].known.vectors
                 try:
                     self._removing.index(scope_id, written.changes, written.stems, vectors, followed=written.embedded)
-                finally:  # vectors may be written while indexing: show the memories when they are whole
+                finally:  # vectors may be written while indexing: show complete memories only
                     parts.shown[scope_id] = shown
                 if not all(map(warming.is_warm, written.spoke)):
                     warming.warm(self._reader.languages(scope_id).kept_in)
 
     def _settled(self, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str) -> Settled:
-        """What of a batch is to be written, by what is there already."""
+        """Choose the part of a batch to write, by the stored duplicates."""
         ended = 0 if scope_id is None else self._parts.expiry.ended(scope_id)
         with self._parts.engine.connect() as connection:
             return self._duplicates.settle(connection, scope_id, batch, ids, wish, ended)
 
     def _caught_up(self, ahead: Ahead) -> None:
-        """Where somebody else's write has left texts without vectors meanwhile, they are embedded, and ours follow."""
+        """Embed texts that another write has left without vectors meanwhile, and ours behind them."""
         vectors = None if self._parts.asking.here else ahead.vectors
         if vectors is not None and vectors.error is None and self._parts.indexes.lag[SEMANTIC]:
             with self._parts.errors():
@@ -348,7 +348,7 @@ class Writer:
     def _unknown(
         self, scope_id: int | None, batch: Sequence[Memory], ids: list[str], messages: Set[str]
     ) -> tuple[Sequence[Memory], list[str]]:
-        """The batch and its ids, without the messages that are there already and say the same."""
+        """Return the batch and its ids, without the messages that are stored unchanged."""
         if scope_id is None or not messages:
             return batch, ids
         there = self._reader.fetch_ids(scope_id, [i for i in ids if i in messages])
@@ -360,5 +360,5 @@ class Writer:
 
 
 def _lost(error: BaseException) -> bool:
-    """Whether the connection is gone, or the server."""
+    """Say whether the connection is gone, or the server."""
     return is_lost(error.__cause__ if isinstance(error, RecallError) else error)

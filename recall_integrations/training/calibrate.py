@@ -1,11 +1,11 @@
-"""The calibration of a ranker that `recall train` makes: from recalls of queries that it had not seen.
+"""The calibration of a ranker that `recall train` makes: from recalls of queries that the ranker had not seen.
 
     queries of a fold ─ recall in their own scope, and in another one ─▶ scores of the fold's ranker ─▶ outcomes
          ─ fit without each fold in turn ─▶ how well such a calibration holds ─ fit on all ─▶ the calibration
 
-In another scope nothing answers a query; that is assumed, and where scopes share what they know it is wrong. The
+In another scope nothing answers a query; that is assumed, and wrong where scopes share knowledge. The
 outcomes of right and wrong scope are weighed so that `ANSWERABLE` of the queries have an answer. Where there is one
-scope only, or queries of one fold all belong to it, nothing tells what a query without an answer looks like: then the
+scope only, or all queries of one fold belong to it, there is no example of a query without an answer: then the
 probabilities hold for queries that have one, and say little about when to abstain.
 """
 
@@ -31,11 +31,11 @@ MIN_OUTCOMES = 100  # queries with a relevant candidate; with fewer, probabiliti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """How well probabilities hold on queries that neither the ranker nor the calibration had seen.
+    """The quality of probabilities on queries that neither the ranker nor the calibration had seen.
 
     Args:
-        queries: asked in their own scope.
-        wrong: asked in another.
+        queries: number of queries asked in their own scope.
+        wrong: number of queries asked in another scope.
         score_error: expected calibration error of the scores of the first ten hits.
         confidence_error: of the confidence, k = 10.
         auroc: chance that a query has a higher confidence in its own scope than another query has in a wrong one;
@@ -49,7 +49,7 @@ class Calibrated:
     auroc: float | None
 
     def about(self) -> dict[str, Any]:
-        """As it stands in the weights."""
+        """Return the figures as plain data for the weights."""
         figures = {"hits ECE": round(self.score_error, 4), "confidence ECE": round(self.confidence_error, 4)}
         if self.auroc is not None:
             figures["AUROC, wrong scope"] = round(self.auroc, 4)
@@ -65,8 +65,8 @@ class Calibrated:
 
 
 def wrong_scopes(asked: Sequence[Question], fold_of: Sequence[int]) -> list[Scope | None]:
-    """For each query a scope that is not its own: the next of its fold, so that the fold's ranker has not learned from
-    its queries either; else the next of all; `None` where there is one scope."""
+    """Choose for each query a scope that is not its own: the next of its fold, so that the fold's ranker has not
+    learned from its queries either; else the next of all; `None` where there is one scope."""
     everywhere = _in_order(q.scope for q in asked)
     within = {
         fold: _in_order(q.scope for q, f in zip(asked, fold_of, strict=True) if f == fold) for fold in set(fold_of)
@@ -79,13 +79,13 @@ def wrong_scopes(asked: Sequence[Question], fold_of: Sequence[int]) -> list[Scop
 
 
 def outcome(found: Recalled, *, answered: bool = True) -> Outcome:
-    """A recall as it is calibrated from; with `answered` false, of a scope that has no answer."""
+    """Make the outcome of a recall for calibration; with `answered` false, of a scope that has no answer."""
     relevant = found.example.relevant if answered else np.zeros_like(found.example.relevant)
     return Outcome(features=found.example.features, scores=found.scores, relevant=relevant, unknown=found.unknown)
 
 
 def weighed(own: Sequence[Outcome], wrong: Sequence[Outcome], answerable: float = ANSWERABLE) -> list[Outcome]:
-    """All of them, so that `answerable` of the weight is in `own`."""
+    """Return all outcomes, weighed so that `answerable` of the weight is in `own`."""
     if not own or not wrong:
         return [*own, *wrong]
     size = len(own) + len(wrong)
@@ -102,13 +102,13 @@ def calibrated(
     ranker: str,
     ranker_version: str,
 ) -> tuple[Calibration, Calibrated] | None:
-    """The calibration, and how well such calibrations hold; `None` where there is too little to fit it to.
+    """Fit the calibration, and measure such calibrations; `None` where there are too few outcomes.
 
     Args:
         own: fold → outcomes of its queries in their own scopes.
         wrong: fold → outcomes in other scopes.
-        ranker: its name.
-        ranker_version: of the weights that it will have.
+        ranker: name of the ranker.
+        ranker_version: of the ranker's weights.
     """
     if sum(bool(o.relevant.any()) for some in own.values() for o in some) < MIN_OUTCOMES:
         return None

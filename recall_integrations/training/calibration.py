@@ -1,7 +1,7 @@
-"""Fitting a `Calibration`, and judging one: what a ranker made of queries whose answers are known, to probabilities.
+"""Fitting and judging a `Calibration`: from a ranker's scores of queries with known answers to probabilities.
 
-Both models are maximum likelihood with a ridge on standardised inputs that are clipped to 99.6 % of what was seen.
-That of hits has no hidden layer unless the caller brings what fits one.
+Both models are maximum likelihood with a ridge on standardised inputs that are clipped to 99.6 % of the observed ones.
+That of hits has no hidden layer unless the caller gives a function that fits one.
 Scores must come from a ranker that has not seen the query: of one that has, they look surer than they are.
 """
 
@@ -35,14 +35,14 @@ PER_K = (0.5, 0.0)  # of `per_k`, where few queries say little of it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A query as a ranker ordered its candidates.
+    """A query with its candidates as a ranker scored them.
 
     Args:
         features: of the candidates.
         scores: of the candidates, by a ranker that has not seen the query.
         relevant: bool `(candidates,)`; all false where the scope has no answer.
         unknown: see `calibration.unknown_share`.
-        weight: how much it counts.
+        weight: of the query.
     """
 
     features: Features
@@ -59,11 +59,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedOutcome:
-    """What a calibration says of an outcome, and what is so.
+    """The probabilities of a calibration for an outcome, and the truth.
 
     Args:
         confidence: k → probability that one of the first k is relevant.
-        found: k → whether one is.
+        found: k → whether one of the first k is relevant.
         scores, hits: probabilities of the first ten candidates, best first, and whether they are relevant.
         weight: of the outcome.
     """
@@ -87,12 +87,12 @@ def fit_calibration(
     """Fit both models. Outcomes without candidates teach nothing.
 
     Args:
-        outcomes: what is fitted to.
+        outcomes: to fit to.
         ranker, ranker_version, version, about: of the calibration.
         hits: fits the model of hits. Default: without a hidden layer.
 
     Raises:
-        InvalidArgument: none has candidates.
+        InvalidArgument: no outcome has candidates.
     """
     some = [o for o in outcomes if o.features.size]
     if not some:
@@ -123,7 +123,7 @@ def fit_calibration(
 
 
 def judge(outcome: Outcome, calibration: Calibration, ks: Sequence[int] = (K,)) -> JudgedOutcome:
-    """What `calibration` says of `outcome`."""
+    """Apply `calibration` to `outcome`."""
     ranking = Ranking(scores=outcome.scores, added={})
     said = {k: calibration.confidence(outcome.features, ranking, outcome.unknown, k=k) for k in {*ks, K}}
     order = outcome.order
@@ -139,7 +139,8 @@ def judge(outcome: Outcome, calibration: Calibration, ks: Sequence[int] = (K,)) 
 
 
 def ece(p: Doubles, y: Bools, weight: Doubles | None = None, *, mass: bool = False) -> float:
-    """Expected calibration error over 10 bins of equal width, or of equal weight: `Σ share · |mean p − share of y|`."""
+    """Compute the expected calibration error, in 10 bins of equal width or weight: `Σ share · |mean p − share of
+    y|`."""
     w = np.ones(len(p)) if weight is None else weight
     order = np.argsort(p, kind="stable")
     p, true, w = p[order], y[order].astype(np.float64), w[order]
@@ -175,7 +176,7 @@ def fitted(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...]) -> Log
 
 
 def _per_k(logits: Doubles, found: Sequence[Bools], weight: Doubles) -> tuple[float, float]:
-    """`Calibration.per_k`: maximum likelihood over `K_FITTED`, the logits at k = 10 given."""
+    """Fit `Calibration.per_k`: maximum likelihood over `K_FITTED`, with the logits at k = 10 given."""
     prior = np.asarray(PER_K)
     value = prior.copy()
     weight = weight / weight.mean()

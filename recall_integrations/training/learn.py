@@ -4,7 +4,7 @@
          ─▶ recall@5, nDCG@10 of both, difference with an interval ─▶ fit on all, calibrate ─▶ weights
 
 Everything goes through `QueryOptimizer.recall`: candidates are those that the arms find, and a learned ranker is
-measured by recalls that use it, with what plans lift, diversity and negation. Folds are of whole scopes where there
+measured by recalls that use it, with the lifts of plans, diversity and negation. Folds are of whole scopes where there
 are several, else of queries, so no ranker is measured on a query that it was fitted on. The deadline is far off, so
 that a busy machine changes nothing; there is no reranker.
 """
@@ -51,19 +51,19 @@ Scores = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What `learn` made.
+    """The result of `learn`.
 
     Args:
         ranker: fitted on all queries; its `about` has the figures.
-        queries: that were asked.
+        queries: number of queries that were asked.
         usable: of these, with a relevant memory among the candidates; the others teach nothing and count as misses.
-        forgotten: labels that name no memory of their scope, left out.
-        unanswerable: queries of which no label was left, left out.
-        grouped_by: `scope` or `query`: what is never in two folds.
+        forgotten: number of labels that name no memory of their scope, left out.
+        unanswerable: number of queries without a label left, left out.
+        grouped_by: `scope` or `query`: the unit that is never in two folds.
         folds: number of folds.
         fixed_weights, learned: metric → mean over the queries.
         gain: metric → learned − fixed.
-        calibration: how well the ranker's probabilities hold; `None` = too few queries, it has none.
+        calibration: quality of the ranker's probabilities; `None` = too few queries, it has none.
     """
 
     ranker: LinearRanker | TreesRanker
@@ -80,7 +80,7 @@ class Learned:
 
     @property
     def better(self) -> bool:
-        """Whether the queries prove it: the interval of nDCG@10 lies above 0."""
+        """True if the queries prove it: the interval of nDCG@10 lies above 0."""
         return self.gain["ndcg@10"].low > 0
 
 
@@ -97,22 +97,22 @@ def learn(
     known: FeatureSet = FEATURES,
     progress: Progress = lambda _what, _done, _total: None,
 ) -> Learned:
-    """Fit a ranker on labelled queries, and measure how such rankers do on queries they have not seen.
+    """Fit a ranker on labelled queries, and measure such rankers on queries they have not seen.
 
     Args:
-        store: where the memories are.
+        store: holds the memories.
         questions: with ids of relevant memories.
-        now: the present: what relative dates of queries without a time are read against, and the date of the weights.
+        now: the present, for relative dates of queries without a time, and the date of the weights.
         kind: `linear` or `trees`.
-        scope: of queries that name none, as on the command line.
-        folds: at most so many.
+        scope: of queries that name no scope, as on the command line.
+        folds: maximum number of folds.
         seed: of folds, of sampled candidates, of trees and of the interval.
         config: settings of the recalls; default: those of the store.
-        known: the features that there are.
-        progress: called with what is being done, how much of it is done, and how much there is.
+        known: all features.
+        progress: called with the name of the step, the number done, and the number of all.
 
     Raises:
-        InvalidArgument: fewer than `MIN_QUERIES` usable queries, or a query of a scope that is not there.
+        InvalidArgument: fewer than `MIN_QUERIES` usable queries, or a query of an unknown scope.
         ConfigError: the ranking features are switched off, or the scope is too large for them.
         MissingExtra: trees without LightGBM.
     """
@@ -125,7 +125,7 @@ def learn(
     asked, forgotten = _placed(store, questions, scope)
     _enough(len(asked), "queries whose relevant memories are in the store")
     base = config or store.config
-    base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # order is compared, not silence
+    base = replace(base, ranking=replace(base.ranking, abstain_below=0.0))  # orders are compared: nothing may abstain
     examples, fixed_weights = _recorded(store, asked, base, kind, FixedWeights(known=known), now, progress)
     usable = [bool(e.relevant.any() and not e.relevant.all()) for e in examples]
     _enough(sum(usable), "queries with a relevant memory among the candidates that a recall finds")
@@ -154,7 +154,7 @@ def _gains(learned: Scores, fixed_weights: Scores, seed: int) -> dict[str, Inter
 
 
 def _placed(store: MemoryStore, questions: Sequence[Question], scope: str | None) -> tuple[tuple[Question, ...], int]:
-    """Queries with their scope and the labels that exist there, and how many labels do not."""
+    """Return the queries with their scope and existing labels, and the number of other labels."""
     found = placed(store, questions, scope)
     return found.questions, sum(map(len, found.missing.values()))
 
@@ -176,7 +176,7 @@ def _recorded(
     now: datetime,
     progress: Progress,
 ) -> tuple[list[Example], Scores]:
-    """Each query's candidates with labels, and how the fixed weights does."""
+    """Recall each query: return its candidates with labels, and the scores of the fixed weights."""
     examples: list[Example] = []
     scores: Scores = {}
     with closing(Recaller(store, base, fixed, detail=kind == "trees")) as recaller:
@@ -192,12 +192,12 @@ def _recorded(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossed:
-    """What rankers make of the queries of folds that they were fitted without.
+    """Results of rankers on the queries of folds that they were fitted without.
 
     Args:
         scores: query → metric → value.
         own: fold → outcomes of its queries in their scopes.
-        wrong: fold → outcomes of the same queries in scopes that are not theirs.
+        wrong: fold → outcomes of the same queries in other scopes.
     """
 
     scores: Scores
@@ -241,7 +241,7 @@ def _crossed(
 
 
 def _split(asked: Sequence[Question], usable: Sequence[bool], folds: int, seed: int) -> tuple[str, list[int]]:
-    """What is kept together, and the fold of each query: by scope where that leaves enough to learn from."""
+    """Return the unit kept together, and the fold of each query: by scope where enough is left to learn from."""
     scopes = [scope_text(q.scope) for q in asked]
     by_scope = folds_of(scopes, folds, seed)
     least = sum(usable) - max(Counter(f for f, u in zip(by_scope, usable, strict=True) if u).values())
@@ -263,7 +263,7 @@ def _means(scores: Scores) -> dict[str, float]:
 
 
 def _fit(kind: str, examples: Sequence[Example], seed: int) -> LinearRanker | TreesRanker:
-    """With the entity graph besides, which the data sets that the features were chosen on do not have."""
+    """Fit with the entity graph besides, which the data sets behind the choice of features do not have."""
     if kind == "linear":
         return fit_linear(examples, seed=seed, besides=("graph",))
     return fit_trees(examples, seed=seed, besides=("graph",))
@@ -272,7 +272,7 @@ def _fit(kind: str, examples: Sequence[Example], seed: int) -> LinearRanker | Tr
 def _described(
     done: Learned, crossed: Crossed, asked: Sequence[Question], kind: str, seed: int, now: datetime
 ) -> Learned:
-    """With a version that no other weights have, what they were made from (counts, no text), and a calibration."""
+    """Add a version that no other weights have, the source of the weights (counts, no text), and a calibration."""
     about = {
         "data": {
             "queries": done.queries,

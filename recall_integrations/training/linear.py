@@ -1,14 +1,14 @@
-"""From labelled queries to rankers, and how good they are on what they have not seen.
+"""Fit rankers to labelled queries, and measure them on queries they have not seen.
 
 An `Example` is a query's features with the candidates that answer it; its `group` is the conversation (or scope) it
 belongs to. `leave_one_group_out` scores every example by a ranker that was fitted without its group: nothing is
 reported on a conversation it was trained on.
 
 - `fit_linear`: logistic regression, classes balanced, features standardised, ridge penalty `1/(2·c)·|w|²`, c = .1
-  (the objective of scikit-learn's `LogisticRegression(C=c, class_weight="balanced")`), by Newton's method. It looks at
+  (the objective of scikit-learn's `LogisticRegression(C=c, class_weight="balanced")`), by Newton's method. It uses
   features that are `linear`: the others double these and gained nothing, or are a habit of one data set (the length of
   the text before, whether a question names other people).
-- `fit_trees` (`training_trees.py`): LambdaMART with LightGBM in two passes.
+- `fit_trees` (`training/trees.py`): LambdaMART with LightGBM in two passes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import Ranker, spread_scores
 from recall_integrations.ranking.rankers.linear import LinearRanker
 
-# A spread below this counts as this: what hardly varies in the sample (one date in a thousand candidates, half faded)
-# would get a weight of thousands, which decides alone where it does vary.
+# A smaller spread counts as this: a feature that hardly varies in the sample (one date in a thousand candidates)
+# would get a weight of thousands, and decide alone where it does vary.
 SPREAD_MIN = 0.02
 
 
@@ -39,7 +39,7 @@ class Example:
     Args:
         features: of its candidates, in a fixed order.
         relevant: bool `(candidates,)`.
-        group: what is left out together: a conversation, a scope.
+        group: the unit that is left out together: a conversation, a scope.
     """
 
     features: Features
@@ -71,8 +71,8 @@ def fit_linear(
     Args:
         examples: to learn from; of one `FeatureSet`.
         c: the higher, the lighter the penalty.
-        negatives: candidates of an example that are looked at and not relevant, at most.
-        seed: of the choice of these.
+        negatives: maximum number of irrelevant candidates of an example.
+        seed: of their choice.
         spread, plain: features that enter as z-scores, and as they are; default: those that are `linear`.
         besides: further ones that enter as they are.
         version, about: of the ranker.
@@ -104,7 +104,7 @@ def fit_linear(
 
 
 def standardised(x: NDArray[np.float64], y: NDArray[np.bool_], c: float) -> tuple[NDArray[np.float64], float]:
-    """`logistic` on standardised inputs; weights and bias are of the inputs as they are."""
+    """Run `logistic` on standardised inputs; return weights and bias for the inputs as they are."""
     mean, deviation = x.mean(axis=0), x.std(axis=0)
     scale = np.maximum(deviation, SPREAD_MIN)
     weights, bias = logistic((x - mean) / scale, y, c)
@@ -113,13 +113,13 @@ def standardised(x: NDArray[np.float64], y: NDArray[np.bool_], c: float) -> tupl
 
 
 def logistic(x: NDArray[np.float64], y: NDArray[np.bool_], c: float) -> tuple[NDArray[np.float64], float]:
-    """Weights and bias that minimise `|w|²/2 + c·Σ s·ln(1 + exp(−±z))`, `s` = n / (2·n of the class)."""
+    """Return weights and bias that minimise `|w|²/2 + c·Σ s·ln(1 + exp(−±z))`, `s` = n / (2·n of the class)."""
     share = np.where(y, len(y) / (2 * max(int(y.sum()), 1)), len(y) / (2 * max(int((~y).sum()), 1)))
     return fit_logistic(x, y, share * c)
 
 
 def leave_one_group_out(examples: Sequence[Example], fit: Fit, *, always: Sequence[Example] = ()) -> list[Values]:
-    """Scores of each example's candidates by a ranker fitted on the other groups (and on `always`).
+    """Score each example's candidates by a ranker fitted on the other groups (and on `always`).
 
     Raises:
         InvalidArgument: there is only one group.
@@ -137,7 +137,7 @@ def leave_one_group_out(examples: Sequence[Example], fit: Fit, *, always: Sequen
 
 
 def _sample(examples: Sequence[Example], negatives: int, seed: int) -> list[NDArray[np.int64]]:
-    """Per example: all relevant candidates and at most `negatives` others; nothing where either is missing."""
+    """Choose per example all relevant candidates and at most `negatives` others; none where either is missing."""
     rng = np.random.default_rng(seed)
     chosen: list[NDArray[np.int64]] = []
     for example in examples:
@@ -151,6 +151,6 @@ def _sample(examples: Sequence[Example], negatives: int, seed: int) -> list[NDAr
 
 
 def need_some(chosen: Sequence[NDArray[np.int64]]) -> None:
-    """Refuse to learn from queries that have nothing to tell apart: no rows are chosen of any."""
+    """Raise unless rows are chosen of some query: others have nothing to tell apart."""
     if not any(len(keep) for keep in chosen):
         raise InvalidArgument("No query has both a relevant and another candidate among those that were found.")

@@ -1,10 +1,10 @@
-"""Boosted trees from labelled queries: two passes, see `trees.py`.
+"""Boosted trees from labelled queries: two passes, see `ranking/rankers/trees.py`.
 
     examples ─ in folds: fit the first pass on the others, score the fold ─▶ first scores that no label has shaped
          ─▶ fit the second passes ─▶ fit the first pass on all
 
 The second pass must learn from first scores as it will meet them: those of candidates that the first pass was fitted
-on look surer than they are. Both passes look at all relevant candidates of a query, and at those that they will order.
+on look surer than they are. Both passes use all relevant candidates of a query, and those that they will order.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FALLING = frozenset({"u_rank"})  # and more of these never better
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Rows:
-    """Of an example: scores of the fixed weights, what the first pass looks at, and the rows kept for training."""
+    """An example with scores of the fixed weights, inputs of the first pass, and the rows kept for training."""
 
     example: Example
     u: Values
@@ -56,7 +56,7 @@ class _Rows:
     useful: bool
 
     def of(self, wanted: NDArray[np.int64]) -> Values:
-        """Rows of candidates that are kept."""
+        """Return the rows of kept candidates."""
         rows: Values = self.matrix[np.searchsorted(self.kept, wanted)]
         return rows
 
@@ -69,7 +69,7 @@ class _First:
     linear: NDArray[np.float64]
 
     def scores(self, rows: _Rows) -> Values:
-        """Of all candidates."""
+        """Score all candidates."""
         own = rows.of(rows.among)
         return in_order(self.model.predict(own, num_threads=1) + LINEAR_FIRST * (own @ self.linear), rows.among, rows.u)
 
@@ -84,7 +84,7 @@ class _Settings:
     parameters: Mapping[str, Any]
 
     def train(self, parts: Sequence[tuple[Values, NDArray[np.bool_]]], columns: Sequence[str], seed: int) -> Any:
-        """Trees from queries, each `(rows, columns)` with its labels."""
+        """Train trees from queries, each `(rows, columns)` with its labels."""
         data = self.engine.Dataset(
             np.concatenate([x for x, _ in parts]),
             np.concatenate([y for _, y in parts]).astype(np.int32),
@@ -95,7 +95,7 @@ class _Settings:
         return self.engine.train({"seed": seed, **rising, **self.parameters}, data, num_boost_round=self.trees)
 
     def direction(self, column: str) -> int:
-        """1 where more is never worse, -1 where more is never better, 0 else."""
+        """Return 1 where more is never worse, -1 where more is never better, else 0."""
         name = column.removeprefix(Z)
         rising = name in RISING or (name in self.known and self.known[name].rising)
         return int(rising) - int(name in FALLING)
@@ -144,7 +144,7 @@ def fit_trees(
 
 
 def _parameters(leaves: int, rate: float, threads: int) -> dict[str, Any]:
-    """LightGBM's."""
+    """Return the parameters of LightGBM."""
     return {
         "objective": "lambdarank",
         "num_leaves": leaves,
@@ -165,7 +165,7 @@ def _parameters(leaves: int, rate: float, threads: int) -> dict[str, Any]:
 
 
 def _fitted(examples: Sequence[Example], settings: _Settings, seconds: int, seed: int) -> TreesModel:
-    """Both passes."""
+    """Fit both passes."""
     prepared = [_rows(e, settings.columns) for e in examples if e.features.size]
     need_some([rows.kept for rows in prepared if rows.useful])
     useful = [rows for rows in prepared if rows.useful]
@@ -206,7 +206,7 @@ def _fit_first(some: Sequence[_Rows], settings: _Settings, seed: int) -> _First:
 
 
 def _crossed(some: Sequence[_Rows], settings: _Settings, seed: int) -> list[Values]:
-    """First scores of each example by a first pass that was fitted without its fold."""
+    """Score each example by a first pass that was fitted without its fold."""
     folds = _inner_folds([rows.example.group for rows in some])
     if len(set(folds)) < 2:  # a single query: nothing to hold out
         return [_fit_first(some, settings, seed).scores(rows) for rows in some]
@@ -220,7 +220,7 @@ def _crossed(some: Sequence[_Rows], settings: _Settings, seed: int) -> list[Valu
 
 
 def _inner_folds(groups: Sequence[str]) -> list[int]:
-    """Groups in turn; queries in turn where there is one group only."""
+    """Assign folds to groups in turn; to queries in turn where there is one group only."""
     names = sorted(set(groups))
     if len(names) < 2:
         return [i % INNER for i in range(len(groups))]

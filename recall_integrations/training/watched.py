@@ -1,4 +1,4 @@
-"""Recalls whose ranker is watched: the candidates that it looked at, and what it made of them."""
+"""Recalls with a watched ranker: its candidates and scores are kept."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ TIME_BUDGET_MS = 60_000.0  # so far off that a busy machine changes nothing
 
 
 class Watched:
-    """A ranker as another, which keeps what it ranked last.
+    """Wraps a ranker, and keeps its last ranking.
 
     Args:
-        ranker: that is watched.
-        detail: ask for the features that only trees look at in any case.
+        ranker: the watched ranker.
+        detail: always ask for the features that only trees use.
     """
 
     def __init__(self, ranker: Ranker, *, detail: bool = False) -> None:
@@ -40,44 +40,44 @@ class Watched:
 
     @property
     def name(self) -> str:
-        """Of the ranker that is watched."""
+        """Name of the watched ranker."""
         return self._ranker.name
 
     @property
     def version(self) -> str:
-        """Of its weights."""
+        """Version of its weights."""
         return self._ranker.version
 
     @property
     def known(self) -> FeatureSet:
-        """The features that it gets."""
+        """Features of the watched ranker."""
         return known_of(self._ranker)
 
     @property
     def detail(self) -> bool:
-        """Whether the detailed features are computed."""
+        """True if the detailed features are computed."""
         return self._detail or self._ranker.detail
 
     def score(self, features: Features) -> Ranking:
-        """Its scores."""
+        """Score with the watched ranker, and keep the result."""
         ranking = self._ranker.score(features)
         self._last = (features, ranking)
         return ranking
 
     def taken(self) -> tuple[Features, Ranking] | None:
-        """What was ranked since this was asked last; `None` = nothing."""
+        """Return the last ranking since the last call; `None` = there was none."""
         last, self._last = self._last, None
         return last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """What a recall made of a question.
+    """The result of a recall of a question.
 
     Args:
         ids: of the hits, best first.
         example: the candidates with labels; its group is the scope.
-        scores: of the candidates, by the ranker, before what the plan lifts.
+        scores: of the candidates, by the ranker, before the lifts of the plan.
         unknown: see `calibration.unknown_share`.
     """
 
@@ -88,13 +88,13 @@ class Recalled:
 
 
 class Recaller:
-    """Recalls whose candidates are seen.
+    """Makes recalls whose candidates are seen.
 
     Args:
-        store: that is asked.
+        store: holds the memories.
         config: of the recalls.
-        ranker: that orders the candidates.
-        detail: compute the features that only trees look at whatever the ranker needs.
+        ranker: orders the candidates.
+        detail: always compute the features that only trees use.
     """
 
     def __init__(self, store: MemoryStore, config: RecallConfig, ranker: Ranker, *, detail: bool = False) -> None:
@@ -103,7 +103,7 @@ class Recaller:
         self._optimizer = QueryOptimizer(store, config=config, ranker=self._watched)
 
     def close(self) -> None:
-        """Let go of the optimizer."""
+        """Close the optimizer."""
         self._optimizer.close()
 
     def recall(self, question: Question, now: datetime) -> Recalled:

@@ -1,4 +1,4 @@
-"""What is wrong with the directory of a store, and mending it: `examine` and `repair`."""
+"""Find and mend damage in the directory of a store: `examine` and `repair`."""
 
 from recall_integrations.store.doctor.examining import examine
 from recall_integrations.store.doctor.findings import Check, Findings

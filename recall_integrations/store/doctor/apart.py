@@ -1,4 +1,4 @@
-"""Looking through a copy of Chroma's directory; as a process of its own where its files may be damaged.
+"""Look through a copy of Chroma's directory; as a process of its own where its files may be damaged.
 
 python -m recall_integrations.store.doctor.apart DIRECTORY < samples.json
 """
@@ -20,11 +20,11 @@ _SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is anot
 
 
 class Seen(TypedDict):
-    """What a copy of the semantic index holds.
+    """The contents of a copy of the semantic index.
 
     Args:
         nums: of the memories in each collection.
-        missed: samples that a collection does not find.
+        missed: number of samples that a collection does not find.
     """
 
     nums: dict[str, list[int]]
@@ -32,14 +32,14 @@ class Seen(TypedDict):
 
 
 def look(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
-    """List what the collections hold, and let them find samples of their own vectors.
+    """List the memories in the collections, and let the collections find samples of their own vectors.
 
     Args:
         directory: a copy; opening it may change it.
         samples: vectors by num, by the name of the collection.
 
     Raises:
-        IndexUnavailable: it cannot be read.
+        IndexUnavailable: the copy cannot be read.
     """
     index = SemanticIndex(directory)
     try:

@@ -1,4 +1,4 @@
-"""The journal against the memories: whether every entry follows from the one before, and stands for what is there."""
+"""The journal against the memories: check that every entry follows from the one before, and matches a memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMEDY = "`--repair` begins the journal anew with what is there, and makes both
 
 @dataclass(slots=True)
 class _Walk:
-    """What was met on the way through the journal."""
+    """The findings of a walk through the journal."""
 
     first: int | None = None
     put: set[int] = field(default_factory=set)
@@ -29,18 +29,18 @@ class _Walk:
 
 
 def examine(connection: Connection, living: Mapping[int, int]) -> Check:
-    """Look through the journal.
+    """Check the journal.
 
     Args:
         connection: to the database.
-        living: the scope of each memory that is there, by num.
+        living: the scope of each stored memory, by num.
     """
     try:
         last, dropped = journal.last_seq(connection), journal.pruned(connection)
     except ValueError as e:
         return problem(JOURNAL, f"The number of its last entry cannot be read ({e}).", _REMEDY)
     walk = _walk(connection, dropped)
-    # Before there were digests, what was dropped left no note of its own.
+    # Before there were digests, dropped entries left no note of their own.
     first = dropped.seq + 1 if dropped.seq else (last + 1 if walk.first is None else walk.first)
     lost = sorted(num for num in walk.put - walk.removed if num not in living)
     unknown = sorted(num for num in living if num >= first and num not in walk.put)
@@ -69,7 +69,7 @@ def _walk(connection: Connection, dropped: history.Point) -> _Walk:
         walk.first = seq if walk.first is None else walk.first
         if op != TOUCH:
             (walk.put if op == "put" else walk.removed).add(num)
-        known = op != "put" or content is not None  # what a memory said that was replaced since is not known
+        known = op != "put" or content is not None  # the text of a memory that was replaced since is unknown
         if op not in ("put", "del", TOUCH):
             walk.broken.append(f"Entry {seq} is of no known kind.")
         elif not digest:
@@ -82,13 +82,13 @@ def _walk(connection: Connection, dropped: history.Point) -> _Walk:
 
 
 def _expected(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> set[str]:
-    """Digests that an entry may have: those that a store of an older schema was given know nothing of the text."""
+    """Return digests that an entry may have: those of stores of an older schema do not include the text."""
     said = {None, content} if op == "put" else {None}
     return {history.digest(before, seq, scope_id, op, num, what) for what in said}
 
 
 def _entries(connection: Connection) -> Iterator[tuple[int, int, str, int, str, str | None]]:
-    """Entries, oldest first, each with what is indexed of its memory if that is there."""
+    """Yield the entries, oldest first, each with the indexed text of its memory if that exists."""
     c, m = schema.changes, schema.memories
     joined = c.outerjoin(m, (m.c.scope_id == c.c.scope_id) & (m.c.num == c.c.num))
     raw: list[ColumnElement[Any]] = [

@@ -1,4 +1,4 @@
-"""What the tables hold: every memory readable, and what is derived from it as it should be."""
+"""The contents of the tables: check that every memory is readable, and that its derived rows are right."""
 
 from __future__ import annotations
 
@@ -49,26 +49,26 @@ _HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
 
 @dataclass(slots=True)
 class Contents:
-    """What is wrong with the rows, and which memories there are.
+    """The memories of a store, and the faults in its rows.
 
     Args:
         living: the scope of each memory, by num.
-        unreadable: why a memory cannot be read.
-        named: the id of each of those, as far as there is one.
+        unreadable: the reason why a memory cannot be read, by scope and num.
+        named: the id of each unreadable memory that has one.
         ahead: memories from the future.
-        words_missing, words_wrong: memories whose words are not there, or not those of their text.
+        words_missing, words_wrong: memories whose words are absent, or not those of their text.
         cut_by_another: whether another version of the analyser cut the words, so that they are not compared.
-        languages_wrong: scopes whose languages are not those of their memories.
-        counts_wrong: scopes that count other memories than are there: noted and found.
-        vectors_missing: memories without one, of those that have been embedded.
-        vectors_wrong: why a vector cannot be used.
-        width: numbers in a vector; 0 = there is none.
-        embedding: fingerprint of what made the vectors; `None` = nothing was embedded.
-        changing: fingerprint of the embedding that they are being made anew with.
-        orphans: rows that belong to nothing, by table.
+        languages_wrong: scopes whose noted languages are not those of their memories.
+        counts_wrong: scopes with a wrong count of memories: noted and found.
+        vectors_missing: memories that should be embedded and have no vector.
+        vectors_wrong: the reason why a vector cannot be used, by scope and num.
+        width: dimensions of a vector; 0 = there is none.
+        embedding: fingerprint of the embedding that made the vectors; `None` = nothing was embedded.
+        changing: fingerprint of the embedding that is making the vectors anew.
+        orphans: number of rows that belong to nothing, by table.
         scopes: their numbers.
-        homes: the collection of each scope that has one in files, and the last change that it holds.
-        served: the same of those that have one on a Chroma server.
+        homes: the collection in files of each scope that has one, and the last change that it holds.
+        served: the same for collections on a server.
     """
 
     living: dict[int, int] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class Contents:
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
-    """Look through all rows."""
+    """Check all rows."""
     found = Contents(
         cut_by_another=get_meta(connection, ANALYSER) not in (None, str(ANALYSER_VERSION)),
         embedding=get_meta(connection, "embedding"),
@@ -137,12 +137,12 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
         told = spoken.setdefault(key[0], {})
         for code, count in counted([fields["text"]]).items():
             told[code] = told.get(code, Count()).plus(count)
-    if not found.cut_by_another and not found.unreadable:  # what cannot be read was counted when it could
+    if not found.cut_by_another and not found.unreadable:  # unreadable memories were counted while they were readable
         found.languages_wrong = _languages_wrong(connection, spoken)
 
 
 def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
-    """Every memory as it is stored, with its row of words behind it."""
+    """Yield every memory as it is stored, with its row of words behind it."""
     m, w = schema.memories, schema.words
     total = connection.execute(select(func.count()).select_from(m)).scalar_one()
     joined = m.outerjoin(w, and_(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num))
@@ -181,11 +181,11 @@ def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, C
 
 
 def unreadable(fields: Mapping[str, Any], scopes: Set[int]) -> str | None:
-    """Why the row of a memory cannot be read; `None` = it can.
+    """Say why the row of a memory cannot be read; `None` = it can.
 
     Args:
-        fields: its columns, as they are stored.
-        scopes: those that are there.
+        fields: columns of the row, as they are stored.
+        scopes: numbers of the stored scopes.
     """
     if fields["scope_id"] not in scopes:
         return f"its scope {fields['scope_id']} is not there"
@@ -231,7 +231,7 @@ def _is_relation(parts: list[Any]) -> bool:
 
 
 def _is_text(value: object) -> bool:
-    """Whether it is text, in UTF-8: bytes that are not come as lone surrogates."""
+    """Say whether a value is text in UTF-8: bytes that are not come as lone surrogates."""
     if not isinstance(value, str):
         return False
     try:
@@ -284,7 +284,7 @@ def _not_of_length_one(keys: list[Key], matrix: np.ndarray[Any, np.dtype[np.floa
     for row in np.flatnonzero(~finite).tolist():
         yield keys[row], "it holds what is no number"
     off = finite & (np.abs(length - 1) > _LENGTH_OFF) & (length > 0)
-    if off.sum() > len(keys) // 2:  # an embedding that does not keep to its word is no damage
+    if off.sum() > len(keys) // 2:  # an embedding whose vectors are not of length 1 or 0 is no damage
         return
     for row in np.flatnonzero(off).tolist():
         yield keys[row], f"its length is {length[row]:.2f}, not 1"
@@ -294,7 +294,7 @@ def _not_of_length_one(keys: list[Key], matrix: np.ndarray[Any, np.dtype[np.floa
 
 
 def orphans(connection: Connection) -> dict[str, int]:
-    """How many rows belong to a memory, an entity or a scope that is not there, by table."""
+    """Count the rows that belong to no stored memory, entity or scope, by table."""
     counts = {
         table.name: connection.execute(select(func.count()).select_from(table).where(where)).scalar_one()
         for table, where in orphan_conditions()
@@ -303,7 +303,7 @@ def orphans(connection: Connection) -> dict[str, int]:
 
 
 def orphan_conditions() -> Iterator[tuple[Table, ColumnElement[bool]]]:
-    """Each table whose rows belong to something, and which of them belong to nothing."""
+    """Yield each table whose rows belong to something, with the condition of rows that belong to nothing."""
     m, e, s = schema.memories.c, schema.entities.c, schema.scopes.c
     for table, owner, names in _HANGING:
         if owner == "memory":

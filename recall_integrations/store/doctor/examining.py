@@ -1,4 +1,4 @@
-"""Looking a store's directory over, without changing anything in it."""
+"""Examine the directory of a store, without changing anything in it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ _BACKUP = (
 
 @dataclass(slots=True)
 class Examined:
-    """What was found, and what mending needs to know of it.
+    """The findings of an examination, with the details that a repair needs.
 
     Args:
         checks: in order.
-        contents: of the tables; `None` = they could not be read.
+        contents: of the tables; `None` = the tables could not be read.
         leftovers: files and directories that nothing reads.
-        missing: tables that are not there.
+        missing: names of absent tables.
         of_indexes: whether the database is damaged in its own indexes only.
     """
 
@@ -52,7 +52,7 @@ class Examined:
     of_indexes: bool = False
 
     def state(self, name: str) -> str:
-        """Of a check; empty where it was not made."""
+        """Return the state of a check; empty where it was not made."""
         return next((check.state for check in self.checks if check.name == name), "")
 
 
@@ -63,18 +63,18 @@ def examine(
     progress: Tell | None = None,
     vectors: VectorsConfig | None = None,
 ) -> Findings:
-    """Find out what is wrong with a store. Nothing of it is changed; it must not be open meanwhile.
+    """Find faults in a store. Nothing of it is changed; it must not be open meanwhile.
 
     Reads everything: about a second for 10,000 memories on an idle machine.
 
     Args:
-        path: its directory.
-        clock: what a memory from the future is told by.
-        progress: told what is looked at, how much of it is done, and how much there is.
-        vectors: where a Chroma server is; `None` = as the environment says.
+        path: the directory of the store.
+        clock: tells which memories are from the future.
+        progress: called with the name of the current step, the number of rows done, and the number of all.
+        vectors: address of a Chroma server; `None` = from the environment.
 
     Raises:
-        StorePathError: there is no store.
+        StorePathError: the directory holds no store.
     """
     directory = there(path)
     with surroundings.alone(directory) as holder:
@@ -89,10 +89,10 @@ def examine(
 
 
 def there(path: str | os.PathLike[str]) -> Path:
-    """The directory of a store.
+    """Return the directory of a store.
 
     Raises:
-        StorePathError: there is none.
+        StorePathError: there is no store, or the path cannot be read.
     """
     directory = Path(path)
     try:
@@ -108,11 +108,11 @@ def there(path: str | os.PathLike[str]) -> Path:
 def look(
     directory: Path, now: datetime, progress: Tell | None, *, held: bool, vectors: VectorsConfig | None = None
 ) -> Examined:
-    """Everything but the lock.
+    """Make all checks but that of the lock.
 
     Args:
         directory: of the store.
-        now: what a memory from the future is told by.
+        now: tells which memories are from the future.
         progress: as for `examine`.
         held: whether this process holds the store, and has its database open.
         vectors: as for `examine`.
@@ -175,7 +175,7 @@ def _look_at_server(connection: Connection, vectors: VectorsConfig | None, found
 
 
 def _schema(connection: Connection, found: Examined) -> Check:
-    """Whether the tables are those of this version."""
+    """Check that the tables are those of this version."""
     tables = inspect(connection)
     there = set(tables.get_table_names())
     if not {schema.meta.name, schema.memories.name} <= there:

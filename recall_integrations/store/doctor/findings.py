@@ -1,4 +1,4 @@
-"""What an examination of a store finds: a list of checks, each with a state and a sentence."""
+"""The result of an examination of a store: a list of checks, each with a state and a sentence."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EXAMPLES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
     Args:
         name: of the check; stable.
         state: `ok`, `notice`, `problem`, `mended` or `skipped`.
         says: what was found, in a sentence.
-        examples: some of what is concerned, at most `EXAMPLES`.
-        remedy: what helps; empty: nothing has to be done.
+        examples: some of the things concerned, at most `EXAMPLES`.
+        remedy: advice; empty = nothing has to be done.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What is known of a store.
+    """The results of all checks of a store.
 
     Args:
         path: of its directory.
         checks: all that were made, in a fixed order.
-        repaired: whether it was `repair` that made them.
+        repaired: whether `repair` made the checks.
     """
 
     path: Path
@@ -50,22 +50,22 @@ class Findings:
 
     @property
     def clean(self) -> bool:
-        """Whether no problem is left, and everything could be looked at."""
+        """True if no problem is left, and every check could be made."""
         return not any(check.state in (PROBLEM, SKIPPED) for check in self.checks)
 
     def of(self, state: str) -> tuple[Check, ...]:
-        """The checks in a state."""
+        """Return the checks in a state."""
         return tuple(check for check in self.checks if check.state == state)
 
     def __getitem__(self, name: str) -> Check:
-        """The check of this name; `KeyError` if it was not made."""
+        """Return the check of this name; raise `KeyError` if it was not made."""
         for check in self.checks:
             if check.name == name:
                 return check
         raise KeyError(name)
 
     def as_data(self) -> dict[str, Any]:
-        """As plain data; keys are only ever added."""
+        """Return the findings as plain data; keys are only ever added."""
         return {
             "format": 1,
             "path": str(self.path),
@@ -79,25 +79,25 @@ class Findings:
 
 
 def ok(name: str, says: str) -> Check:
-    """A check that found nothing wrong."""
+    """Return a check that found nothing wrong."""
     return Check(name=name, state=OK, says=says)
 
 
 def problem(name: str, says: str, remedy: str, examples: Sequence[str] = ()) -> Check:
-    """A check that found what must not be."""
+    """Return a check that found a problem."""
     return Check(name=name, state=PROBLEM, says=says, remedy=remedy, examples=tuple(examples[:EXAMPLES]))
 
 
 def notice(name: str, says: str, remedy: str = "", examples: Sequence[str] = ()) -> Check:
-    """A check that found something worth knowing."""
+    """Return a check that found something worth knowing."""
     return Check(name=name, state=NOTICE, says=says, remedy=remedy, examples=tuple(examples[:EXAMPLES]))
 
 
 def skipped(name: str, because: str) -> Check:
-    """A check that could not be made."""
+    """Return a check that could not be made."""
     return Check(name=name, state=SKIPPED, says=f"Not looked at: {because}")
 
 
 def counted(n: int, one: str, more: str | None = None) -> str:
-    """A number with its noun: "1 memory", "3 memories"."""
+    """Write a number with its noun: "1 memory", "3 memories"."""
     return f"{n:,} {one if n == 1 else more or one + 's'}"

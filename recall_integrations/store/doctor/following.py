@@ -1,6 +1,6 @@
-"""The two indexes: whole, of this database's history, and with exactly the memories that stand.
+"""The two indexes: check that they are whole, of this database's history, and hold exactly the living memories.
 
-They are opened in a place of their own, so that opening changes nothing in the store.
+They are opened in a directory of their own, so that opening changes nothing in the store.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ Nums = NDArray[np.int64]
 
 
 def check_name(index: str) -> str:
-    """What the check of an index is called."""
+    """Return the name of the check of an index."""
     return f"{index} index"
 
 
 def epochs(connection: Connection) -> dict[str, int]:
-    """The epoch of the directory of each index."""
+    """Read the epoch of the directory of each index."""
     return {name: places.of(connection, name) for name in (LEXICAL, SEMANTIC)}
 
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
-    """Look at an index.
+    """Check an index.
 
     Args:
         connection: to the database.
         name: of the index.
-        directory: it is in.
+        directory: of the index.
         contents: of the database.
     """
     check, behind, lacking = check_name(name), 0, 0
@@ -84,7 +84,7 @@ def examine(connection: Connection, name: str, directory: Path, contents: Conten
 
 
 def _wanted(connection: Connection, name: str, contents: Contents) -> dict[str, Nums]:
-    """What an index must hold, by collection: those up to where it is. The lexical one has one only."""
+    """Return the nums that an index must hold, by collection: those up to its place. The lexical index has one only."""
     by_home: dict[str, list[int]] = {}
     if name == LEXICAL:
         cursor = journal.cursors(connection).get(name, 0)
@@ -99,14 +99,14 @@ def _wanted(connection: Connection, name: str, contents: Contents) -> dict[str, 
 
 
 def _reached(connection: Connection, name: str, contents: Contents) -> int:
-    """The last change that the database knows an index to hold."""
+    """Return the last change that an index holds, as the database notes it."""
     if name == LEXICAL:
         return journal.cursors(connection).get(name, 0)
     return max((until for _, until in contents.homes.values()), default=0)
 
 
 def _lacking(connection: Connection, contents: Contents) -> int:
-    """How many vectors of large scopes their collections do not hold yet."""
+    """Count the vectors of large scopes that their collections do not hold yet."""
     v, found = schema.vectors.c, 0
     for scope_id, (_, until) in contents.homes.items():
         query = select(func.count()).where(v.scope_id == scope_id, v.num > until)
@@ -115,7 +115,7 @@ def _lacking(connection: Connection, contents: Contents) -> int:
 
 
 def _look_at_files(connection: Connection, name: str, directory: Path, reached: int, needed: bool) -> None:
-    """Raises `IndexUnavailable` for what can be seen from outside."""
+    """Raise `IndexUnavailable` for damage that shows without opening the index."""
     if needed and not directory.is_dir():
         raise IndexUnavailable("It is missing.")
     broken, _ = seal.broken(directory)
@@ -135,7 +135,7 @@ def _look_at_files(connection: Connection, name: str, directory: Path, reached: 
 def _compare(
     connection: Connection, name: str, directory: Path, wanted: Mapping[str, Nums], contents: Contents
 ) -> None:
-    """Raises `IndexUnavailable` where the index holds others than it should, or does not find what it holds."""
+    """Raise `IndexUnavailable` where the index holds wrong memories, or does not find its own vectors."""
     ahead = _ahead(connection, name, contents)
     if name == LEXICAL:
         held, missed = {LEXICAL: _lexical_nums(directory)}, dict[str, int]()
@@ -145,7 +145,7 @@ def _compare(
         should, has = (side.get(home, np.empty(0, dtype=np.int64)) for side in (wanted, held))
         where = "" if home == LEXICAL else f" of the collection {home}"
         if name == SEMANTIC and home not in ahead:
-            continue  # of a scope that has none any more: removed when Chroma is opened
+            continue  # the scope has no collection any more: it is removed when Chroma is opened
         lacks, strange = np.setdiff1d(should, has), np.setdiff1d(has, should)
         strange = strange[~np.isin(strange, ahead[home].nums)] if ahead[home].known else strange[:0]
         twice = len(has) - len(np.unique(has))
@@ -161,11 +161,11 @@ def _compare(
 
 
 class _Ahead(NamedTuple):
-    """What an index may hold, or lack, besides what it should.
+    """Memories that an index may hold or lack beyond the wanted ones.
 
     Args:
-        nums: of changes behind the place where it is: applied or not.
-        known: whether that is all; else it is going to be made anew.
+        nums: of changes after the place of the index: applied or not.
+        known: whether these are all; else the index is going to be made anew.
     """
 
     nums: Nums
@@ -173,7 +173,7 @@ class _Ahead(NamedTuple):
 
 
 def _ahead(connection: Connection, name: str, contents: Contents) -> dict[str, _Ahead]:
-    """Of each collection."""
+    """Return the tolerated nums of each collection."""
     c, v = schema.changes.c, schema.vectors.c
     if name == LEXICAL:
         cursor = journal.cursors(connection).get(name, 0)
@@ -189,7 +189,7 @@ def _ahead(connection: Connection, name: str, contents: Contents) -> dict[str, _
 
 
 def _lexical_nums(directory: Path) -> Nums:
-    """What tantivy holds. Its files are linked into another directory, where it may make its locks."""
+    """List the nums in tantivy. Its files are linked into another directory, where it may make its locks."""
     with _elsewhere() as made:
         for file in directory.iterdir():
             if file.is_file() and not file.name.endswith(".lock"):
@@ -199,7 +199,7 @@ def _lexical_nums(directory: Path) -> Nums:
 
 @contextmanager
 def _elsewhere() -> Iterator[Path]:
-    """A directory that is removed at the end, though an index that is let go may still be making a lock in it."""
+    """Yield a temporary directory; it is removed at the end, though a closing index may still make a lock in it."""
     made = Path(tempfile.mkdtemp(prefix="recall-doctor-"))
     try:
         yield made
@@ -213,7 +213,7 @@ def _elsewhere() -> Iterator[Path]:
 def _samples(
     connection: Connection, wanted: Mapping[str, Nums], contents: Contents
 ) -> dict[str, dict[int, list[float]]]:
-    """Some vectors of every collection, by num."""
+    """Read some vectors of every collection, by num."""
     v = schema.vectors.c
     found: dict[str, dict[int, list[float]]] = {}
     for home, nums in wanted.items():
@@ -232,9 +232,9 @@ def _samples(
 def _semantic_nums(
     directory: Path, samples: Mapping[str, Mapping[int, list[float]]]
 ) -> tuple[dict[str, Nums], dict[str, int]]:
-    """What a copy of the collections holds, and how many of the samples each of them does not find.
+    """List the nums in a copy of the collections, and count the samples that each does not find.
 
-    Files that no seal vouches for can take down the process that reads them, so another one does.
+    Unsealed files can crash the process that reads them, so another process does.
     """
     with _elsewhere() as made:
         copied = made / "semantic"

@@ -1,4 +1,4 @@
-"""Mending what an examination found: one transaction for each thing, told in a sentence. Nothing is lost silently."""
+"""Mend the findings of an examination: one transaction for each step, reported in a sentence. No silent loss."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Done = dict[str, list[str]]  # what was done, by the name of the check that foun
 
 
 class Noted:
-    """Stands for the embedding that made a store, where that is not at hand: knows its name and makes no vectors."""
+    """Stands for an absent embedding that made a store: knows its name and makes no vectors."""
 
     remote = False
 
@@ -46,19 +46,19 @@ class Noted:
         self.dimensions = dimensions
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Raises `EmbeddingError`."""
+        """Raise `EmbeddingError`."""
         vector: NDArray[np.float32] = self.embed_documents([text])[0]
         return vector
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Raises `EmbeddingError`."""
+        """Raise `EmbeddingError`."""
         raise EmbeddingError(f"The store was made with the embedding {self.fingerprint!r}, which is not at hand.")
 
 
 def put_aside(connection: Connection, directory: Path, unreadable: dict[Key, str]) -> str:
-    """Move memories that cannot be read out of the store into a file in its directory, in the caller's transaction."""
+    """Move unreadable memories out of the store into a file in its directory, in the caller's transaction."""
     kept = [_as_found(connection, key, why) for key, why in unreadable.items()]
-    with (directory / PUT_ASIDE).open("a", encoding="utf-8") as file:  # first: a crash leaves them in both
+    with (directory / PUT_ASIDE).open("a", encoding="utf-8") as file:  # first: a crash leaves them in both places
         file.writelines(json.dumps(row, ensure_ascii=True) + "\n" for row in kept)
         file.flush()
         os.fsync(file.fileno())
@@ -78,7 +78,7 @@ def put_aside(connection: Connection, directory: Path, unreadable: dict[Key, str
 
 
 def _as_found(connection: Connection, key: Key, why: str) -> dict[str, Any]:
-    """A memory's row as plain data; bytes as hexadecimal digits."""
+    """Return the row of a memory as plain data; bytes as hexadecimal digits."""
     names = [column.name for column in schema.memories.c]
     m = schema.memories
     query = select(*map(undecoded, names)).select_from(m).where(m.c.scope_id == key[0], m.c.num == key[1])
@@ -132,7 +132,7 @@ def remake_sql_indexes(connection: Connection) -> str:
 
 
 def rewrite_words(connection: Connection, found: Contents) -> str:
-    """Cut texts anew whose words are missing or others, in the caller's transaction."""
+    """Cut texts anew whose words are missing or wrong, in the caller's transaction."""
     w, s = schema.words.c, schema.scopes
     for scope_id, num in found.words_wrong:
         connection.execute(delete(schema.words).where(w.scope_id == scope_id, w.num == num))
@@ -171,17 +171,17 @@ def rehouse(connection: Connection) -> str:
 
 
 def remove_files(paths: Sequence[Path]) -> str:
-    """Remove what nothing reads."""
+    """Remove files and directories that nothing reads."""
     for path in paths:
         shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
     return f"{counted(len(paths), 'file or directory', 'files and directories')} removed."
 
 
 def embedding_of(found: Contents, given: object) -> tuple[Embedding, str | None]:
-    """The embedding that made the store, or what stands for it and why it has to.
+    """Return the embedding that made the store, or a stand-in and the reason for it.
 
     Args:
-        found: in the store.
+        found: contents of the store.
         given: by the caller; `None` = the bundled one.
     """
     noted = Noted(found.embedding or "none", found.width or 1)
@@ -206,23 +206,23 @@ def rebuild(
     given: object,
     tell: Tell,
 ) -> Iterator[tuple[str, str]]:
-    """Make vectors that are missing, then indexes; gives what was done, by the name of what it was done to.
+    """Make missing vectors, then indexes; yield the name of each part with a sentence about the work.
 
     Args:
         engine: of the store.
         directory: of the store, which is held.
-        found: in it.
-        names: of the indexes.
-        missing: memories that have no vector.
+        found: contents of the store.
+        names: of the indexes to make.
+        missing: memories without a vector.
         given: the embedding.
-        tell: how far it is.
+        tell: called with the progress.
     """
     embedding, why_not = embedding_of(found, given) if missing else (Noted(found.embedding or "", found.width), None)
     indexes = Indexes(
         engine,
         directory,
         embedding,
-        scan_max=lambda: RetrievalConfig().exact_max,  # which scopes have a collection is left to who opens it
+        scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
         write_lock=threading.RLock(),
         applied=lambda _changes, _commits: None,
     )
@@ -245,7 +245,7 @@ def rebuild(
 
 
 def in_transaction(engine: Engine, mend: Callable[[Connection], str]) -> str:
-    """What `mend` says once what it did is on the disk."""
+    """Return the sentence of `mend` once its changes are on the disk."""
     with engine.begin() as connection:
         said = mend(connection)
     logger.info(said)
@@ -253,6 +253,6 @@ def in_transaction(engine: Engine, mend: Callable[[Connection], str]) -> str:
 
 
 def add_tables(connection: Connection) -> str:
-    """Create tables that are not there, in the caller's transaction."""
+    """Create absent tables, in the caller's transaction."""
     schema.metadata.create_all(connection)
     return "Tables that were missing were made, empty."

@@ -1,4 +1,4 @@
-"""Reading a store's database without changing a byte of its directory."""
+"""Read a store's database without changing a byte of its directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REFUSALS = (StoreError, SQLAlchemyError, sqlite3.Error, OSError)
 
 @contextmanager
 def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
-    """A connection that only reads, with what is in the WAL. Text that is no UTF-8 comes with surrogates.
+    """Yield a connection that only reads, with the contents of the WAL. Text that is no UTF-8 comes with surrogates.
 
     Where SQLite cannot read it in place (a WAL in a directory that may not be written to), a copy is read.
 
@@ -31,7 +31,7 @@ def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
         held: whether this process has the database open for writing besides.
 
     Raises:
-        StoreError, SQLAlchemyError, sqlite3.Error, OSError: it cannot be read.
+        StoreError, SQLAlchemyError, sqlite3.Error, OSError: the database cannot be read.
     """
     check_header(directory / DATABASE)
     wal = (directory / WAL).is_file() and (directory / WAL).stat().st_size > 0

@@ -1,4 +1,4 @@
-"""Mending a store: it is held, looked over, mended step by step, and looked over again."""
+"""Mend a store: hold it, examine it, mend it step by step, and examine it again."""
 
 from __future__ import annotations
 
@@ -47,27 +47,27 @@ def repair(
     progress: Tell | None = None,
     vectors: VectorsConfig | None = None,
 ) -> Findings:
-    """Mend what can be mended of a store, and say what was done and what is left. It must not be open meanwhile.
+    """Mend the faults of a store, and report each. The store must not be open meanwhile.
 
     Every step is one transaction; an interrupt between them leaves a store that can be mended further.
 
     Args:
-        path: its directory.
+        path: the directory of the store.
         embedding: as for `MemoryStore.open`; needed only where vectors are missing.
-        clock: what a memory from the future is told by.
+        clock: tells which memories are from the future.
         progress: as for `examine`.
         vectors: as for `examine`.
 
     Returns:
-        The findings afterwards. What was mended has the state `mended`.
+        The findings afterwards. Mended checks have the state `mended`.
 
     Raises:
-        StorePathError: there is no store.
+        StorePathError: the directory holds no store.
     """
     directory = there(path)
     try:
         held = hold(directory, alone="to repair it")
-    except StoreError:  # damaged, open elsewhere or not to be written to: what is found says so
+    except StoreError:  # damaged, open elsewhere or not writable: the findings say so
         return replace(examine(directory, clock=clock, progress=progress, vectors=vectors), repaired=True)
     try:
         with mapped_errors(directory / DATABASE):
@@ -78,7 +78,7 @@ def repair(
 
 
 class _Repair:
-    """One repair of a store that is held."""
+    """One repair of a held store."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class _Repair:
         self._done: mending.Done = {}
 
     def run(self) -> Findings:
-        """See `repair`."""
+        """Run the repair: see `repair`."""
         before = first = self._look()
         if before.of_indexes:
             self._mend(SQL, mending.remake_sql_indexes)
@@ -110,7 +110,7 @@ class _Repair:
             self._mend_rows(before, before.contents)
             self._mend_indexes(before)
         if before.contents is not None and before.contents.served:
-            rows = {MEMORIES, VECTORS, chain.JOURNAL} & set(self._done)  # of which collections know nothing
+            rows = {MEMORIES, VECTORS, chain.JOURNAL} & set(self._done)  # changes that collections do not see
             if rows or before.state(mending.SERVER) == PROBLEM:
                 self._mend(mending.SERVER, mending.rehouse)
         if before.leftovers:
@@ -118,7 +118,7 @@ class _Repair:
         if before.state(surroundings.BREAKERS) == PROBLEM:
             mending.remove_files([self._directory / BREAKERS_FILE])
             self._done.setdefault(surroundings.BREAKERS, []).append("It was removed; breakers begin closed.")
-        if self._done and (self._directory / COLUMNS).exists():  # made from what was there before
+        if self._done and (self._directory / COLUMNS).exists():  # made from the state before
             mending.remove_files([self._directory / COLUMNS])
         after = self._look() if self._done else before
         return self._told(first, after)
@@ -146,7 +146,7 @@ class _Repair:
             self._mend(chain.JOURNAL, mending.restart_journal)
 
     def _mend_indexes(self, before: Examined) -> None:
-        """Vectors that are missing, and the indexes that are wrong or were made from what was mended."""
+        """Make missing vectors, and indexes that are wrong or were made from mended data."""
         contents = before.contents
         assert contents is not None
         wrong = sorted({*contents.vectors_wrong, *contents.vectors_missing})
@@ -171,7 +171,7 @@ class _Repair:
         return Findings(path=self._directory, checks=tuple(checks), repaired=True)
 
     def _check(self, before: Examined, now: Check) -> Check:
-        """A check as it is now, with what was done about it."""
+        """Return a check as it is now, with the steps of its repair."""
         done = " ".join(self._done.get(now.name, ()))
         if not done:
             return now

@@ -1,4 +1,4 @@
-"""Collections of large scopes on a Chroma server or in pgvector: whether they hold exactly the memories that stand."""
+"""Collections of large scopes on a Chroma server or in pgvector: check that they hold exactly the living memories."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LATER = "It is filled while the store is open; what it lacks is scanned."
 
 
 def noted(connection: Connection) -> Served:
-    """The collections that the record names."""
+    """Read the collections that the record names."""
     s = schema.scopes.c
     rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)).all()
     return {int(i): (str(home), int(until)) for i, home, until in rows if homes.served(str(home))}
@@ -39,8 +39,8 @@ def examine(connection: Connection, served: Served, settings: VectorsConfig, rem
 
     Args:
         connection: to the database.
-        served: what it has there: name of the collection and last change that it holds, by scope.
-        settings: where the server is.
+        served: name of the collection and the last change that it holds, by scope.
+        settings: address of the server.
         remedy: for a collection that cannot be used.
     """
     left = homes.left(connection)
@@ -84,25 +84,25 @@ def examine(connection: Connection, served: Served, settings: VectorsConfig, rem
 
 
 def _in_pgvector(connection: Connection) -> bool:
-    """Whether the database has collections of pgvector."""
+    """Say whether the database has collections of pgvector."""
     return connection.dialect.name == "postgresql" and has_catalogue(connection)
 
 
 def _address(connection: Connection) -> str | None:
-    """The address of the store that a connection is of; `None` = it is in a directory."""
+    """Return the address of the store of a connection; `None` = it is in a directory."""
     if connection.dialect.name != "postgresql":
         return None
     return connection.engine.url.render_as_string(hide_password=False)
 
 
 def _compared(connection: Connection, served: Served, server: CollectionServer) -> tuple[list[str], int]:
-    """What is wrong, a sentence for each collection, and how many vectors are not there yet."""
+    """List the faults, a sentence for each collection, and count the vectors that are not there yet."""
     wrong, lacking = [], 0
     for scope_id, (home, until) in sorted(served.items()):
         before = _nums(connection, scope_id)
         lacking += int((before > until).sum())
         if not until:
-            continue  # nobody relies on it yet
+            continue  # not in use yet
         try:
             said = foreign(connection, until, server.look(home))
             held = server.nums(home)
@@ -127,7 +127,7 @@ def _nums(connection: Connection, scope_id: int) -> NDArray[np.int64]:
 
 
 def _changed(connection: Connection, scope_id: int, until: int) -> NDArray[np.int64]:
-    """What the collection may hold, or lack, as the journal went on since."""
+    """List the nums that the collection may hold or lack, since the journal went on."""
     c = schema.changes.c
     found = connection.execute(select(c.num).where(c.scope_id == scope_id, c.seq > until)).scalars().all()
     return np.asarray(found, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What surrounds the database: the directory, the disk, the lock, and files that others left."""
+"""The surroundings of the database: the directory, the disk, the lock, and files that others left."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OWN = frozenset(
 
 
 def directory(path: Path) -> Check:
-    """Whether everything in the directory may be read and written."""
+    """Check that everything in the directory may be read and written."""
     closed = [p for p in (path, *below(path)) if not os.access(p, os.R_OK | os.W_OK) and not _gone(p)]
     if closed:
         return problem(
@@ -54,7 +54,7 @@ def directory(path: Path) -> Check:
 
 
 def _gone(path: Path) -> bool:
-    """Whether it went meanwhile, as directories of indexes do; what may not be looked at is there."""
+    """Say whether a path vanished meanwhile, as directories of indexes do; a path that may not be looked at exists."""
     try:
         path.lstat()
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def _gone(path: Path) -> bool:
 
 
 def disk(path: Path) -> Check:
-    """Whether an index could be made anew beside the old one."""
+    """Check that the disk has room for a new index beside the old one."""
     free, size = shutil.disk_usage(path).free, size_of(path)
     if free < _FREE_MIN:
         return problem(DISK, f"{free:,} bytes are free: the next write may fail.", "Make room on the disk.")
@@ -78,9 +78,9 @@ def disk(path: Path) -> Check:
 
 @contextmanager
 def alone(path: Path) -> Iterator[Check]:
-    """Nobody else opens the store meanwhile, where that can be had without changing it. Gives what the lock says."""
+    """Keep others from opening the store, where that needs no change in it. Yields the check of the lock."""
     lock = FileLock(str(path / LOCK), thread_local=False)
-    if not (path / LOCK).exists():  # who opens it makes one first
+    if not (path / LOCK).exists():  # opening a store makes the file first
         yield ok(HOLDER, "Nobody has it open.")
         return
     try:
@@ -107,7 +107,7 @@ def _open_elsewhere(others: list[int], keeper: str) -> Check:
 
 
 def _holder(lock: Path) -> str:
-    """Who holds it, as far as the system tells."""
+    """Name the process that holds the lock, as far as the system tells."""
     try:
         inode = lock.stat().st_ino
         for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
@@ -123,7 +123,7 @@ def _holder(lock: Path) -> str:
 
 
 def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> tuple[Check, list[Path]]:
-    """Directories of other epochs, drafts of files, and columns that cannot be used; and those paths."""
+    """Find directories of other epochs, drafts of files, and unusable columns; return the check, and the paths."""
     current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
     found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
     for name in _KNOWN:
@@ -145,7 +145,7 @@ def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> 
 
 
 def breakers(path: Path) -> Check:
-    """Which components are not asked for now, and whether that can be read."""
+    """Check which components are not asked for now, and that the file of breakers can be read."""
     if not (path / BREAKERS_FILE).exists():
         return ok(BREAKERS, "None is known to have failed.")
     shelf = FileShelf(path / BREAKERS_FILE)
@@ -162,7 +162,7 @@ def breakers(path: Path) -> Check:
 
 
 def put_aside(path: Path) -> Check:
-    """Memories that an earlier repair could not keep."""
+    """Check for memories that an earlier repair put aside."""
     try:
         lines = (path / PUT_ASIDE).read_text(encoding="utf-8").count("\n")
     except FileNotFoundError:

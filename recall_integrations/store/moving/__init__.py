@@ -1,1 +1,1 @@
-"""A store is moved to another place: between directories and databases, while it is read and written."""
+"""Move a store to another place: between directories and databases, while it is read and written."""

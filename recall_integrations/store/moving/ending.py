@@ -1,7 +1,7 @@
-"""The end of a move: what no journal tells of is compared, and what the store notes of itself goes over.
+"""The end of a move: compare the tables that no journal covers, and copy the store's notes about itself.
 
-Before anybody waits, all scopes are compared and mended; when the source's writers are kept out, only those that were
-written to since.
+Before any writer has to wait, all scopes are compared and mended; when the source's writers are kept out, only those
+that were written to since.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _OWN_OF_SCOPES = {"vector_home": NO_HOME, "vector_until": 0}
 
 
 class Compared:
-    """Up to where both ends were compared.
+    """The place up to which both ends were compared.
 
     Args:
         at: entry of the source's journal.
-        whole: whether all memories had their vectors then. Those that get theirs late, no journal names.
+        whole: whether all memories had their vectors then. The journal does not name late vectors.
     """
 
     def __init__(self, at: int, whole: bool) -> None:
@@ -43,9 +43,9 @@ class Compared:
 
 
 def compare(way: Way) -> Compared:
-    """Make all rows of scopes those of the source, as far as counts and sums tell that they differ.
+    """Make the rows of all scopes those of the source, where counts and sums differ.
 
-    What who only asks writes is compared row by row.
+    Tables that recalls write to are compared row by row.
     """
     at = way.at
     with way.source.engine.connect() as source:
@@ -71,7 +71,7 @@ def _mend(source: Connection, target: Connection, table: Table, scopes: Sequence
 
 
 def end(way: Way, compared: Compared) -> None:
-    """Make the target whole. Nobody writes to the source, and its journal was followed to the end."""
+    """Make the target whole. No process writes to the source, and its journal was followed to the end."""
     bring_journal(way)
     c = schema.changes.c
     with way.source.engine.connect() as source, way.target.engine.begin() as target:
@@ -83,7 +83,7 @@ def end(way: Way, compared: Compared) -> None:
         tables.bring(source, target, schema.scopes, instead=_OWN_OF_SCOPES)
         target.execute(delete(schema.cursors))
         head, semantic = journal.reached(source)
-        journal.move(target, LEXICAL, head.seq)  # an index that is not there is made of what the store holds
+        journal.move(target, LEXICAL, head.seq)  # a missing index is made from the stored memories
         journal.move(target, journal.SEMANTIC, semantic)
         _meta(source, target)
     kept, mine = way.source.learned, way.target.learned

@@ -1,4 +1,4 @@
-"""What is written to the source while it is moved is brought after it, by its journal."""
+"""Apply the writes to the source during a move to the target, by the source's journal."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _TOUCHED = (schema.facts, schema.facts_read, schema.mentions, schema.edges, *tab
 
 
 def behind(way: Way) -> int:
-    """How many entries the source's journal has beyond what the target has."""
+    """Count the entries of the source's journal beyond the target."""
     with way.source.engine.connect() as source:
         return max(journal.last_seq(source) - way.at, 0)
 
 
 def follow(way: Way, *, told: bool = True) -> int:
-    """Do what the source's journal has by now beyond what was done; how much that was.
+    """Apply the new entries of the source's journal; return how many.
 
     Args:
-        way: that is under way.
-        told: whether to say how far it is.
+        way: the move.
+        told: whether to report the progress.
 
     Raises:
-        StoreError: the journal was shortened meanwhile: it does not tell all that was written.
+        StoreError: the journal was shortened meanwhile: it lacks some writes.
     """
     count = 0
     with way.source.engine.connect() as source:
@@ -70,9 +70,9 @@ def _some(way: Way) -> int:
                 (puts if op == "put" else gone)[scope_id].append(num)
         for scope_id, nums in gone.items():
             tables.remove(target, scope_id, nums)
-        for scope_id, nums in puts.items():  # of those that are gone by now there is nothing
+        for scope_id, nums in puts.items():  # memories that are gone by now have no rows
             tables.put(source, target, scope_id, nums)
-        for scope_id in sorted(touched):  # names or facts were written, of memories that were there
+        for scope_id in sorted(touched):  # names or facts of existing memories were written
             for table in _TOUCHED:
                 tables.bring(source, target, table, table.c.scope_id == scope_id)
         way.note(target, {**way.noted, "at": changes[-1].seq})
@@ -80,7 +80,7 @@ def _some(way: Way) -> int:
 
 
 def bring_journal(way: Way) -> None:
-    """Bring the journal itself as far as it goes, so that little of it is left for the end."""
+    """Copy the journal itself up to its end, so that little of it is left for the end of the move."""
     c = schema.changes.c
     with way.source.engine.connect() as source, way.target.engine.begin() as target:
         known = target.execute(select(func.max(c.seq))).scalar() or 0

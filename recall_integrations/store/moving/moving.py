@@ -1,12 +1,12 @@
-"""A store is brought to another place while it is read and written.
+"""Move a store to another place while it is read and written.
 
-    copy     scope by scope, some memories at a time; how far it is stands in the target, committed with the rows
-    follow   what the source's journal has beyond the beginning, until little is left, or as long as is asked
-    compare  what no journal tells of
-    end      the source's turn to write is taken: the rest of the journal, small tables, and it is whole
+    copy     scope by scope, some memories at a time; the progress is kept in the target, committed with the rows
+    follow   the entries of the source's journal since the beginning, until few are left, or as long as is asked
+    compare  tables that no journal covers
+    end      take the source's turn to write: the rest of the journal, small tables; then the target is whole
 
 Rows keep their numbers, so the target answers as the source does. It cannot be opened until it is whole; a move that
-was stopped goes on where it was. The source is never changed.
+was stopped goes on at the same place. The source is never changed.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ AWAY_S, AWAY_MAX_S = 1.0, 10.0  # before a database that is away is asked again:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What a move did.
+    """The result of a move.
 
     Args:
-        scopes, memories: that the target holds.
-        went_on: whether it went on where another one had stopped.
-        seconds: that it took.
-        held_s: of these, how long writers of the source waited.
+        scopes, memories: their numbers in the target.
+        went_on: whether it continued an earlier move.
+        seconds: duration of the move.
+        held_s: the part of `seconds` in which writers of the source waited.
     """
 
     scopes: int
@@ -59,14 +59,14 @@ class Moved:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Behind:
-    """How far a target is that follows its source.
+    """The lag of a target that follows its source.
 
     Args:
-        brought: changes of the source's journal that were brought since it follows.
-        changes: that are still to be brought.
-        lag_s: seconds since nothing was: what the target has is at most so old.
-        quiet_s: seconds since anything was found that was written.
-        away: why one of both could not be reached just now; empty = they could.
+        brought: number of changes applied since it follows.
+        changes: number of changes still to apply.
+        lag_s: seconds since none was left: the age of the target's state at most.
+        quiet_s: seconds since the last write was found.
+        away: why one end could not be reached just now; empty = both could.
     """
 
     brought: int
@@ -85,26 +85,26 @@ def move(
     goes_on: Callable[[Behind], bool] | None = None,
     every_s: float = EVERY_S,
 ) -> Moved:
-    """Bring a store to another place; it stays where it was, too.
+    """Copy a store to another place; it also stays where it was.
 
     Args:
-        source: a directory, or the address of a database. Others may read and write it meanwhile; for the last step
-            who writes waits.
-        target: where it goes: an empty place, or one to which the same store was moved and nobody has written since:
-            then what came since is brought.
-        progress: whether to show how far it is, or who is told.
-        stopped: called between two steps; what it raises ends the move, which can be taken up again.
-        goes_on: called after each look at the source, once all is copied: whether to follow it further. When it says no
-            the target is made whole. A database that is away meanwhile is waited for. `None` = not at all.
+        source: a directory, or the address of a database. Others may read and write it meanwhile; writers wait during
+            the last step.
+        target: an empty place, or one to which the same store was moved and to which nobody has written since: then
+            only later changes are copied.
+        progress: whether to show the progress, or an object that is told of it.
+        stopped: called between two steps; an error from it ends the move, which can be continued later.
+        goes_on: called after each look at the source, once all is copied; true = follow it further, false = make the
+            target whole. A database that is away meanwhile is waited for. `None` = do not follow.
         every_s: seconds between two looks.
 
     Raises:
         InvalidArgument: `every_s` is not above 0; the target holds something else, or is the source. Nothing was
             changed.
-        StoreLocked: somebody else has the target open.
-        StorePathError: there is no source.
+        StoreLocked: another process has the target open.
+        StorePathError: the source does not exist.
         StoreVersionError: another version of this package made one of them.
-        StoreError: one of them cannot be read or written. What was brought stays.
+        StoreError: one of them cannot be read or written. The rows copied so far stay.
     """
     if not every_s > 0:
         raise InvalidArgument(f"every_s is a number of seconds above 0, not {every_s!r}.")
@@ -112,7 +112,7 @@ def move(
     began, away = time.monotonic(), _Away()
 
     def once() -> Moved | None:
-        """Begin, or go on; `None` = a database is away for the moment."""
+        """Begin, or go on; return `None` if a database is away for the moment."""
         try:
             with held(source, made=False) as one:
                 if _same(one, target):
@@ -130,7 +130,7 @@ def move(
 
 
 class _Away:
-    """Whether a database may come back, and how long to wait for it.
+    """Decides whether a database may come back, and how long to wait for it.
 
     Attributes:
         wait_s: seconds before the next try.
@@ -141,11 +141,11 @@ class _Away:
         self._looks = 0
 
     def passes(self, error: StoreError, looks: int) -> bool:
-        """Whether an error may pass: of a move that has followed its source, so both were there.
+        """Say whether an error may pass: that of a move that has followed its source, so both ends were there.
 
         Args:
-            error: that ended a try.
-            looks: at the source until then, in all tries.
+            error: the error that ended a try.
+            looks: number of looks at the source until then, in all tries.
         """
         if looks > self._looks:  # there was one since the last error
             self.wait_s, self._looks = 0.0, looks
@@ -159,7 +159,7 @@ class _Away:
 
 @contextmanager
 def _errors(*ends: Held) -> Iterator[None]:
-    """Inside, errors of a database are ours, and name it."""
+    """Translate errors of a database into those of this package, with its name."""
     try:
         yield
     except SQLAlchemyError as e:
@@ -184,14 +184,14 @@ def _same(source: Held, target: Place) -> bool:
 
 
 class _Watched:
-    """Follows as long as is asked, over all that comes between.
+    """Follows the source as long as is asked, also over interruptions.
 
     Args:
-        goes_on: is asked.
+        goes_on: as for `move`.
         every_s: seconds between two looks.
 
     Attributes:
-        looks: how many there were.
+        looks: number of looks.
     """
 
     def __init__(self, goes_on: Callable[[Behind], bool], every_s: float) -> None:
@@ -201,7 +201,7 @@ class _Watched:
         self._level = self._quiet = time.monotonic()
 
     def follow(self, way: Way) -> None:
-        """Bring what is written, until it is told to end."""
+        """Apply writes, until `goes_on` ends it."""
         if not self.looks:
             self._level = self._quiet = time.monotonic()
         while True:
@@ -214,14 +214,14 @@ class _Watched:
             if done or self._left:
                 self._quiet = time.monotonic()
             if not self._left:
-                self._level = looked  # what was written later would be left, or was brought
+                self._level = looked  # later writes would be left, or were applied
             if not self._asked(""):
                 return
             if not self._left:
                 time.sleep(self._every_s)
 
     def away(self, error: StoreError) -> bool:
-        """Whether to wait for a database that cannot be reached."""
+        """Say whether to wait for a database that cannot be reached."""
         return self._asked(str(error))
 
     def _asked(self, away: str) -> bool:
@@ -291,7 +291,7 @@ class _Move:
                     "that one."
                 )
             lost = there is not None and journal.pruned(source).seq > int(there["at"])
-            if there is None or lost:  # what was removed since it began is not told any more
+            if there is None or lost:  # the journal lacks removals since the beginning
                 head, _ = journal.reached(source)
                 there = {"from": mine, "at": head.seq, "scope": 0, "num": 0}
             else:

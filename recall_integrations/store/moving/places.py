@@ -1,4 +1,4 @@
-"""The record of a store at either end of a move, without what is derived from it."""
+"""The record of a store at either end of a move, without derived data."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Noted = dict[str, int | str]
 
 @contextmanager
 def held(place: Place, *, made: bool) -> Iterator[Held]:
-    """The record at a place.
+    """Open the record at a place.
 
     Args:
         place: a directory, or the address of a database.
-        made: whether its tables are made where it is empty.
+        made: whether to make its tables where it is empty.
 
     Raises:
-        StorePathError: there is no store, and none is to be made.
-        StoreVersionError: another version of this package made it.
-        StoreError: it cannot be opened.
+        StorePathError: there is no store, and `made` is false.
+        StoreVersionError: another version of this package made the store.
+        StoreError: the store cannot be opened.
     """
     if not isinstance(place, str | os.PathLike):
         raise InvalidArgument(f"A place is a directory or an address, not {type(place).__name__}.")
@@ -75,10 +75,10 @@ def _check_version(opened: Held) -> None:
 
 
 def identity(connection: Connection, name: str) -> str:
-    """By which a store is known again, wherever it is.
+    """Return a digest by which a store is recognised, wherever it is.
 
     Raises:
-        InvalidArgument: it was never opened, so it has none and holds nothing.
+        InvalidArgument: the store was never opened, so it has no key and holds nothing.
     """
     key = entity_keys.kept(connection)
     if not key:
@@ -87,18 +87,18 @@ def identity(connection: Connection, name: str) -> str:
 
 
 def noted(connection: Connection) -> Noted | None:
-    """How far a move to this place has come; `None` = none was begun."""
+    """Read the progress of a move to this place; `None` = none was begun."""
     said = get_meta(connection, MOVING)
     return None if said is None else dict(json.loads(said))
 
 
 def brought(connection: Connection) -> Noted | None:
-    """From which store a whole one was brought, and how far; `None` = it was not, or it was written to since."""
+    """Return the source of a finished move, and its last entry; `None` without one, or after later writes."""
     said = get_meta(connection, MOVED)
     found: Noted | None = None if said is None else dict(json.loads(said))
     return found if found is not None and journal.last_seq(connection) == found["at"] else None
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether nothing was ever remembered in it."""
+    """Say whether nothing was ever remembered in the store."""
     return not connection.execute(select(func.count()).select_from(schema.scopes)).scalar_one()

@@ -1,4 +1,4 @@
-"""Rows of a store, from one database into another: as they are, with their numbers."""
+"""Copy rows of a store from one database into another: as they are, with their numbers."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Counts = dict[int, tuple[int, ...]]
 
 
 def read(connection: Connection, table: Table, *where: ColumnElement[bool]) -> Iterator[Sequence[Mapping[str, Any]]]:
-    """Rows in the order of their keys, so many at a time."""
+    """Yield rows in the order of their keys, `AT_ONCE` at a time."""
     query = select(table).where(*where).order_by(*table.primary_key.columns)
     for part in connection.execute(streamed(query, AT_ONCE)).mappings().partitions(AT_ONCE):
         yield [dict(row) for row in part]
 
 
 def copy(source: Connection, target: Connection, table: Table, *where: ColumnElement[bool]) -> int:
-    """Replace rows by those of the source, in the caller's transaction; how many there are."""
+    """Replace rows by those of the source, in the caller's transaction; return their number."""
     target.execute(delete(table).where(*where))
     count = 0
     for part in read(source, table, *where):
@@ -59,13 +59,13 @@ def copy(source: Connection, target: Connection, table: Table, *where: ColumnEle
 def bring(
     source: Connection, target: Connection, table: Table, *where: ColumnElement[bool], instead: Row | None = None
 ) -> int:
-    """Make rows those of the source, in the caller's transaction; writes only what differs, and says how many that was.
+    """Make rows those of the source, in the caller's transaction; write only the differences, and count them.
 
     Args:
-        source, target: both are read in the order of keys, and what is to be written is held in memory.
-        table: whose rows.
-        where: which of them; default all.
-        instead: values of columns that the target has of its own.
+        source, target: both are read in the order of keys, and the rows to write are held in memory.
+        table: of the rows.
+        where: conditions on the rows; default all.
+        instead: values of columns in which the target differs.
     """
     keys = [column.name for column in table.primary_key.columns]
     gone, fresh = [], []
@@ -102,7 +102,7 @@ def _same(row: Row, other: Row) -> bool:
 
 
 def _make_way(target: Connection, part: Sequence[Mapping[str, Any]]) -> None:
-    """Remove older versions of memories that were replaced meanwhile: an id is there once."""
+    """Remove older versions of memories that were replaced meanwhile: an id occurs once."""
     m = schema.memories.c
     for scope_id in {row["scope_id"] for row in part}:
         ids = [row["id"] for row in part if row["scope_id"] == scope_id]
@@ -113,29 +113,29 @@ def _make_way(target: Connection, part: Sequence[Mapping[str, Any]]) -> None:
 
 
 def between(table: Table, scope_id: int, after: int, upto: int) -> tuple[ColumnElement[bool], ...]:
-    """Rows of a scope's memories with these numbers."""
+    """Return conditions for rows of a scope's memories with numbers above `after`, up to `upto`."""
     return table.c.scope_id == scope_id, table.c.num > after, table.c.num <= upto
 
 
 def remove(target: Connection, scope_id: int, nums: Sequence[int]) -> None:
-    """Remove memories that are gone."""
+    """Remove memories from the target."""
     rows.remove(target, scope_id, nums)
 
 
 def put(source: Connection, target: Connection, scope_id: int, nums: Sequence[int]) -> None:
-    """Bring memories that were written; those that are gone by now are left out."""
+    """Copy new memories; those that are gone by now are left out."""
     for part in rows.in_parts(nums):
         for table in OF_MEMORIES:
             copy(source, target, table, table.c.scope_id == scope_id, table.c.num.in_(part))
 
 
 def counts(connection: Connection, table: Table, scopes: Sequence[int] | None = None) -> Counts:
-    """What of a table differs if a scope's rows do, as far as one query tells.
+    """Return counts and sums of a table by scope that change with its rows, as far as one query tells.
 
     Args:
         connection: of the database.
-        table: whose rows are counted.
-        scopes: which of them; `None` = all.
+        table: the table to count.
+        scopes: the scopes to count; `None` = all.
     """
     c = table.c
     more = {
@@ -152,14 +152,14 @@ def counts(connection: Connection, table: Table, scopes: Sequence[int] | None = 
 
 
 class Digest(NamedTuple):
-    """Of rows: how many, and a number that another row would change."""
+    """The number of rows, and a number that another row would change."""
 
     rows: int
     said: int
 
 
 def digest(connection: Connection, table: Table, scope_id: int) -> Digest:
-    """Of a scope's rows in a table, the same in any order and on any engine."""
+    """Digest a scope's rows in a table, the same in any order and on any engine."""
     total = count = 0
     names = sorted(column.name for column in table.columns)
     for part in read(connection, table, table.c.scope_id == scope_id):

@@ -1,4 +1,4 @@
-"""What the steps of a move share: both ends, who is told, and how far it is."""
+"""The state that the steps of a move share: both ends, the receiver of messages, and the progress."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from recall_integrations.store.opening import MOVING
 
 
 class Way:
-    """A move that is under way.
+    """A move under way.
 
     Args:
-        source, target: both are held.
-        tell: how far it is.
+        source, target: both records, held.
+        tell: called with the progress.
         stopped: called between two steps; may raise.
 
     Attributes:
-        noted: how far the target is: `from` which store, `at` which entry of the source's journal, and the `scope` and
-            `num` from which on nothing is copied yet.
+        noted: progress of the target: `from` which store, `at` which entry of the source's journal, and the `scope` and
+            `num` from which nothing is copied yet.
     """
 
     def __init__(self, source: Held, target: Held, tell: Told, stopped: Callable[[], None]) -> None:
@@ -34,10 +34,10 @@ class Way:
 
     @property
     def at(self) -> int:
-        """Up to which entry of the source's journal the target has it."""
+        """The last entry of the source's journal in the target."""
         return int(self.noted["at"])
 
     def note(self, target: Connection, there: Noted) -> None:
-        """Note how far it is, in the transaction that brings it there."""
+        """Note the progress, in the transaction of the same rows."""
         put_meta(target, MOVING, json.dumps(there))
         self.noted = there
