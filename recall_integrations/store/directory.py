@@ -8,7 +8,6 @@ and Chroma's files, and those of columns, for as long as it is there (`LOCK`). W
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -84,11 +83,6 @@ class HeldDirectory:
     def name(self) -> str:
         """What it is called in messages."""
         return str(self.path)
-
-    @property
-    def place(self) -> str:
-        """What tells it from copies of it: the machine, the path and the file."""
-        return repr((platform.node(), self.address, (self.path / DATABASE).stat().st_ino))
 
     def mapped(self, error: BaseException) -> RecallError | None:
         """Ours for an error of the database; `None` for any other."""

@@ -106,10 +106,6 @@ class Expiry:
             if at <= self._ended.get(scope_id, 0):
                 self._back(scope_id)
 
-    def next_end(self, scope_id: int) -> int | None:
-        """When the next memory of a scope ends, in microseconds; `None` = none does."""
-        return self._next.get(scope_id)
-
     def ended(self, scope_id: int) -> int:
         """Up to when what ends is left out of a scope, in microseconds; 0 = nothing has ended."""
         at = self._next.get(scope_id)

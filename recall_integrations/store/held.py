@@ -75,10 +75,6 @@ class Held(Protocol):
         """What it is called in messages."""
 
     @property
-    def place(self) -> str:
-        """What tells it from copies of it; holds no password."""
-
-    @property
     def learned(self) -> Kept:
         """What was learned from feedback."""
 
