@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         RerankConfig,
         RetrievalConfig,
         RewritingConfig,
-        SharedConfig,
         SpecificityConfig,
         VectorsConfig,
     )
@@ -86,7 +85,6 @@ __all__ = [
     "RetrievalPlan",
     "RewritingConfig",
     "Scope",
-    "SharedConfig",
     "SpecificityConfig",
     "TemporalWindow",
     "VectorsConfig",
@@ -99,7 +97,7 @@ _RECORDS = (
 _SETTINGS = (
     "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig "
     "PlannerConfig PostgresConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig "
-    "RewritingConfig SharedConfig SpecificityConfig VectorsConfig"
+    "RewritingConfig SpecificityConfig VectorsConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.ranking.rankers.feature_sum import Ranker
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
-    from recall_integrations.sharing.shared import Shared
     from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
     from recall_integrations.types.feedback import Feedback
     from recall_integrations.types.observing import RecallObserver
@@ -158,11 +157,6 @@ class QueryOptimizer:
         return tuple(spec.name for spec in self._paths.sources.specs)
 
     @property
-    def shared(self) -> Shared | None:
-        """The parts that this optimizer shares with other processes of its store (`shared.redis`); `None` = none."""
-        return self._paths.sources.shared
-
-    @property
     def ranker(self) -> Ranker | None:
         """The ranker that was given; `None` = the one that `ranking.strategy` names."""
         ranker: Ranker | None = self._sources["ranker"]
@@ -253,7 +247,6 @@ class QueryOptimizer:
         if self._feedback is not None:
             self._feedback.close()
         self._paths.forget()
-        self._paths.sources.close()
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> QueryOptimizer:
         return self  # threads and an open store are shared, not copied

@@ -1,6 +1,6 @@
 """Says what of many examples and parameters the quick suite runs. `-m "slow or server or hypothesis"` runs the others.
 
-`.ci/run` does both. What needs a server (PostgreSQL, PgBouncer, Redis or Chroma in a process of its own) is marked
+`.ci/run` does both. What needs a server (PostgreSQL, PgBouncer or Chroma in a process of its own) is marked
 `server`: by `needs_server`, or in its module. Three kinds are thinned:
 
 - `only`: parameters of which each costs seconds; those named are quick.
@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 QUICK = "not slow and not server"  # the `-m` of pyproject.toml
-SERVERS = frozenset(("postgres", "postgres_url", "redis", "bouncer"))  # fixtures
+SERVERS = frozenset(("postgres", "postgres_url", "bouncer"))  # fixtures
 SHARE = 5
 _suite = {"is quick": False}
 

@@ -60,16 +60,15 @@ def latency(
 @click.option("--memories", default=10_000, show_default=True, type=click.IntRange(min=1), help="In the scope.")
 @click.option("--queries", default=50, show_default=True, type=click.IntRange(min=1), help="Queries of each plan.")
 @seed_option("Of the memories and queries.")
-@click.option("--redis", default="", metavar="URL", help="Also what another process computed, through this Redis.")
 @REPORT
-def cache(memories: int, queries: int, seed: int, redis: str, json_path: str | None) -> None:
+def cache(memories: int, queries: int, seed: int, json_path: str | None) -> None:
     """How long a hit of the result cache takes.
 
     On made-up memories, in a temporary store; beside it, what keeping answers costs the recalls that are computed.
     """
     from benchmarks.speed.caching import run
 
-    run(console(), memories=memories, queries_per_plan=queries, json_path=json_path, seed=seed, redis=redis)
+    run(console(), memories=memories, queries_per_plan=queries, json_path=json_path, seed=seed)
 
 
 @click.command("observability")

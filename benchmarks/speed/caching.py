@@ -2,9 +2,8 @@
 
 Protocol. One scope of `n` synthetic memories, the bundled embedding, `k = 10`. Each query is asked four times in a row:
 of an optimizer with `mode: rule`, of one with `mode: cached` (a miss), of that again (a hit in the same letters), and
-of that in capitals (a hit that is read first). With a Redis, a third optimizer then asks for what the second has put
-there, once it is there (a hit of another process's). A first round is not counted. Times are end to end, wall clock;
-the garbage collector runs as in `speed.latency`.
+of that in capitals (a hit that is read first). A first round is not counted. Times are end to end, wall clock; the
+garbage collector runs as in `speed.latency`.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from benchmarks.shared.reports import environment, write_report
 from benchmarks.speed.asking import Percentiles
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
 from benchmarks.speed.timing import frozen
-from recall_integrations.config import CacheConfig, RecallConfig, SharedConfig
+from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output
 
@@ -34,8 +33,7 @@ if TYPE_CHECKING:
 K = 10
 TTL_SECONDS = 3_600.0  # a slow machine is not to lose entries
 PLAIN, MISS, SAME, ALIKE = "mode: rule", "mode: cached, miss", "hit, same letters", "hit, other letters"
-SHARED = "hit, of another process"
-REASONS = {SAME: "same", ALIKE: "alike", SHARED: "shared"}
+REASONS = {SAME: "same", ALIKE: "alike"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +58,6 @@ def run(
     queries_per_plan: int = 50,
     json_path: str | Path | None = None,
     seed: int = 0,
-    redis: str = "",
 ) -> CacheReport:
     """Measure, print the table, and write the report if asked.
 
@@ -70,7 +67,6 @@ def run(
         queries_per_plan: queries of each kind.
         json_path: file for the report.
         seed: of memories and queries.
-        redis: address of one, to measure what processes share; empty = they share nothing.
 
     Raises:
         InvalidArgument: a number under 1, or a report that could not be written.
@@ -81,18 +77,15 @@ def run(
         raise InvalidArgument("memories and queries must be at least 1.")
     output = checked_output(json_path)
     kept = CacheConfig(ttl_seconds=TTL_SECONDS, max_entries=100_000)
-    config = RecallConfig(mode="cached", cache=kept, shared=SharedConfig(redis=redis))
+    config = RecallConfig(mode="cached", cache=kept)
     with MemoryStore.open() as store:
         store.remember_many(synthetic_memories(memories, seed), scope=SCOPE)
         plain, cached = QueryOptimizer(store), QueryOptimizer(store, config=config)
-        other = QueryOptimizer(store, config=config) if redis else None
-        for optimizer in (cached, *([other] if other is not None else [])):
-            optimizer.flush()  # it is connected
         for query in _queries(queries_per_plan, seed + 1):
-            for optimizer in (plain, cached, *([other] if other is not None else [])):
+            for optimizer in (plain, cached):
                 optimizer.recall(query, k=K, scope=SCOPE, now=END)
         with frozen():
-            report = measure(plain, cached, memories, _queries(queries_per_plan, seed), other)
+            report = measure(plain, cached, memories, _queries(queries_per_plan, seed))
     show(report, console)
     write_report(output, {"environment": environment(), **asdict(report)}, console)
     return report
@@ -107,9 +100,8 @@ def measure(
     cached: QueryOptimizer,
     memories: int,
     queries: Sequence[str],
-    other: QueryOptimizer | None = None,
 ) -> CacheReport:
-    """Ask each query in the four ways, and another process's optimizer for it, if there is one."""
+    """Ask each query in the four ways."""
     times: dict[str, list[float]] = {}
     outcomes: Counter[str] = Counter()
 
@@ -126,10 +118,6 @@ def measure(
         for kind, text in ((MISS, query), (SAME, query), (ALIKE, query.upper())):
             cache = timed(kind, cached, text).cache
             outcomes[f"{cache.strategy}:{cache.reason}"] += 1
-        if other is not None:
-            cached.flush()
-            cache = timed(SHARED, other, query).cache
-            outcomes[f"other {cache.strategy}:{cache.reason}"] += 1
     return CacheReport(
         memories=memories,
         latency={kind: _percentiles(found) for kind, found in times.items()},

@@ -38,7 +38,6 @@ from recall_integrations.config.privacy import PrivacyConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
 from recall_integrations.config.rewriting import REWRITE_TIMEOUT, RewritingConfig
 from recall_integrations.config.scopes import ScopeSettings
-from recall_integrations.config.shared import SharedConfig
 from recall_integrations.config.vectors import VectorsConfig
 
 __all__ = [
@@ -66,7 +65,6 @@ __all__ = [
     "RetrievalConfig",
     "RewritingConfig",
     "ScopeSettings",
-    "SharedConfig",
     "SpecificityConfig",
     "VectorsConfig",
     "checked_config",

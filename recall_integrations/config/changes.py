@@ -18,7 +18,6 @@ FIXED = frozenset(
     vectors.batch_max vectors.results_max
     postgres.pool_size postgres.pool_timeout_ms
     limits.workers breakers.failures_max breakers.open_s
-    shared.redis shared.timeout_ms shared.prefix
     """.split()
 )
 

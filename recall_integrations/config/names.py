@@ -12,7 +12,6 @@ OTHERS: Mapping[str, str] = {
     "RECALL_REWRITE_TIMEOUT": "longest wait for an LLM that rewrites: 6s, 800ms",
     "RECALL_EMBEDDING": "of the command line: the embedding of the store",
     "RECALL_DEBUG": "of the command line: show the traceback of an error",
-    "RECALL_REDIS_PASSWORD": "the password of the Redis that `shared.redis` names",
     "RECALL_MCP_TOKEN": "of `recall mcp`: what clients send",
     "RECALL_KILLS": "of the tests",
     "RECALL_LEAK_CASES": "of the tests",

@@ -43,7 +43,6 @@ from recall_integrations.config.postgres import PostgresConfig
 from recall_integrations.config.privacy import PrivacyConfig
 from recall_integrations.config.rewriting import RewritingConfig
 from recall_integrations.config.scopes import ENTRIES, ScopeSettings, acting, by_pattern
-from recall_integrations.config.shared import SharedConfig
 from recall_integrations.config.vectors import VectorsConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.types import Scope
@@ -79,7 +78,6 @@ class RecallConfig:
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     facts: FactsConfig = field(default_factory=FactsConfig)
     learned: LearnedConfig = field(default_factory=LearnedConfig)
-    shared: SharedConfig = field(default_factory=SharedConfig)
     timezone: Text = "UTC"
     week_start: Annotated[int, in_range(0, 6)] = 0
     scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()
@@ -158,7 +156,7 @@ class RecallConfig:
     @property
     def fingerprint(self) -> str:
         """Short digest of all settings that act on answers; part of cache keys."""
-        return hashlib.blake2b(to_json(self, exclude={"shared"}), digest_size=8).hexdigest()
+        return hashlib.blake2b(to_json(self), digest_size=8).hexdigest()
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> RecallConfig:

@@ -57,7 +57,6 @@ NOT_PER_SCOPE: Mapping[str, str] = {
             "cache",
             "privacy",
             "learned",
-            "shared",
         ),
         OF_ALL,
     ),

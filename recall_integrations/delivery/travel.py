@@ -1,4 +1,4 @@
-"""Turns records of `types/` into JSON and back, with nothing lost: for a `RecallClient`, and for Redis.
+"""Turns records of `types/` into JSON and back, with nothing lost: for a `RecallClient`.
 
 The annotations of a record say how it is read: no field is named here, so that a new one travels too. Fields with
 their default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.

@@ -20,10 +20,10 @@ ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
 PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "recall", "store"})
 # Components with a breaker of their own.
 COMPONENTS = frozenset(
-    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "redis", "vectors"}
+    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "vectors"}
     | {f"arm.{name}" for name in ARMS}
 )
-LOOKUPS = ("hit", "shared", "miss")  # look-ups in the result cache; shared: a hit of what another process computed
+LOOKUPS = ("hit", "miss")  # look-ups in the result cache
 STEPS = frozenset({"reduced_top_k", "simplified_scoring", "minimal"})
 CODES = frozenset(
     """

@@ -185,7 +185,7 @@ class Metrics(RecallObserver):
         of.plans.of(part.plan.name).inc()
         if cache.strategy != "disabled":
             self._lookups.add(cache.hit, 1)
-            of.lookups.of("shared" if cache.reason == "shared" else "hit" if cache.hit else "miss").inc()
+            of.lookups.of("hit" if cache.hit else "miss").inc()
         for name, ms in part.timings_ms.items():
             if name.startswith(ARM):
                 of.arm_seconds.of(name[len(ARM) :]).observe(ms / 1e3)

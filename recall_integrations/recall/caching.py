@@ -2,8 +2,7 @@
 
 request ─▶ same letters? ─▶ hit
               └─▶ same loose letters? ─▶ read it ─▶ reads the same? ─▶ hit
-                      └─▶ has another process put it there? ─▶ hit
-                            └─▶ the recall ─▶ whole, and nothing written? ─▶ kept
+                      └─▶ the recall ─▶ whole, and nothing written? ─▶ kept
 """
 
 from __future__ import annotations
@@ -25,11 +24,9 @@ from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.recall.cache_key import Key, exactly, loosely, meaning
 from recall_integrations.recall.result_cache import Kept, ResultCache, copied
-from recall_integrations.recall.shared_answers import SharedAnswers
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
 from recall_integrations.resilience.admission import FULL
-from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.revisions import Revision
 from recall_integrations.types import CacheOutcome, ParsedQuery, RecallResult
@@ -69,7 +66,6 @@ class Caching:
         literal: whether something that a user brought (a model, an arm, a stage) sees the letters of a query, so that
             only the same ones have the same answer.
         timer: monotonic seconds.
-        others: answers that processes share; `None` = none are.
     """
 
     def __init__(
@@ -81,9 +77,7 @@ class Caching:
         *,
         literal: bool,
         timer: Callable[[], float] = time.monotonic,
-        others: SharedAnswers | None = None,
     ) -> None:
-        self._others = others
         self._store, self._config, self._read, self._literal, self._timer = store, config, read, literal, timer
         self._fingerprint, self._zone = config.fingerprint, ZoneInfo(config.timezone)
         self._bundled = isinstance(store.embedding, StaticEmbedding)
@@ -94,20 +88,13 @@ class Caching:
         key = exactly(request, self._fingerprint, self._zone)
         return Asked(request=request, key=key, revision=self._store.revisions.of(request.scope))
 
-    def found(self, asked: Asked, deadline: Deadline) -> RecallResult | None:
-        """Return the answer that is kept for a recall, as a copy that the caller may change.
-
-        Args:
-            asked: the recall.
-            deadline: the recall's deadline.
-        """
+    def found(self, asked: Asked) -> RecallResult | None:
+        """Return the answer that is kept for a recall, as a copy that the caller may change."""
         if asked.revision is None:
             return None
         kept, reason = self._results.get(asked.key, asked.request), "same"
         if kept is None:
             kept, reason = self._read_alike(asked), "alike"
-        if kept is None:
-            kept, reason = self._of_others(asked, asked.revision, deadline), "shared"
         if kept is None:
             return None
         age_ms = max(0.0, (self._timer() - kept.made_at) * 1e3)
@@ -135,21 +122,7 @@ class Caching:
             made_at=self._timer(),
             meaning=None if loose is None else meaning(state.query, self._vector(asked.request)),
         )
-        if not self._results.put(asked.key, kept, asked.revision, loose):
-            return "written"
-        if self._others is not None:
-            self._others.put(asked.key, kept, asked.revision)
-        return "kept"
-
-    def _of_others(self, asked: Asked, revision: Revision, deadline: Deadline) -> Kept | None:
-        """Return the answer that another process has put into Redis, and keep it here as well."""
-        if self._others is None:
-            return None
-        kept = self._others.get(asked.key, revision, asked.request, deadline)
-        if kept is None:
-            return None
-        loose = None if kept.meaning is None else self._loosely(asked.request)
-        return kept if self._results.put(asked.key, kept, revision, loose) else None
+        return "kept" if self._results.put(asked.key, kept, asked.revision, loose) else "written"
 
     def _settled(self, request: RecallRequest, result: RecallResult) -> bool:
         """Say whether the same recall would do the same things in a moment."""

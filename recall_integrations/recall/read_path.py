@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
-from recall_integrations.adapters.llm import LlmError, identity_of, resolve_llm
+from recall_integrations.adapters.llm import LlmError, resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
@@ -39,7 +39,6 @@ from recall_integrations.recall.looked_at import AWAY, unsearched
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.result_cache import ResultCache
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
-from recall_integrations.recall.shared_answers import SharedAnswers
 from recall_integrations.recall.stages.arms import Arms
 from recall_integrations.recall.stages.arrange import Arrange
 from recall_integrations.recall.stages.deliver import Deliver
@@ -58,7 +57,6 @@ from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
-from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard, Health
 from recall_integrations.resilience.guards import Guards
@@ -66,9 +64,6 @@ from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Rewriting
 from recall_integrations.rewriting.contract import Contract, Limits
 from recall_integrations.rewriting.kept import RewriteCache
-from recall_integrations.sharing.breakers import SharedShelf
-from recall_integrations.sharing.phrasings import SharedPhrasings
-from recall_integrations.sharing.shared import Shared, shared_by
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Degradation,
@@ -118,9 +113,11 @@ class Sources:
         self.lately = Lately()
         self.shelf = Shelf(store.learned, store.entity_key)
         self.reranker, self.llm = resolve_reranker(reranker), resolve_llm(llm)
-        self.shared = shared_by(config.shared, store.entity_key, store.place) if config.shared.redis else None
         self.guards = Guards(
-            config.breakers, self._breakers(config), config.limits.workers, waiting=self.admission.waiting
+            config.breakers,
+            FileShelf(store.path / BREAKERS_FILE),
+            config.limits.workers,
+            waiting=self.admission.waiting,
         )
         self.showing = Showing(self.admission.waiting)
         looking = [observer for observer in observers if isinstance(observer, RecallObserver)]
@@ -128,24 +125,10 @@ class Sources:
         if self.looking is not None:  # when the optimizer goes, tell what nobody has been told of yet
             weakref.finalize(self, self.looking.later.flush).atexit = False
         self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
-        # Tells the models from those of other processes; `None` where that is not possible.
-        told = ranker is None and not arms and not stages and (reranker is None or isinstance(reranker, str))
-        self.models = repr((identity_of(self.llm), reranker)) if told else None
-
-    def _breakers(self, config: RecallConfig) -> BreakerShelf:
-        """Return the shelf of breakers' states: a file of the store, and Redis for services that all nodes ask."""
-        own = FileShelf(self.store.path / BREAKERS_FILE)
-        if self.shared is None:
-            return own
-        asked = {"rewrite", "entities", "spelling"}
-        asked |= {"embed"} if self.store.embedding.remote else set()
-        asked |= set() if self.reranker is None or getattr(self.reranker, "local", False) else {"rerank"}
-        return SharedShelf(own, self.shared, asked, config.breakers.open_s)
 
     def health(self) -> tuple[Health, ...]:
         """Return the health of each component; see `QueryOptimizer.health`."""
-        shared = () if self.shared is None else (self.shared.link.health(),)
-        return (*self.guards.health(), *shared, *self.store.health())
+        return (*self.guards.health(), *self.store.health())
 
     def learned(self, step: object) -> None:
         """Tell observers of whole recalls of a step of learning."""
@@ -158,16 +141,9 @@ class Sources:
             self.looking.judged(feedback)
 
     def flush(self) -> None:
-        """Wait for observers and the shared link; see `QueryOptimizer.flush`."""
+        """Wait for observers; see `QueryOptimizer.flush`."""
         if self.looking is not None:
             self.looking.later.flush()
-        if self.shared is not None:
-            self.shared.link.flush()
-
-    def close(self) -> None:
-        """Close the connections that are not the store's."""
-        if self.shared is not None:
-            self.shared.link.close()
 
 
 class ReadPath:
@@ -178,7 +154,6 @@ class ReadPath:
         config: all settings, as they hold for the scopes that it answers for.
         results: answers that are kept; `None` = none are.
         acting: the entry of `scopes` that these settings come from; "" = none does.
-        others: answers that processes share; `None` = none are.
     """
 
     def __init__(
@@ -187,10 +162,9 @@ class ReadPath:
         config: RecallConfig,
         results: ResultCache | None = None,
         acting: str = "",
-        others: SharedAnswers | None = None,
     ) -> None:
         self.store, self.config, self._clock = sources.store, config, sources.clock
-        self._own, self._shared = config.privacy.compiled, sources.shared
+        self._own = config.privacy.compiled
         self._says = (Note(reason=SCOPE_SETTINGS, detail=acting),) if acting else ()
         self._admission, self.guards, self._showing = sources.admission, sources.guards, sources.showing
         self.reranking = self._rerank_stage(sources.reranker)
@@ -205,8 +179,7 @@ class ReadPath:
         self._plan = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
         self._caching: Caching | None = None
         if results is not None:
-            shared = None if config.ranking.weights else others  # a file of weights may be another elsewhere
-            self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal, others=shared)
+            self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal)
 
     def _default_stages(
         self, llm: Callable[[str], str] | None, ranker: Ranker | None, specs: tuple[ArmSpec, ...]
@@ -261,12 +234,7 @@ class ReadPath:
             settings,
             RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s, entries_max=settings.cache_entries),
             Contract(limits, path / CONTRACT_FILE),
-            None if self._shared is None or not settings.cache_entries else self._phrasings(self._shared),
         )
-
-    def _phrasings(self, shared: Shared) -> SharedPhrasings:
-        settings = self.config.rewriting
-        return SharedPhrasings(shared, ttl_s=settings.cache_s, limit_s=settings.timeout_ms / 1e3)
 
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
@@ -393,7 +361,7 @@ class ReadPath:
         if self._caching is None or not kept:
             return self._computed(request, deadline, door, looked, served)[0]
         began, asked = time.perf_counter(), self._caching.asked(request)
-        found = None if self.store.away else self._caching.found(asked, deadline)
+        found = None if self.store.away else self._caching.found(asked)
         if found is not None:
             return self._given_again(request, found, began, door)
         result, state = self._computed(request, deadline, door, looked)

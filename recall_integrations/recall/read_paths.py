@@ -22,7 +22,6 @@ from recall_integrations.recall.looking import Looked
 from recall_integrations.recall.read_path import ReadPath, Sources
 from recall_integrations.recall.result_cache import ResultCache
 from recall_integrations.recall.several import of_several
-from recall_integrations.recall.shared_answers import SharedAnswers
 from recall_integrations.recall.strictness import complaint
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike, checked_scope
@@ -49,10 +48,7 @@ class ReadPaths:
         self._results = (
             ResultCache(sources.store.revisions, cache.ttl_seconds, cache.max_entries) if config.caches else None
         )
-        self._others: SharedAnswers | None = None
-        if config.caches and sources.shared is not None and sources.models is not None:
-            self._others = SharedAnswers(sources.shared, sources.store, sources.models, cache.ttl_seconds)
-        self.base = ReadPath(sources, config.with_entry(None), self._results, others=self._others)
+        self.base = ReadPath(sources, config.with_entry(None), self._results)
         learned = config.learned
         sources.lately.hold(learned.results_max if learned.feedback else 0)
         self._learned = (learned.traffic_fraction_for_new_weights, learned.shared) if config.mode == "learned" else None
@@ -74,7 +70,7 @@ class ReadPaths:
                 place = self.config.scopes.index(entry)
                 says = f"scopes[{place}] of the settings acts here ({entry})."
                 path = self._made[entry] = ReadPath(
-                    self.sources, self.config.with_entry(entry), self._results, acting=says, others=self._others
+                    self.sources, self.config.with_entry(entry), self._results, acting=says
                 )
             return path
 

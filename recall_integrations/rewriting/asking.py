@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Mapping
 
@@ -30,7 +29,6 @@ from recall_integrations.rewriting.contract import Contract
 from recall_integrations.rewriting.heuristics import skip_reason
 from recall_integrations.rewriting.kept import RewriteCache, key_of
 from recall_integrations.rewriting.prompts import PROMPTS, prompt_for
-from recall_integrations.sharing.phrasings import SharedPhrasings
 from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome, Scope
 
 STAGE = "rewrite"
@@ -83,7 +81,6 @@ class Rewriting:
         settings: of the step.
         cache: recent phrasings; `None` = no cache.
         slo: the contract that rewriting has to keep; `None` = no contract.
-        others: phrasings that processes share through a Redis; `None` = none.
 
     Attributes:
         template: the prompt, with `{query}` in it.
@@ -96,9 +93,7 @@ class Rewriting:
         settings: RewritingConfig,
         cache: RewriteCache | None = None,
         slo: Contract | None = None,
-        others: SharedPhrasings | None = None,
     ) -> None:
-        self._others = others
         self._llm = llm if settings.ask != "never" else None
         self._guard, self._cache, self._slo = guard, cache, slo
         self.settings = settings
@@ -142,7 +137,7 @@ class Rewriting:
         return skip_reason(parsed.original)
 
     def begin(self, parsed: ParsedQuery, scope: Scope, door: Door, deadline: Deadline) -> Asking:
-        """Ask, return the cached answer, or join a call under way. Returns at once, but for a look at shared phrasings.
+        """Ask, return the cached answer, or join a call under way. Returns at once.
 
         Args:
             parsed: the query.
@@ -154,8 +149,6 @@ class Rewriting:
         template = self.template
         key = key_of(sent, template, self._identity, self.settings.phrasings_max, scope, door.mode)
         kept = None if self._cache is None else self._cache.get(key)
-        if kept is None and self._others is not None:
-            kept = self._others.get(key, deadline)
         if kept is not None:
             return Asking(key, sent, answer=Answer(reason=SUCCESS, value=kept), cached=True)
         with self._lock:
@@ -216,17 +209,12 @@ class Rewriting:
 
     def _phrasings(self, key: str, query: str, template: str) -> Phrasings:
         """Ask the model for phrasings. An answer too late for this recall serves the next."""
-        ask = functools.partial(self._said, query, template)
-        found = ask() if self._others is None else self._others.asked_once(key, ask)
+        assert self._llm is not None
+        said = self._llm(prompt_for(query, template))
+        found = parse_rewrites(said, query, self.settings.phrasings_max, prompt=template)
         if found and self._cache is not None:
             self._cache.put(key, found)
         return found
-
-    def _said(self, query: str, template: str) -> Phrasings:
-        assert self._llm is not None
-        return parse_rewrites(
-            self._llm(prompt_for(query, template)), query, self.settings.phrasings_max, prompt=template
-        )
 
 
 def _useless(value: Phrasings) -> Answer[Phrasings]:

@@ -106,7 +106,7 @@ class Gate:
         Raises:
             Refused: the caller has exceeded its rate.
         """
-        wait_s = await self._served.rates.among_all(caller)
+        wait_s = self._served.rates.wait_s(caller)
         if wait_s:
             raise Refused(
                 429,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections import OrderedDict
@@ -10,8 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.sharing.rates import SharedRates
-from recall_integrations.sharing.shared import Shared
 
 CALLERS_MAX = 10_000  # whose rates are known; who has not asked for longest is forgotten first
 BURST = 2.0  # seconds' worth of requests that may come at once
@@ -32,7 +29,7 @@ class Limits:
         queue: requests that wait for a place; further ones are refused with 503.
         wait_s: longest wait for a place.
         body_s: longest time in which a body must arrive.
-        workers: processes that answer at one address: each counts its part of `rate`, unless they count together.
+        workers: processes that answer at one address: each counts its part of `rate`.
 
     Raises:
         InvalidArgument: a value is no positive number.
@@ -64,7 +61,6 @@ class Rates:
     Args:
         per_s: tokens per second that fill a bucket; 0 = no limit.
         clock: monotonic seconds.
-        shared: what the servers of one store share for counting; `None` = each server counts by itself.
         workers: processes that count by themselves, each its part of `per_s`.
     """
 
@@ -72,12 +68,10 @@ class Rates:
         self,
         per_s: float,
         clock: Callable[[], float] = time.monotonic,
-        shared: Shared | None = None,
         workers: int = 1,
     ) -> None:
         self._per_s, self._clock = per_s / workers, clock
         self._most = max(1.0, self._per_s * BURST)
-        self._shared = SharedRates(shared, per_s, max(1.0, per_s * BURST)) if shared is not None and per_s else None
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait_s(self, caller: str) -> float:
@@ -92,11 +86,6 @@ class Rates:
         if len(self._left) > CALLERS_MAX:
             self._left.popitem(last=False)
         return lacking
-
-    async def among_all(self, caller: str) -> float:
-        """Do as `wait_s`, over all servers of the store; over this one only where the shared count is unavailable."""
-        told = None if self._shared is None else await asyncio.to_thread(self._shared.wait_s, caller)
-        return self.wait_s(caller) if told is None else told
 
     def __len__(self) -> int:
         """Return the number of callers whose rates are kept."""

@@ -69,5 +69,5 @@ class Served:
         self.writes = Pool("serve-write", min(WRITES, limits.concurrency), limits.queue, limits.wait_s)
         self.health = Pool("serve-health", 1, limits.queue, limits.wait_s)  # answers when all others are busy
         self.learns = Pool("serve-learn", 1, limits.queue, limits.wait_s)  # may take a minute
-        self.rates = Rates(limits.rate, shared=self.optimizer.shared, workers=limits.workers)
+        self.rates = Rates(limits.rate, workers=limits.workers)
         self.learning = Learning(self.optimizer)

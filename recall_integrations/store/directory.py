@@ -8,7 +8,6 @@ takes a turn (`WRITING`).
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -84,11 +83,6 @@ class HeldDirectory:
     def name(self) -> str:
         """The name of the directory in messages."""
         return str(self.path)
-
-    @property
-    def place(self) -> str:
-        """The machine, the path and the file number, which tell the store from copies of it."""
-        return repr((platform.node(), self.address, (self.path / DATABASE).stat().st_ino))
 
     def mapped(self, error: BaseException) -> RecallError | None:
         """Translate an error of the database into one of this package; `None` for any other error."""

@@ -106,10 +106,6 @@ class Expiry:
             if at <= self._ended.get(scope_id, 0):
                 self._back(scope_id)
 
-    def next_end(self, scope_id: int) -> int | None:
-        """Return the next end of a memory of a scope, in microseconds; `None` = none ends."""
-        return self._next.get(scope_id)
-
     def ended(self, scope_id: int) -> int:
         """Return the time up to which ended memories of a scope are left out, in microseconds; 0 = none has ended."""
         at = self._next.get(scope_id)

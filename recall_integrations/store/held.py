@@ -75,10 +75,6 @@ class Held(Protocol):
         """The name of the record in messages."""
 
     @property
-    def place(self) -> str:
-        """The place, which tells the store from copies of it; holds no password."""
-
-    @property
     def learned(self) -> Kept:
         """Files or rows of learned weights."""
 

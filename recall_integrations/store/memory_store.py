@@ -56,7 +56,6 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.store.scope_entities import ScopeEntities
-    from recall_integrations.store.states import States
     from recall_integrations.store.where import Conditions
     from recall_integrations.text.spoken import Spoken
     from recall_integrations.types.facts import Fact
@@ -107,7 +106,6 @@ class MemoryStore:
         self._forgetting = Forgetting(parts, self._listing)
         self._declarations = Declarations(parts, self._reader)
         self._judgements: Judgements | None = None
-        self._states: States | None = None
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
         if facts_llm is not None:
@@ -685,20 +683,6 @@ class MemoryStore:
     def revisions(self) -> Revisions:
         """Tells whether a scope is unchanged."""
         return self._parts.revisions
-
-    @property
-    def states(self) -> States:
-        """Tells the state of a scope alike in all processes of the store."""
-        if self._states is None:
-            from recall_integrations.store.states import States
-
-            self._states = States(self._parts)
-        return self._states
-
-    @property
-    def place(self) -> str:
-        """The place of the store, which tells it from a copy of itself. Holds no password."""
-        return self._parts.directory.place
 
     @property
     def judgements(self) -> Judgements:

@@ -88,12 +88,6 @@ class Node:
         return shown(self.engine.url)
 
     @property
-    def place(self) -> str:
-        """The server, the database and the schema, which tell the store from copies of it."""
-        url = self.engine.url
-        return repr((url.query.get("host") or url.host, url.port or 5432, url.database, url.query.get("options")))
-
-    @property
     def learned(self) -> LearnedRows:
         """Rows of learned weights in the database, for all nodes."""
         return LearnedRows(self.engine, self.tenant)

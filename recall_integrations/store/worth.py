@@ -59,11 +59,6 @@ class CosineWorth:
         """The spread of cosines, as a multiple of that of the bundled embedding; 1 = not measured."""
         return 1.0 if self._bundled else self._known.get(SPREAD, 1.0)
 
-    def known(self, scope_id: int) -> tuple[object, ...]:
-        """Return all that `of` depends on in a scope besides the query, in a fixed order."""
-        written = [(code, n) for (scope, code), n in list(self._noted.items()) if scope == scope_id]
-        return (*sorted(dict(self._known).items()), *sorted(written))
-
     def of(self, language: str, text: str, scope_id: int | None = None) -> float:
         """Return the worth of a cosine with a text in this language, 1 = that of the bundled model in English.
 

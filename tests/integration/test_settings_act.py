@@ -191,7 +191,6 @@ UNSEEN = {
             "position_bias",
         )
     },
-    "shared.timeout_ms": "how long a Redis is waited for; here is none (tests/integration/test_shared_redis.py)",
     "postgres.pool_size": "how many connections there are (tests/integration/test_postgres_connections.py)",
     "postgres.pool_timeout_ms": "how long one is waited for (tests/integration/test_postgres_connections.py)",
     "vectors.timeout_ms": "how long a server is waited for; here is none (tests/unit/indexes/test_vector_server.py)",

@@ -56,9 +56,9 @@ def test_a_module_that_is_there_is_given() -> None:
 
 @pytest.mark.usefixtures("ci")
 def test_a_module_that_is_missing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "redis", None)
-    with pytest.raises(pytest.fail.Exception, match="needs redis-py"):
-        needs.needed("redis", "needs redis-py")
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    with pytest.raises(pytest.fail.Exception, match="needs LightGBM"):
+        needs.needed("lightgbm", "needs LightGBM")
 
 
 @pytest.mark.usefixtures("ci")

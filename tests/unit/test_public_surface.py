@@ -39,7 +39,6 @@ PUBLIC = {
     "RetrievalPlan",
     "RewritingConfig",
     "Scope",
-    "SharedConfig",
     "SpecificityConfig",
     "TemporalWindow",
     "VectorsConfig",

@@ -14,7 +14,7 @@ PACKAGE = ROOT / "recall_integrations"
 # Lower rooms first. Rooms of one line of the table may import the ones before them in it.
 ORDER = tuple(
     """
-    errors patterns collector records types config resilience sharing observability text languages privacy embeddings
+    errors patterns collector records types config resilience observability text languages privacy embeddings
     query database indexes facts reranking adapters store planning rewriting arms ranking learning delivery
     recall judging optimizer counterfactual ontop retriever testing frameworks serving evaluation training console cli
     """.split()

@@ -11,7 +11,6 @@ from recall_integrations.serving.auth import STATE, Admin, Caller
 from recall_integrations.serving.problems import Refused, packed
 from recall_integrations.serving.replies import Reply, problems
 from recall_integrations.serving.served import Served
-from recall_integrations.sharing.link import NAME as REDIS
 from recall_integrations.store.journal import last_seq
 
 JSON = "application/json"
@@ -98,8 +97,7 @@ def health_of(served: Served) -> dict[str, Any]:
         }
         for one in served.optimizer.health()
     ]
-    # Without a Redis nothing is left out of an answer.
-    whole = all(one["breaker"] == "closed" for one in components if one["component"] != REDIS)
+    whole = all(one["breaker"] == "closed" for one in components)
     well = not behind and whole and served.ready and not large.get("left_out")
     return {
         "status": "ok" if well else "degraded" if served.ready else "unavailable",

@@ -30,10 +30,6 @@ OBJECTS: dict[str, dict[str, Any]] = {
     one["kind"]: one
     for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
     for one in yaml.safe_load_all(path.read_text(encoding="utf-8"))
-    if path.name != "redis.yaml"
-}
-REDIS: dict[str, dict[str, Any]] = {
-    one["kind"]: one for one in yaml.safe_load_all((DEPLOY / "kubernetes" / "redis.yaml").read_text(encoding="utf-8"))
 }
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = {name: one for name, one in SERVICES.items() if one["image"] == IMAGE}
@@ -148,7 +144,7 @@ def test_grafana_finds_prometheus_and_the_dashboard() -> None:
 def test_composed_services_may_do_as_little_as_they_need(name: str) -> None:
     one = OURS[name]
     assert one["read_only"] and one["cap_drop"] == ["ALL"] and "/tmp" in one["volumes"]
-    given = {"RECALL_SHARED__REDIS", "RECALL_REDIS_PASSWORD", "RECALL_VECTORS__ADDRESS", "RECALL_RETRIEVAL__CACHE_MB"}
+    given = {"RECALL_VECTORS__ADDRESS", "RECALL_RETRIEVAL__CACHE_MB"}
     # Not in the address, which is in the list of processes.
     assert set(one["environment"]) == {"PGPASSWORD", *(given if name in NODES else ())}
     assert all(port.startswith("127.0.0.1:") for port in one.get("ports", []))
@@ -204,7 +200,7 @@ def test_services_come_back(name: str) -> None:
 
 def test_settings_of_the_cluster_are_settings() -> None:
     settings = environment(CONTAINERS["Deployment recall"])
-    assert settings_in(settings)[0] == {"retrieval.cache_mb": 128, "shared.redis": "redis://redis:6379/0"}
+    assert settings_in(settings)[0] == {"retrieval.cache_mb": 128}
     assert settings["PGPASSWORD"] and "PGPASSWORD" not in settings["STORE"]
 
 
@@ -256,23 +252,6 @@ def test_the_image_is_made_of_what_is_there() -> None:
     assert entry in project["scripts"]
 
 
-def test_nodes_find_the_redis_and_nobody_else_does() -> None:
-    for name in NODES:
-        assert settings_in(OURS[name]["environment"])[0]["shared.redis"] == "redis://redis:6379/0"
-    assert SERVICES["redis"]["read_only"] and "ports" not in SERVICES["redis"]
-    assert all("redis" not in one.get("depends_on", ()) for one in SERVICES.values())  # nodes start without it
-    pod = REDIS["Deployment"]["spec"]["template"]
-    assert pod["spec"]["securityContext"]["runAsNonRoot"] and pod["spec"]["enableServiceLinks"] is False
-    labels = pod["metadata"]["labels"]
-    assert REDIS["Service"]["spec"]["selector"] == REDIS["Deployment"]["spec"]["selector"]["matchLabels"] == labels
-    assert REDIS["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels
-    (let_in,) = REDIS["NetworkPolicy"]["spec"]["ingress"][0]["from"]
-    nodes = OBJECTS["Deployment"]["spec"]["template"]["metadata"]["labels"]
-    assert let_in["podSelector"]["matchLabels"] == nodes
-    (given,) = pod["spec"]["containers"][0]["env"]
-    assert given["valueFrom"]["secretKeyRef"]["key"] in OBJECTS["Secret"]["stringData"]
-
-
 # -- a Chroma server ---------------------------------------------------------------------------------------------------
 
 CHROMA = DEPLOY / "kubernetes-chroma"
@@ -280,7 +259,7 @@ CHROMA = DEPLOY / "kubernetes-chroma"
 
 def test_nodes_ask_the_chroma_server_that_is_composed() -> None:
     settings, unknown = settings_in(OURS[NODES[0]]["environment"])[:2]
-    assert set(settings) == {"vectors.address", "shared.redis", "retrieval.cache_mb"} and not unknown
+    assert set(settings) == {"vectors.address", "retrieval.cache_mb"} and not unknown
     host, _, port = settings["vectors.address"].removeprefix("http://").partition(":")
     assert port == "8000" and not SERVICES[host].get("ports"), "it has no users: nobody else reaches it"
     assert SERVICES[host]["image"].partition(":")[2].partition(".")[0] == MAJOR

@@ -21,9 +21,6 @@ NODES = {
     ("Deployment", "recall"),
     ("Service", "recall"),
     ("PodDisruptionBudget", "recall"),
-    ("Deployment", "redis"),
-    ("Service", "redis"),
-    ("NetworkPolicy", "redis"),
 }
 CHROMA = {("StatefulSet", "chroma"), ("Service", "chroma"), ("NetworkPolicy", "chroma")}
 EXPECTED = {"kubernetes": NODES, "kubernetes-chroma": NODES | CHROMA}
