@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from recall_integrations.facts.said import IS, ME, OPS, Said
+from recall_integrations.facts.said import IS, ME, NOT, OPS, Said
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.types.memory import Relation
 
@@ -75,7 +75,7 @@ def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
     if name not in slots:
         name = f"{OPEN}{slot.casefold().removeprefix(OPEN)}"
     text = str(value).strip()[:VALUE_CHARS_MAX]
-    if not text and op == IS:
+    if not text and op != NOT:
         return None
     return Said(
         slot=name,

@@ -300,3 +300,10 @@ def test_a_field_that_cannot_be_read_says_nothing(store: MemoryStore) -> None:
     bad = [{"slot": 5, "value": "v"}, None, {"slot": "x" * 9_999, "value": "v"}, {"slot": "desk", "value": ""}, {}]
     store.remember(Memory("A", id="m1", metadata={"fact": bad}))
     assert store.facts(history=True) == [] and store.get("m1") is not None
+
+
+@pytest.mark.parametrize(("op", "values"), [("is", []), ("was", []), ("not", [("Fiat", RETRACTED)])])
+def test_only_what_ends_a_value_may_leave_it_out(store: MemoryStore, op: str, values: list[tuple[str, str]]) -> None:
+    store.remember(Memory("A", id="m1", created_at=MAY, metadata={"fact": {"slot": "car", "value": "Fiat"}}))
+    store.remember(Memory("B", id="m2", created_at=JUNE, metadata={"fact": {"slot": "car", "value": "", "op": op}}))
+    assert [(fact.value, fact.ended) for fact in store.facts(history=True)] == (values or [("Fiat", "")])
