@@ -282,7 +282,8 @@ class QueryOptimizer:
     ) -> Feedback:
         """Say whether a recall helped. Kept before this returns, without any text unless `learned.keep_text` is set.
 
-        Several calls about one recall add up; for each memory the surest feedback counts, else the newest.
+        Several calls about one recall add up; for each memory the surest feedback counts, else the newest. Of
+        one recall the surest 64 memories of a scope are kept: `gains` of the returned value says which.
 
         Args:
             result: the answer, or its `id`. The last `learned.results_max` answers are known.

@@ -164,7 +164,8 @@ class AgentMemory:
         if scope not in self.optimizer.scopes_of(answer_id):
             raise NotFound(f"There was no answer {answer_id!r:.60} lately. Its id stands in the last line of it.")
         kept = self.optimizer.feedback(answer_id, cited=used, wrong=wrong, scope=scope)
-        noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one not in kept.ignored) or "nothing"
+        known = {one for of_ids in kept.gains.values() for one in of_ids}
+        noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one in known) or "nothing"
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
     def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:

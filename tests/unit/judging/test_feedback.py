@@ -13,6 +13,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import LearnedConfig
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
+from recall_integrations.types.judged import GAINS_MAX
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -82,6 +83,32 @@ def test_ids_that_are_not_there_are_named(store, optimizer) -> None:
     assert optimizer.feedback(result, helpful=["gone"]).ignored == ("gone",)
     store.forget(result.hits[0].memory.id, scope=ANN)
     assert optimizer.feedback(result, helpful=[result.hits[0].memory.id]).ignored == (result.hits[0].memory.id,)
+    assert store.judgements.of(ANN) == ()
+
+
+def test_no_more_is_told_than_is_kept(store, optimizer) -> None:
+    store.remember_many([Memory(f"Kestrel number {i}", id=f"k{i}") for i in range(80)], scope=ANN)
+    result = optimizer.recall("kestrel number", scope=ANN, k=80)
+    assert len(result.hits) == 80
+    said = optimizer.feedback(result, rating=False)
+    assert said.gains == {ANN: {hit.memory.id: 0.0 for hit in result.hits[:GAINS_MAX]}} and said.ignored == ()
+    assert set(kept(store)) == set(store.numbers(ANN, list(said.gains[ANN])).values())
+    last = result.hits[-1].memory.id  # it is surer than the thumb, and takes the place of one of the others
+    assert optimizer.feedback(result, helpful=[last]).gains == {ANN: {last: 1.0}}
+    assert kept(store)[store.numbers(ANN, [last])[last]] == (1.0, SAID, 80) and len(kept(store)) == GAINS_MAX
+    named = [hit.memory.id for hit in result.hits[:GAINS_MAX]]
+    optimizer.feedback(result, helpful=named)
+    before = kept(store)
+    assert optimizer.feedback(result, cited=[last]).gains == {ANN: {}}  # there is no place for what is less sure
+    assert kept(store) == before
+
+
+@pytest.mark.parametrize("ways", [("helpful", "wrong"), ("helpful", "cited"), ("wrong", "cited")])
+def test_more_than_can_be_kept_is_refused(store, optimizer, ways) -> None:
+    result = optimizer.recall("kestrel", scope=ANN)
+    ids = [f"m{i}" for i in range(GAINS_MAX + 1)]
+    with pytest.raises(InvalidArgument, match="name at most 64 memories together, not 65"):
+        optimizer.feedback(result, **{ways[0]: ids[:40], ways[1]: ids[40:]})
     assert store.judgements.of(ANN) == ()
 
 
