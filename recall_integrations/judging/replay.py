@@ -33,7 +33,7 @@ from recall_integrations.types.request import RecallRequest
 
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
-_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
+PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
 
 
 class _Serve(Stage):
@@ -126,6 +126,10 @@ class _Pair:
         if watching:
             self.watched = optimizer.varied(config=config, ranker=self.ranker, stages=stages, outside=False)
 
+    def close(self) -> None:
+        self.plain.close()
+        self.watched.close()
+
 
 class Replays:
     """Makes replays, one at a time. Threads share it.
@@ -171,16 +175,15 @@ class Replays:
         """Close the optimizers."""
         with self._lock:
             for pair in self._pairs.values():
-                pair.plain.close()
-                pair.watched.close()
+                pair.close()
             self._pairs.clear()
 
     def _pair(self, scope: Scope) -> _Pair:
         settings = self._optimizer.config_of(scope)
         found = self._pairs.get(settings.fingerprint)
         if found is None:
-            while len(self._pairs) >= _KEPT:
-                self._pairs.pop(next(iter(self._pairs)))
+            while len(self._pairs) >= PAIRS_KEPT:
+                self._pairs.pop(next(iter(self._pairs))).close()
             values = {"mode": "rule", "cache": CacheConfig(), "scopes": ()}
             watching = self._optimizer.ranker is None and settings.strategy == FixedWeights.name
             config = settings.with_settings(values.items())

@@ -11,8 +11,10 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config import LearnedConfig
+from recall_integrations.config.scopes import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
+from recall_integrations.judging.replay import PAIRS_KEPT
 from recall_integrations.types.judged import GAINS_MAX
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
@@ -223,3 +225,32 @@ def test_a_closed_optimizer_and_a_closed_store_say_so(store) -> None:
     store.close()
     with pytest.raises(StoreClosed):
         other.feedback(result, rating=True)
+
+
+def test_what_replays_scopes_of_other_settings_is_closed_when_it_leaves(store, monkeypatch) -> None:
+    own = tuple(
+        ScopeSettings(user_id=f"u{i}", settings=(("ranking.recency_half_life_days", 10.0 + i),))
+        for i in range(PAIRS_KEPT + 2)
+    )
+    config = RecallConfig(scopes=own)
+    with closing(QueryOptimizer(store, config=config, clock=lambda: NOW)) as made:
+        varied: list[QueryOptimizer] = []
+        make = made.varied
+
+        def noted(**given):
+            varied.append(make(**given))
+            return varied[-1]
+
+        monkeypatch.setattr(made, "varied", noted)
+        for i in range(PAIRS_KEPT + 2):
+            scope = Scope(user_id=f"u{i}")
+            store.remember(Memory("The kestrel deploy failed", id="m0"), scope=scope)
+            made.feedback(made.recall("kestrel", scope=scope), helpful=["m0"])
+            made.flush()
+        assert len(varied) == 2 * (PAIRS_KEPT + 2)  # with features, and without
+        for place, one in enumerate(varied):
+            if place < 4:
+                with pytest.raises(StoreClosed):
+                    one.recall("kestrel", scope=ANN)
+            else:
+                one.recall("kestrel", scope=ANN)
