@@ -15,6 +15,9 @@ from recall_integrations.config.scopes import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
 from recall_integrations.judging.replay import PAIRS_KEPT
+from recall_integrations.learning.shelf import SHARED, Shelf
+from recall_integrations.learning.version import Version
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.types.judged import GAINS_MAX
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
@@ -254,3 +257,18 @@ def test_what_replays_scopes_of_other_settings_is_closed_when_it_leaves(store, m
                     one.recall("kestrel", scope=ANN)
             else:
                 one.recall("kestrel", scope=ANN)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_scopes_share_is_replayed_where_it_may_answer(store, shared) -> None:
+    shelf = Shelf(store.learned, store.entity_key)
+    shelf.put(SHARED, Version(id="v1", ranker=FixedWeights.version))
+    shelf.change(SHARED, lambda state: replace(state, serving="v1"))
+    config = RecallConfig(mode="learned", learned=LearnedConfig(shared=shared))
+    with closing(QueryOptimizer(store, config=config, clock=lambda: NOW)) as made:
+        result = made.recall("kestrel", scope=ANN)
+        assert result.version == ("shared v1" if shared else "rules")
+        made.feedback(result, helpful=["m0"])
+        made.flush()
+    (judged,) = store.judgements.of(ANN)
+    assert judged.replay is not None and ("version:shared v1" in judged.replay.orders) is shared
