@@ -330,6 +330,20 @@ def test_a_few_changes_among_many_need_no_embedding_either(top: Any) -> None:
     assert store.embedding.asked.texts == []
 
 
+def test_of_many_that_are_new_at_once_none_counts_as_refused(top: Any) -> None:
+    store = InMemoryVectorStore(Words())
+    store.add_documents([Document(f"note number {i} about things", id=f"d{i}") for i in range(700)])
+    retriever = top("from_vectorstore")(store, k=700)
+    store.add_documents([Document(f"library shelf {i}", id=f"s{i}") for i in range(600)])
+    given = {"time_budget_ms": 60_000.0}
+    assert len([hit for hit in retriever.recall("library shelf", **given) if hit.memory.text.startswith("lib")]) == 600
+    copy = retriever.optimizer.store
+    gone = [f"s{i}" for i in range(600)]
+    copy.forget(gone)  # behind the back of the retriever: the next recall that names one reads it again
+    retriever.recall("library shelf", **given)
+    assert copy.count() == 1_300
+
+
 def test_cosines_are_those_of_their_vectors(top: Any, collection: Any) -> None:
     retriever = top("from_chroma")(collection)
     view = retriever.optimizer.store.view(retriever.optimizer.store.scope_id(Scope()))
