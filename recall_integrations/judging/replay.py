@@ -20,7 +20,7 @@ from recall_integrations.learning.making import learnable
 from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import PLANS, Version
+from recall_integrations.learning.version import Version
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.rankers.stepped import entered
@@ -29,6 +29,7 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
 from recall_integrations.types.making import changed
+from recall_integrations.types.plan import PLANS
 from recall_integrations.types.request import RecallRequest
 
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
