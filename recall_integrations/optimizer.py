@@ -121,6 +121,10 @@ class QueryOptimizer:
 
         return self._paths.of(checked_scope(scope)).config
 
+    def vectors_in(self, scope: Scope) -> str:
+        """Return where the vectors of a scope are, by LangChain's name: see `MemoryStore.vectors_in`."""
+        return self.store.vectors_in(scope)
+
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
         """Recall with other settings from now on; recalls under way end with theirs.
 
@@ -275,7 +279,8 @@ class QueryOptimizer:
     ) -> Feedback:
         """Say whether a recall helped. Kept before this returns, without any text unless `learned.keep_text` is set.
 
-        Several calls about one recall add up; for each memory the surest feedback counts, else the newest.
+        Several calls about one recall add up; for each memory the surest feedback counts, else the newest. Of
+        one recall the surest 64 memories of a scope are kept: `gains` of the returned value says which.
 
         Args:
             result: the answer, or its `id`. The last `learned.results_max` answers are known.

@@ -37,7 +37,7 @@ from recall_integrations.adapters.documents import documents_of, memory_of_docum
 from recall_integrations.adapters.formats import TEXT, format_of
 from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
 from recall_integrations.adapters.spans import errors_told, event_not_searched, span
-from recall_integrations.errors import InvalidArgument, InvalidMemory, NotSearched
+from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
@@ -592,9 +592,20 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(
             ls_retriever_name="optimizedrecall",
-            ls_vector_store_provider="Chroma",
+            ls_vector_store_provider=self._vectors_in(given),
             ls_embedding_provider=self.optimizer.store.fingerprint,
         )
+
+    def _vectors_in(self, given: Mapping[str, Any]) -> str | None:
+        """Return where the vectors of a call's scopes are; `None` where nobody here knows."""
+        asked = {"scope": self.scope, "scopes": self.scopes}
+        if given.get("scope") is not None or given.get("scopes") is not None:
+            asked = {"scope": given.get("scope"), "scopes": given.get("scopes")}
+        try:
+            scopes = [checked_scope(one) for one in asked["scopes"] or (asked["scope"],)]
+        except (InvalidInput, TypeError):  # the recall says what is wrong
+            return None
+        return ", ".join(sorted({self.optimizer.vectors_in(scope) for scope in scopes} - {""})) or None
 
     # -- LlamaIndex ------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters
+from recall_integrations.types.moments import iso
 from recall_integrations.types.numbers import shown
 
 FIELDS = tuple(name for name in Filters.__dataclass_fields__ if name != "condition")
@@ -101,13 +102,13 @@ def _of_mapping(given: Mapping[Any, Any]) -> Filters:
 
 def _moment(text: str, name: str) -> datetime:
     """Read a time that is text, as in JSON."""
-    try:
-        return datetime.fromisoformat(text.strip())
-    except ValueError:
+    found = iso(text)
+    if found is None:
         raise InvalidFilter(
             f"filters[{name!r}] is {text!r}. Write a time with an offset, such as '2026-03-01T12:00:00+00:00', or "
             "give a datetime."
-        ) from None
+        )
+    return found
 
 
 def _is_set(value: object) -> bool:

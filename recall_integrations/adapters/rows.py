@@ -11,6 +11,7 @@ from typing import Any
 
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.types import Memory, Relation, Scope
+from recall_integrations.types.moments import iso
 
 SCOPE_KEYS = ("user_id", "agent_id", "namespace")
 MEMORY_KEYS = tuple(Memory.__dataclass_fields__)
@@ -118,17 +119,13 @@ def stable_id(row: Mapping[str, Any], scope: Scope, occurrence: int) -> str:
 
 
 def _time(value: object, key: str) -> datetime:
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value.strip().replace("Z", "+00:00").replace("z", "+00:00"))
-        except ValueError:
-            pass
-        else:
-            if moment.tzinfo is not None:
-                return moment
-            raise InvalidMemory(
-                f"{key!r} has no offset ({value!r}). Write, for example, {value.strip()[:10]}T12:00:00+00:00"
-            )
+    moment = iso(value) if isinstance(value, str) else None
+    if moment is not None and moment.tzinfo is not None:
+        return moment
+    if moment is not None:
+        raise InvalidMemory(
+            f"{key!r} has no offset ({value!r}). Write, for example, {str(value).strip()[:10]}T12:00:00+00:00"
+        )
     raise InvalidMemory(f"{key!r} must be an ISO 8601 time such as 2026-03-01T12:00:00+00:00, not {str(value)[:60]!r}")
 
 

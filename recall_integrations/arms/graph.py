@@ -163,11 +163,7 @@ class GraphRetriever:
     def over(self, connection: Any, request: ArmRequest) -> ArmResult:
         """Search as `search` does, reading data that is not in memory from a connection."""
         known = self._entities_of(request.view.scope_id)
-        anchors: dict[int, float] = {}
-        for ref in anchoring(request.parsed):
-            ent = known.ent_of.get(ref.entity_id)
-            if ent is not None:
-                anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
+        anchors = _anchors(known, request)
         view = request.view
         named = dict(anchors)
         if not anchors and request.plan.name == "exploratory":
@@ -204,11 +200,7 @@ class GraphRetriever:
         """
         with closing(_Connection(self._engine, request.deadline)) as connection:
             known = self._entities_of(request.view.scope_id)
-            anchors: dict[int, float] = {}
-            for ref in anchoring(request.parsed):
-                ent = known.ent_of.get(ref.entity_id)
-                if ent is not None:
-                    anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
+            anchors = _anchors(known, request)
             named = dict(anchors)
             if not anchors and request.plan.name == "exploratory" and newest:
                 anchors = self._recent(connection, replace(request, view=numbered(request.view, newest)))
@@ -499,6 +491,16 @@ class GraphRetriever:
             known.edges.clear()
         known.edges[ent] = (view.version, edges)
         return edges
+
+
+def _anchors(known: ScopeEntities, request: ArmRequest) -> dict[int, float]:
+    """Return the entities that the query starts from, each with the confidence of its surest mention."""
+    anchors: dict[int, float] = {}
+    for ref in anchoring(request.parsed):
+        ent = known.ent_of.get(ref.entity_id)
+        if ent is not None:
+            anchors[ent] = max(anchors.get(ent, 0.0), ref.confidence)
+    return anchors
 
 
 def numbered(view: ScopeView, nums: Sequence[int] | NDArray[np.int64]) -> ScopeView:

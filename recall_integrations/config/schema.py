@@ -17,7 +17,6 @@ FILE = Path(__file__).with_name(
 )  # in the wheel; `python -m recall_integrations.config.schema [PAGE]` writes it
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 WIDTH = 100
-HEAD = ("| setting | may be | default | what it does |", "|---|---|---|---|")
 # What more can be said of a setting than its type and its range.
 _MORE: dict[str, dict[str, Any]] = {
     "planner.arms": {"minItems": 1},

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from recall_integrations.arms.second_hop.links import Via
+from recall_integrations.delivery.names_said import as_word
 from recall_integrations.delivery.sheet import Sheet
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import anchoring
@@ -310,15 +311,14 @@ def named_in(parsed: ParsedQuery, memory: Memory) -> list[str]:
         if ref.stage == IMPLICIT:
             continue
         forms = {ref.name.casefold(), ref.mention.casefold()}
-        if forms & carried or any(form in text and _as_words(form).search(text) for form in forms if form):
+        if forms & carried or any(form in text and _word(form).search(text) for form in forms if form):
             found.append(ref.name)
     return list(dict.fromkeys(found))
 
 
 @lru_cache(maxsize=256)
-def _as_words(name: str) -> re.Pattern[str]:
-    """Return a pattern for a name; no letter or figure continues one in ASCII: "Sam" is not said by "same"."""
-    return re.compile(rf"(?<![^\W_]){re.escape(name)}(?![^\W_])" if name.isascii() else re.escape(name))
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(as_word(name))
 
 
 def shared_words(

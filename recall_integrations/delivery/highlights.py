@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery.dates_said import asks_when, dates_said, falls_in
+from recall_integrations.delivery.names_said import as_word
 from recall_integrations.delivery.passages import best_passage
 from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms, shared
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.units import is_cjk
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.match import NEAR as NEAR_FROM
@@ -143,7 +143,7 @@ class Marking:
         listed = sorted([name for name in surfaces if name.strip()][:NAMES_MAX], key=lambda name: (-len(name), name))
         if not listed:
             return None
-        return re.compile("|".join(map(_whole, listed)), re.IGNORECASE), surfaces
+        return re.compile("|".join(map(as_word, listed)), re.IGNORECASE), surfaces
 
     @cached_property
     def _shares(self) -> NDArray[np.float32]:
@@ -273,13 +273,6 @@ def _bare(text: str, word: Placed) -> tuple[int, int]:
     """Return the place of a word, without a possessive."""
     start, end = word.token.start, word.token.end
     return (start, end - 2) if end - start > 2 and text[end - 2 : end].casefold() in ("'s", "’s") else (start, end)
-
-
-def _whole(name: str) -> str:
-    """Return a pattern for a name that no letter or figure continues, except in CJK: "Sam" is not said by "same"."""
-    before = r"(?<![^\W_])" if name[0].isalnum() and not is_cjk(name[0]) else ""
-    after = r"(?![^\W_])" if name[-1].isalnum() and not is_cjk(name[-1]) else ""
-    return f"{before}{re.escape(name)}{after}"
 
 
 def _apart(text: str, found: Collection[Highlight], redacted: bool) -> list[Highlight]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 
 from recall_integrations.patterns import regex
+from recall_integrations.types.moments import iso
 
 _CHARS = 70  # characters behind a value in which a date may stand
 _TAIL = regex(
@@ -39,6 +40,15 @@ _STOP = regex(
     r"\s(?:and|but|because|so|which|who|while|when|i|we)\s|[;:!?]|\.(?:\s|$)|,\s(?:and|but|so|i|we|she|he)\s", 2
 )
 _BARE = regex(r"\d{1,2}\b|[A-Z]")
+
+
+def given_time(given: object) -> datetime | None:
+    """Read the time under `since` or `until` of a fact that is no sentence, in UTC; `None` where it is none."""
+    found = iso(given, timezone.utc) if isinstance(given, str) else None
+    try:
+        return None if found is None else found.astimezone(timezone.utc)
+    except OverflowError:  # before the first year, or after the last
+        return None
 
 
 def told(

@@ -166,7 +166,7 @@ def _now(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Wind
     held = _held(stretches, at)
     if asked.value:  # "do I still live in Berlin?": the value that holds, and what was said of Berlin
         named = [s for s in _true(stretches) if same(s.value, asked.value) and s not in held]
-        return [(s, _newest(s)) for s in (*held, *named)] or []
+        return [(s, _newest(s)) for s in (*held, *named)]
     if held:
         return [(s, _newest(s)) for s in held]
     ended = sorted((s for s in _true(stretches) if s.ended), key=lambda s: (s.stop or 0, s.start))

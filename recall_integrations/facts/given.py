@@ -7,10 +7,10 @@ metadata={"fact": {"slot": "phone_number", "value": "555-0101", "subject": "Priy
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from recall_integrations.facts.said import IS, ME, OPS, Said
+from recall_integrations.facts.dates import given_time
+from recall_integrations.facts.said import IS, ME, NOT, OPS, Said
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.types.memory import Relation
 
@@ -75,7 +75,7 @@ def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
     if name not in slots:
         name = f"{OPEN}{slot.casefold().removeprefix(OPEN)}"
     text = str(value).strip()[:VALUE_CHARS_MAX]
-    if not text and op == IS:
+    if not text and op != NOT:
         return None
     return Said(
         slot=name,
@@ -84,17 +84,7 @@ def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
         op=op,
         instead_of=str(one.get("instead_of") or ""),
         corrects=one.get("corrects") is True,
-        since=_time(one.get("since")),
-        until=_time(one.get("until")),
+        since=given_time(one.get("since")),
+        until=given_time(one.get("until")),
         confidence=1.0,
     )
-
-
-def _time(given: object) -> datetime | None:
-    if not isinstance(given, str):
-        return None
-    try:
-        found = datetime.fromisoformat(given)
-    except ValueError:
-        return None
-    return found if found.tzinfo is not None else None

@@ -83,7 +83,7 @@ def _work(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> 
 _FITS: dict[str, Fits] = {
     "person": _person,
     "place": _place,
-    "organisation": _named,
+    **dict.fromkeys(("organisation", "vehicle", "thing"), _named),
     "address": lambda w, t, g, a: has_digit(t) and 2 <= len(w) <= 8 and _plain(w, g, 8),
     "phone": lambda w, t, g, a: _PHONE.fullmatch(t) is not None,
     "email": lambda w, t, g, a: _EMAIL.fullmatch(t) is not None,
@@ -91,8 +91,7 @@ _FITS: dict[str, Fits] = {
     "date": _date,
     "code": lambda w, t, g, a: not a and len(w) == 1 and w[0].lower() not in g.bad_values,
     "work": _work,
-    "language": lambda w, t, g, a: not a and len(w) == 1 and w[0][:1].isupper(),
-    "nationality": lambda w, t, g, a: not a and len(w) == 1 and w[0][:1].isupper(),
+    **dict.fromkeys(("language", "nationality"), lambda w, t, g, a: not a and len(w) == 1 and w[0][:1].isupper()),
     "religion": lambda w, t, g, a: len(w) == 1 and w[0][:1].isupper(),
     "medicine": lambda w, t, g, a: not a and len(w) <= 3 and (has_digit(t) or w[0][:1].isupper()),
     "name": lambda w, t, g, a: is_name(w, g) or (not a and _plain(w, g, 2)),
@@ -100,7 +99,5 @@ _FITS: dict[str, Fits] = {
     "team": lambda w, t, g, a: is_name(w, g),
     "blood": lambda w, t, g, a: _BLOOD.fullmatch(t) is not None,
     "titled": lambda w, t, g, a: len(w) > 1 and w[0].lower() in g.titles and is_name(w[1:], g),
-    "vehicle": _named,
-    "thing": _named,
     "activity": lambda w, t, g, a: len(w) <= 3 and w[0].lower() not in g.bad_values,
 }

@@ -13,6 +13,7 @@ from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
+from recall_integrations.types.moments import iso
 
 if TYPE_CHECKING:
     from recall_integrations.types import Hit, RecallResult
@@ -164,7 +165,8 @@ class AgentMemory:
         if scope not in self.optimizer.scopes_of(answer_id):
             raise NotFound(f"There was no answer {answer_id!r:.60} lately. Its id stands in the last line of it.")
         kept = self.optimizer.feedback(answer_id, cited=used, wrong=wrong, scope=scope)
-        noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one not in kept.ignored) or "nothing"
+        known = {one for of_ids in kept.gains.values() for one in of_ids}
+        noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one in known) or "nothing"
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
     def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
@@ -196,12 +198,9 @@ class AgentMemory:
 
     def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
         """Read a day or a time that a model wrote; without an offset, in the time zone of the settings."""
-        try:
-            moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-        except ValueError:
-            raise InvalidArgument(f"{name} is {text!r}, which is no date. Write it as 2026-03-12.") from None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=self._zone)
+        moment = iso(text, self._zone)
+        if moment is None:
+            raise InvalidArgument(f"{name} is {text!r}, which is no date. Write it as 2026-03-12.")
         if end:
             whole_day = len(text.strip()) == _DAY and moment.time() == time()
             with suppress(OverflowError):  # the last day there is

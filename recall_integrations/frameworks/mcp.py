@@ -8,7 +8,6 @@ A server has one scope, chosen at its start; no argument of a tool reaches anoth
 from __future__ import annotations
 
 import hmac
-import ipaddress
 import json
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from recall_integrations import __version__
+from recall_integrations.config.hosts import is_loopback
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.frameworks import agent as words
@@ -161,21 +161,11 @@ def check_access(host: str, token: str | None) -> None:
     """
     if token is not None and (not token.strip() or not token.isascii()):
         raise InvalidArgument("The token is blank, or has other characters than ASCII. Make one: openssl rand -hex 32.")
-    if token is None and not _here(host):
+    if token is None and not is_loopback(host):
         raise InvalidArgument(
             f"Whoever reaches {host} could read and change these memories. Give a token, which clients send as "
             "'Authorization: Bearer TOKEN' (--token, or RECALL_MCP_TOKEN), or listen on 127.0.0.1."
         )
-
-
-def _here(host: str) -> bool:
-    """Say whether only this machine reaches a host."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _behind(app: _App, token: str) -> _App:

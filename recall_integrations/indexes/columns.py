@@ -28,10 +28,10 @@ from numpy.typing import NDArray
 from recall_integrations.indexes import postings
 from recall_integrations.indexes.kind import Kind, KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
-from recall_integrations.indexes.lexicon import grown as in_memory
 from recall_integrations.indexes.names import Names
 from recall_integrations.indexes.postings import Counts, Postings
 from recall_integrations.indexes.scratch import Scratch, held, roomier
+from recall_integrations.indexes.scratch import grown as in_memory
 from recall_integrations.records import record
 from recall_integrations.text import language_of, length_in_words
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.indexes.kernels import products_of
 from recall_integrations.indexes.letter_runs import RunTable
+from recall_integrations.indexes.scratch import grown
 from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record
@@ -33,7 +34,6 @@ from recall_integrations.text.signs import is_signed, unsigned, words_with_signs
 from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.roles import Role
 
-Number = TypeVar("Number", bound=np.generic)
 Ids = NDArray[np.int32]
 Vectors = NDArray[np.float32]
 AT_ONCE = 8_192  # words embedded in one call
@@ -401,13 +401,6 @@ class Lexicon:
 def shared() -> Lexicon:
     """Return the lexicon of this process."""
     return Lexicon()
-
-
-def grown(old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
-    """Return a buffer of `size` rows that begins with the first `used` of `old`."""
-    new = np.empty((size, *old.shape[1:]), dtype=old.dtype)
-    new[:used] = old[:used]
-    return new
 
 
 @record(frozen=True, slots=True, kw_only=True)

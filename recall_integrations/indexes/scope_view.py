@@ -43,7 +43,7 @@ from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.ends import ends, stays
 from recall_integrations.indexes.names import LISTED_MAX, Names, packed, sequence_of
 from recall_integrations.indexes.runs import changes
-from recall_integrations.indexes.scratch import Scratch, roomier
+from recall_integrations.indexes.scratch import Scratch, grown, roomier
 from recall_integrations.indexes.told import Told, ToldColumn
 from recall_integrations.indexes.vector_column import Similarities, VectorColumn, VectorRows, scan_max
 from recall_integrations.privacy.logs import told
@@ -316,10 +316,7 @@ class Columns:
 
     def _grow(self, capacity: int) -> None:
         for name in ("nums", "at", "dated", "types", "importance", "alive", "lengths"):
-            old = getattr(self, name)
-            new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
-            new[: self.n] = old[: self.n]
-            setattr(self, name, new)
+            setattr(self, name, grown(getattr(self, name), self.n, capacity))
 
     def kill(self, nums: NDArray[np.int64]) -> None:
         rows = np.searchsorted(self.nums[: self.n], nums)

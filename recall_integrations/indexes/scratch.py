@@ -78,3 +78,6 @@ def roomier(size: int) -> int:
 def held(array: NDArray[Any]) -> int:
     """Return the bytes of memory for an array that is read here and there: 0 where it is in a file."""
     return 0 if mapping_of(array) is not None else array.nbytes
+
+
+grown = Scratch().grown  # in plain memory

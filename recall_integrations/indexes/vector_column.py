@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.array_file import let_go
 from recall_integrations.indexes.kernels import differing, dots, products_of_halves, widened
-from recall_integrations.indexes.scratch import Scratch, held, roomier
+from recall_integrations.indexes.scratch import Scratch, grown, held, roomier
 from recall_integrations.records import record
 
 FULL_SCAN_MAX = 2_000_000  # rows whose codes are all compared: of fewer, signs cost the other arms more than they save
@@ -199,10 +199,10 @@ class VectorColumn:
         self._halves = self._scratch.grown(self._halves, self._n, capacity)
         self._mapped = None
         if self.scanned:
-            self._codes = _grown(self._codes, self._n, capacity)
-            self._scales = _grown(self._scales, self._n, capacity)
+            self._codes = grown(self._codes, self._n, capacity)
+            self._scales = grown(self._scales, self._n, capacity)
         if self._bits is not None:
-            self._bits = _grown(self._bits, self._n, capacity)
+            self._bits = grown(self._bits, self._n, capacity)
 
     def kept(self, rows: Rows) -> dict[str, NDArray[Any]]:
         """Return the arrays of some rows, which rise, for a file; of all rows without a copy: they never change."""
@@ -455,9 +455,3 @@ def lower_bound(scores: NDArray[np.floating], limit: int) -> float:
         groups = scores.copy()
     groups.partition(len(groups) - limit)
     return float(groups[len(groups) - limit])
-
-
-def _grown(old: NDArray[Any], used: int, capacity: int) -> NDArray[Any]:
-    new = np.empty((capacity, *old.shape[1:]), dtype=old.dtype)
-    new[:used] = old[:used]
-    return new

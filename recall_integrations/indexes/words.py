@@ -139,6 +139,10 @@ class LexicalIndex:
             document.add_text("body", " ".join(words))
             self._writer.add_document(document)
         self._writer.commit()
+        self._publish()
+
+    def _publish(self) -> None:
+        """Show what was committed. The lock is held: of two at once, the later must not show the earlier state."""
         self._index.reload()
         self._published = (self._index.searcher(), self.commits + 1)
 
@@ -149,8 +153,8 @@ class LexicalIndex:
             IndexUnavailable: its files cannot be read.
         """
         try:
-            self._index.reload()
-            self._published = (self._index.searcher(), self.commits + 1)
+            with self._lock:
+                self._publish()
         except BaseException as e:
             raise _named(e, "The lexical index cannot be read again") from e
 

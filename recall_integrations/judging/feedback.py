@@ -71,6 +71,11 @@ class Judging:
     ) -> Feedback:
         """Keep feedback; see `QueryOptimizer.feedback`."""
         given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
+        named = len(dict.fromkeys(one for ids in given.values() for one in ids))
+        if named > GAINS_MAX:
+            raise InvalidArgument(
+                f"helpful, wrong and cited may name at most {GAINS_MAX} memories together, not {named}."
+            )
         stars = _rating(rating)
         if both := sorted(set(given["helpful"] + given["cited"]) & set(given["wrong"])):
             raise InvalidArgument(f"The memory {both[0]!r} cannot be both helpful (or cited) and wrong.")
@@ -81,9 +86,8 @@ class Judging:
         gains: dict[Scope, dict[str, float]] = {}
         ignored: list[str] = []
         for where, of_ids in said.items():
-            known = self._kept(result_id, asked, where, of_ids, anew=anew)
-            ignored += [one for one in of_ids if one not in known]
-            gains[where] = known
+            gains[where], unknown = self._kept(result_id, asked, where, of_ids, anew=anew)
+            ignored += unknown
         kinds = [name for name, ids in given.items() if ids]
         kinds += ["rating"] * (stars is not None) + ["asked_again"] * asked_again
         return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew, kinds=tuple(kinds))
@@ -151,8 +155,11 @@ class Judging:
 
     def _kept(
         self, result_id: str, asked: Recalled, scope: Scope, said: dict[str, tuple[float, float]], *, anew: bool
-    ) -> dict[str, float]:
-        """Keep what was said of the memories of a scope; return the gains of those that are there."""
+    ) -> tuple[dict[str, float], list[str]]:
+        """Keep what was said of the memories of a scope; return the gains that are kept, and ids of what is not there.
+
+        Of many hits that a rating is against, the first `GAINS_MAX` count.
+        """
         store = self._optimizer.store
         nums = store.numbers(scope, list(said))
         places = {one: place for place, (where, one) in enumerate(asked.shown, start=1) if where == scope}
@@ -162,7 +169,7 @@ class Judging:
             if one in nums
         ][:GAINS_MAX]
         if not gains:
-            return {}
+            return {}, list(said)
         request, learned = asked.request, self._optimizer.config.learned
         query = None
         if learned.keep_text and request.privacy != "block":
@@ -174,9 +181,16 @@ class Judging:
             version=RULES if anew else asked.version,
             gains=tuple(gains),
         )
-        if store.judgements.put(scope, judged, query, settings=learned):
-            self._add((request, scope, result_id, tuple(gain.num for gain in gains)))
-        return {one: gain for one, (gain, _) in said.items() if one in nums}
+        kept = store.judgements.put(scope, judged, query, settings=learned)
+        if not kept:
+            return {}, list(said)
+        own = tuple(gain.num for gain in gains if gain.num in kept)
+        if own:
+            self._add((request, scope, result_id, own))
+        return (
+            {one: gain for one, (gain, _) in said.items() if nums.get(one) in own},
+            [one for one in said if one not in nums],
+        )
 
     # -- replays -----------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from recall_integrations.learning.making import learnable
 from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import PLANS, Version
+from recall_integrations.learning.version import Version
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.rankers.stepped import entered
@@ -29,11 +29,12 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
 from recall_integrations.types.making import changed
+from recall_integrations.types.plan import PLANS
 from recall_integrations.types.request import RecallRequest
 
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
-_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
+PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
 
 
 class _Serve(Stage):
@@ -126,6 +127,10 @@ class _Pair:
         if watching:
             self.watched = optimizer.varied(config=config, ranker=self.ranker, stages=stages, outside=False)
 
+    def close(self) -> None:
+        self.plain.close()
+        self.watched.close()
+
 
 class Replays:
     """Makes replays, one at a time. Threads share it.
@@ -163,7 +168,7 @@ class Replays:
             if len(result.plan.arms) > 1:
                 for arm in result.plan.arms:
                     self._tried(pair, orders, f"{WITHOUT}{arm.name}", request.text, asked, gone=(arm.name,))
-            for label, served in to_replay(self._shelf, scope):
+            for label, served in to_replay(self._shelf, scope, self._optimizer.config.learned.shared):
                 self._tried(pair, orders, f"{VERSION}{label}", request.text, asked, served=served)
             return Replay(plan=result.plan.name, orders=orders, **best)
 
@@ -171,16 +176,15 @@ class Replays:
         """Close the optimizers."""
         with self._lock:
             for pair in self._pairs.values():
-                pair.plain.close()
-                pair.watched.close()
+                pair.close()
             self._pairs.clear()
 
     def _pair(self, scope: Scope) -> _Pair:
         settings = self._optimizer.config_of(scope)
         found = self._pairs.get(settings.fingerprint)
         if found is None:
-            while len(self._pairs) >= _KEPT:
-                self._pairs.pop(next(iter(self._pairs)))
+            while len(self._pairs) >= PAIRS_KEPT:
+                self._pairs.pop(next(iter(self._pairs))).close()
             values = {"mode": "rule", "cache": CacheConfig(), "scopes": ()}
             watching = self._optimizer.ranker is None and settings.strategy == FixedWeights.name
             config = settings.with_settings(values.items())

@@ -379,7 +379,7 @@ class Learner:
         """
         name = self._name(scope)
         self.shelf.read(name, version)
-        return self._by_hand(scope, PROMOTED, version, f"{BY_HAND}")
+        return self._by_hand(scope, PROMOTED, version, BY_HAND)
 
     def rollback(self, scope: Scope | None = None) -> State:
         """Take back what is tried, else what serves: its parent serves again, and nothing is learned until somebody

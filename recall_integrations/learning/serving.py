@@ -83,12 +83,20 @@ def _served(shelf: Shelf, name: str, version: Version, *, own: bool, tried: bool
     return Served(version=version, own=own, tried=tried, ranker=shelf.ranker(name, version))
 
 
-def to_replay(shelf: Shelf, scope: Scope) -> tuple[tuple[str, Served], ...]:
-    """Return the versions whose orders a replay notes: what serves a scope and what is tried there, by label."""
+def to_replay(shelf: Shelf, scope: Scope, shared: bool = True) -> tuple[tuple[str, Served], ...]:
+    """Return the versions whose orders a replay notes: what serves a scope and what is tried there, by label.
+
+    Args:
+        shelf: the store's shelf.
+        scope: the scope that was searched.
+        shared: whether the versions that all scopes share may answer.
+    """
     if not shelf.any():
         return ()
     found = {}
     for name, own in ((shelf.name_of(scope), True), (SHARED, False)):
+        if not own and not shared:
+            break
         state = shelf.state(name)
         for version_id in (state.serving, state.candidate):
             version = shelf.version(name, version_id)

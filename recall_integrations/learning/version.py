@@ -16,10 +16,10 @@ from recall_integrations.records import record
 from recall_integrations.types import RetrievalPlan
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.numbers import is_number
+from recall_integrations.types.plan import PLANS
 
 FORMAT = "recall-version-1"
 _ID = regex(r"v[0-9]{1,9}")
-PLANS = ("precise", "entity_centric", "temporal", "precision", "exploratory", "balanced")
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from recall_integrations.observability import labels
 from recall_integrations.observability.labels import Series
+from recall_integrations.types.plan import PLANS
 
 # Buckets of a recall that takes some milliseconds, and of one that waits for an LLM.
 SECONDS = (0.001, 0.003, 0.005, 0.008, 0.015, 0.030, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -108,7 +109,7 @@ class Families:
             made = library.Histogram(name, says, list(known), buckets=buckets, registry=registry)
             return Series(made, *known.values()) if known else made
 
-        plan = labels.PLANS
+        plan = PLANS
         self.plans = counter("recall_optimizer_plan_selected", "Plans that were chosen.", plan=plan)
         self.latency_ms = histogram(
             "recall_retrieval_latency_ms", "Time of a recall in milliseconds, by its plan.", MILLISECONDS, plan=plan
@@ -177,7 +178,7 @@ class Families:
     def _begin(self) -> None:
         """Make the series that alerts look at from the begin: the first count of an absent one is no increase."""
         for series, values in (
-            (self.plans, labels.PLANS),
+            (self.plans, PLANS),
             (self.lookups, ("hit", "miss")),
             (self.recalls, labels.OUTCOMES),
             (self.rewrites, labels.REWRITES),

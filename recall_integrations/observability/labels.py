@@ -12,7 +12,6 @@ from typing import Any
 OTHER = "other"
 KEPT_MAX = 4_096  # combinations of values whose series is at hand
 
-PLANS = frozenset({"precise", "entity_centric", "temporal", "precision", "exploratory", "balanced"})
 PRIVACY_MODES = frozenset({"allow", "redact", "block"})
 STAGES = frozenset("parse plan ask embed arms rank rewrite rerank arrange deliver cache".split())
 ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})

@@ -20,12 +20,13 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.observability import families, labels
 from recall_integrations.observability.extras import needed
-from recall_integrations.observability.labels import OTHER, PLANS
+from recall_integrations.observability.labels import OTHER
 from recall_integrations.observability.sources import DEFAULT_STORE, Figures, Sources
 from recall_integrations.observability.windows import Window
 from recall_integrations.types import Hit, RecallResult
 from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
+from recall_integrations.types.plan import PLANS
 
 ARM = "arm."
 RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0

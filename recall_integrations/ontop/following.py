@@ -33,6 +33,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store.given import BATCH
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.store.rows import in_parts
 from recall_integrations.types import Memory, MemoryType, Scope
 from recall_integrations.types.memory import indexed_text
 
@@ -227,10 +228,11 @@ class Following:
         m = schema.memories
         # Read here: a database that looks into JSON refuses all of it for one value that it cannot hold.
         query = select(m.c.id, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == scope_id)
-        if ids is not None:
-            query = query.where(m.c.id.in_(list(ids)[: schema.SQL_VARIABLES]))
+        queries = [query] if ids is None else [query.where(m.c.id.in_(part)) for part in in_parts(ids)]
         with self.store.engine.connect() as connection:
-            return {memory_id: _digest_in(metadata) for memory_id, metadata in connection.execute(query)}
+            return {
+                memory_id: _digest_in(metadata) for part in queries for memory_id, metadata in connection.execute(part)
+            }
 
     def _changed(
         self, wanted: Sequence[str], known: Mapping[str, str], counts: dict[str, int]

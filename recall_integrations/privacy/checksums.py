@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
+# Those of SWIFT's registry, and African countries and Iran, whose banks give out such numbers without being in it.
 _IBAN_COUNTRIES = {
     15: "NO",
     16: "BE",
@@ -18,11 +19,11 @@ _IBAN_COUNTRIES = {
     21: "CH HR LI LV",
     22: "BG BH CR DE GB GE IE ME RS VA",
     23: "AE GI IL IQ OM SO TL",
-    24: "AD CZ ES MD PK RO SA SE SK TN VG DZ",
-    25: "LY PT ST AO CV MZ",
-    26: "IS TR",
-    27: "BI DJ FR GR IT MC MR SM BF CF CG CM GA GQ MG",
-    28: "AL AZ BY CY DO GT HN HU LB NI PL SV BJ CI ML MA SN TD TG HN",
+    24: "AD CZ ES MD PK RO SA SE SK TN VG",
+    25: "LY PT ST AO CV GW MZ",
+    26: "IS TR DZ IR",
+    27: "BI DJ FR GR IT MC MR SM CF CG CM GA GQ KM MG TD",
+    28: "AL AZ BY CY DO GT HN HU LB NI PL SV BF BJ CI MA ML NE SN TG",
     29: "BR EG PS QA UA",
     30: "JO KW MU YE",
     31: "MT SC",

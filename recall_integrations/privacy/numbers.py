@@ -71,7 +71,7 @@ def numbers(plain: Plain) -> Iterator[Found]:
     text, low = plain.text, plain.low
     if "_" in text:
         for match in _CARD_JOINED.finditer(text):
-            if _is_card(match.group().replace("_", ""), grouped=True):
+            if _is_card(match.group().replace("_", "")):
                 yield "card", *match.span()
     if "::" in text or text.count(":") >= 6:
         yield from _ipv6(text)
@@ -212,12 +212,12 @@ def _card(groups: Groups, i: int) -> tuple[int, int] | None:
         total += spans[j][1] - spans[j][0]
         if total > _DIGITS_LONGEST:
             break
-        if total >= (16 if text[start - 1 : start] == "+" else 13) and _is_card(groups.digits(i, j + 1), j > i):
+        if total >= (16 if text[start - 1 : start] == "+" else 13) and _is_card(groups.digits(i, j + 1)):
             best = spans[j][1]
     return None if best is None else (start, best)
 
 
-def _is_card(digits: str, grouped: bool) -> bool:
+def _is_card(digits: str) -> bool:
     """Say whether an issuer gives out such numbers, and the check digit is right."""
     n, first = len(digits), digits[0]
     if first == "4":

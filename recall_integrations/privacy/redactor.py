@@ -36,7 +36,6 @@ _ROUNDS_MAX = 8
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SLOT, _OF_SLOT = "slot", ("value", "instead_of")
-_ANY_DIGIT = re.compile(r"\d")
 
 
 class Redactor:
@@ -283,7 +282,7 @@ def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders
     _take(plain, found, ((start, end, "secret") for start, end in secrets.keys(plain)))
     if "@" in plain.text:
         _take(plain, found, ((start, end, "email") for start, end in secrets.emails(plain.text)))
-    if _ANY_DIGIT.search(plain.text):
+    if _SOME_DIGIT.search(plain.text):
         _take(plain, found, ((start, end, "iban") for start, end in numbers.ibans(plain.text)))
         _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))
         _take(plain, found, ((start, end, "address") for start, end in addresses.find(plain)))

@@ -278,7 +278,9 @@ def _weighted(
         return base * _weight(plan, arm)
 
     if "semantic" in by_arm:
-        cosine = _cosines(by_arm["semantic"], rows, given)
+        own, cosine = by_arm["semantic"], cosines(given, rows)
+        if cosine is None:
+            cosine = scattered(rows, own.rows, own.scores, np.nan)
         raw["semantic"] = cosine
         terms["semantic"] = (weight("semantic", config.vector), np.clip(np.nan_to_num(cosine), 0, 1))
     if "lexical" in by_arm:
@@ -340,17 +342,14 @@ def profile(view: ScopeView, rows: Rows) -> Scores | None:
     return view.similarity(rows, centroid / max(float(np.linalg.norm(centroid)), 1e-12))
 
 
-def _cosines(result: ArmResult, rows: Rows, given: FusionInput) -> Scores:
-    """Return the cosine of every candidate where vectors are at hand, else of those that the arm returned."""
+def cosines(given: FusionInput, rows: Rows) -> Scores | None:
+    """Return the best cosine of each row with the query's readings; `None` where no vectors are at hand."""
     if given.similarities is not None:
         return given.similarities.of(rows)
-    if given.vectors is None:
-        return scattered(rows, result.rows, result.scores, np.nan)
     best: Scores | None = None
-    for vector in given.vectors:
+    for vector in () if given.vectors is None else given.vectors:
         cosine = given.view.similarity(rows, vector)
         if cosine is None:
-            return scattered(rows, result.rows, result.scores, np.nan)
+            return None
         best = cosine if best is None else np.maximum(best, cosine)
-    assert best is not None
     return best

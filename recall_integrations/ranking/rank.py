@@ -44,6 +44,7 @@ from recall_integrations.ranking.fusion import (
     OnDemand,
     Scores,
     arm_ranks,
+    cosines,
     nowhere,
     profile,
     scattered,
@@ -195,7 +196,7 @@ def _features(
             at=view.at,
             dated=view.dated,
             told=lambda: view.told,
-            cosine=lambda some: _cosines(given.fusion, some),
+            cosine=lambda some: cosines(given.fusion, some),
             graph=_support(by_arm.get("graph"), rows),
             importance=view.importance,
             now=given.fusion.now,
@@ -275,19 +276,6 @@ def _allowed(rows: Rows, given: RankInput) -> Rows:
     if given.allowed is not None:
         rows = rows[given.allowed[rows]]
     return rows[given.fusion.view.alive[rows]]
-
-
-def _cosines(given: FusionInput, rows: Rows) -> Scores | None:
-    """Return the best cosine of rows with the query's readings."""
-    if given.similarities is not None:
-        return given.similarities.of(rows)
-    best: Scores | None = None
-    for vector in () if given.vectors is None else given.vectors:
-        cosine = given.view.similarity(rows, vector)
-        if cosine is None:
-            return None
-        best = cosine if best is None else np.maximum(best, cosine)
-    return best
 
 
 def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:

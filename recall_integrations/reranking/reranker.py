@@ -19,8 +19,6 @@ from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 
-# Where LangChain compressors leave their score: Cohere, FlashRank, Jina, NVIDIA and others use the first.
-
 
 class RerankError(RecallError):
     """The reranker raised, or returned something that cannot be used as scores."""

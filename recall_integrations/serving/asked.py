@@ -13,6 +13,7 @@ from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
 from recall_integrations.serving.limits import Limits
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
+from recall_integrations.types.moments import iso
 
 PRIVACY = Literal["allow", "redact", "block"]
 WHERE = f"The tenant: {SYNTAX} Or an object with `user_id`, `agent_id`, `namespace`. With a token: default its scope."
@@ -147,10 +148,7 @@ def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgum
     """
     if text is None:
         return None
-    try:
-        found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-    except ValueError:
-        found = None
+    found = iso(text)
     if found is None or found.tzinfo is None:
         raise error(f"{name} must be a time with an offset, such as 2026-03-01T12:00:00+00:00.")
     return found

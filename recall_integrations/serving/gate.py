@@ -9,7 +9,6 @@ there was one, the log its kind and place, and neither its message, since that m
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import math
 import re
@@ -20,6 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from recall_integrations.config.hosts import is_loopback
 from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.serving.auth import HEADER, SEND_TOKEN, STATE, Caller
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
@@ -35,7 +35,6 @@ UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it sa
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 )
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Gate:
@@ -235,16 +234,6 @@ class _Reply:
         plain = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
         await self({"type": "http.response.start", "status": status_of(error), "headers": [*plain, *headers]})
         await self({"type": "http.response.body", "body": body})
-
-
-def is_loopback(name: str) -> bool:
-    """Say whether a name or address belongs to this machine alone (loopback)."""
-    if name.lower() in LOOPBACK:
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def _is_here(host: str, others: tuple[str, ...]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from recall_integrations import errors
 from recall_integrations.errors import RecallError
 
-MEDIA_TYPE = "application/problem+json"
+JSON, MEDIA_TYPE = "application/json", "application/problem+json"
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 BUSY_S = 1  # after that, who was sent away may ask again
 # The first class that fits; those that come before are more special.

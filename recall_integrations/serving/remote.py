@@ -145,6 +145,10 @@ class RemoteOptimizer(QueryOptimizer):
         """The defaults, with the server's time zone once it has answered; its other settings do not travel."""
         return self._settings
 
+    def vectors_in(self, _scope: Scope) -> str:
+        """Return nothing: where its vectors are, the server does not say."""
+        return ""
+
     # -- recalls ---------------------------------------------------------------------------------------------------
 
     def recall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:

@@ -95,7 +95,7 @@ def check_access(host: str, tokens: Tokens | None) -> None:
         InvalidArgument: other machines reach it, and there are no tokens.
         ConfigError: the tokens cannot be read.
     """
-    from recall_integrations.serving.gate import is_loopback
+    from recall_integrations.config.hosts import is_loopback
 
     known = None if tokens is None else tokens.list()
     if known is None and not is_loopback(host):

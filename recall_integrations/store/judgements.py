@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -33,7 +33,9 @@ class Judgements:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
 
-    def put(self, scope: Scope, judged: Judged, query: str | None = None, *, settings: LearnedConfig) -> bool:
+    def put(
+        self, scope: Scope, judged: Judged, query: str | None = None, *, settings: LearnedConfig
+    ) -> tuple[int, ...]:
         """Store a judgement, joined with an earlier one of the same recall, which counts where it is surer of a memory.
 
         Durable on return.
@@ -45,20 +47,20 @@ class Judgements:
             settings: limits of number and age.
 
         Returns:
-            Whether it was stored: a scope that is gone has no judgements.
+            Numbers of the memories whose gains were stored; none where the scope is gone.
         """
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
             scope_id = parts.scopes.get(scope)
             if scope_id is None:
-                return False
+                return ()
             with parts.engine.begin() as connection:
-                self._put(connection, scope_id, judged, query)
+                kept = self._put(connection, scope_id, judged, query)
                 count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
                 if count % PRUNED_EVERY == 0 or count > settings.keep_max:
                     self._prune(connection, scope_id, settings)
-        return True
+        return tuple(gain.num for gain in kept)
 
     def replayed(self, scope: Scope, result_id: str, replay: Replay) -> None:
         """Store the result of a replay; nothing where the scope or the judgement is gone."""
@@ -152,7 +154,8 @@ class Judgements:
         if damaged:
             logger.warning("%d judged recalls cannot be read and are left out.", damaged)
 
-    def _put(self, connection: Connection, scope_id: int, judged: Judged, query: str | None) -> None:
+    def _put(self, connection: Connection, scope_id: int, judged: Judged, query: str | None) -> tuple[Gain, ...]:
+        """Write a judgement; return what is kept of it and of those before of the same recall."""
         where = (_j.scope_id == scope_id, _j.result_id == judged.result_id)
         found = connection.execute(select(schema.judged).where(*where)).first()
         values: dict[str, Any] = {
@@ -164,11 +167,13 @@ class Judgements:
         if found is None:
             own = {"scope_id": scope_id, "result_id": judged.result_id, "query": query}
             connection.execute(insert(schema.judged).values(**own, **values))
-            return
-        before = _judged(found)
+            return judged.gains
+        before, kept = _judged(found), judged.gains
         if before is not None:
-            values = {"gains": gains_to_text(joined(before.gains, judged.gains))}
+            kept = joined(before.gains, judged.gains)
+            values = {"gains": gains_to_text(kept)}
         connection.execute(update(schema.judged).where(*where).values(**values))
+        return kept
 
     def _prune(self, connection: Connection, scope_id: int, settings: LearnedConfig) -> None:
         connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.at < self._oldest(settings)))
@@ -185,14 +190,11 @@ class Judgements:
 
 
 def joined(before: tuple[Gain, ...], new: tuple[Gain, ...]) -> tuple[Gain, ...]:
-    """Join two judgements of a recall: of each memory the surer gain, else the newer one."""
-    found: Mapping[int, Gain] = {one.num: one for one in before}
-    kept = dict(found)
-    for one in new:
-        old = kept.get(one.num)
-        if old is None or one.sure >= old.sure:
-            kept[one.num] = one
-    return tuple(kept[num] for num in sorted(kept))[:GAINS_MAX]
+    """Join two judgements of a recall: of each memory the surer gain, else the newer one; the surest `GAINS_MAX` stay."""
+    kept = {one.num: one for one in before}
+    later = {one.num: one for one in new if one.num not in kept or one.sure >= kept[one.num].sure}
+    both = [*later.values(), *(one for one in before if one.num not in later)]
+    return tuple(sorted(sorted(both, key=lambda one: -one.sure)[:GAINS_MAX], key=lambda one: one.num))
 
 
 def _judged(row: Row[Any]) -> Judged | None:

@@ -14,7 +14,7 @@ class Feedback:
 
     Args:
         result_id: id of the recall's result.
-        gains: scope → memory → gain: 1 = it helped, 0 = it did not.
+        gains: scope → memory → gain: 1 = it helped, 0 = it did not. Of one recall the surest 64 of a scope are kept.
         ignored: ids that name no memory of the scope, or one that was forgotten or replaced meanwhile.
         anew: whether the recall was not remembered any more, and its query was asked again.
         kinds: kinds of feedback: `helpful`, `wrong`, `cited`, `rating`, `asked_again`.

@@ -58,6 +58,20 @@ def moment(value: Any, zone: tzinfo) -> datetime | None:
     return found if found.tzinfo is not None else found.replace(tzinfo=zone)
 
 
+def iso(text: str, zone: tzinfo | None = None) -> datetime | None:
+    """Read a time in ISO 8601; `None` where the text is none.
+
+    Args:
+        text: a day or a time, with spaces around it or not.
+        zone: zone of a time that names none; `None` = it stays without one.
+    """
+    try:
+        found = datetime.fromisoformat(text.strip().replace("z", "Z"))
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=zone)
+
+
 def _since(number: float) -> datetime | None:
     for unit in _UNITS:
         if _FIRST <= number / unit < _LAST:

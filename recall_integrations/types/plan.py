@@ -5,6 +5,8 @@ from __future__ import annotations
 from recall_integrations.records import record
 from recall_integrations.types.memory import MemoryType
 
+PLANS = ("precise", "entity_centric", "temporal", "precision", "exploratory", "balanced")  # names, in the rules' order
+
 
 @record(frozen=True, slots=True, kw_only=True)
 class ArmPlan:

@@ -300,3 +300,37 @@ def test_a_field_that_cannot_be_read_says_nothing(store: MemoryStore) -> None:
     bad = [{"slot": 5, "value": "v"}, None, {"slot": "x" * 9_999, "value": "v"}, {"slot": "desk", "value": ""}, {}]
     store.remember(Memory("A", id="m1", metadata={"fact": bad}))
     assert store.facts(history=True) == [] and store.get("m1") is not None
+
+
+@pytest.mark.parametrize(("op", "values"), [("is", []), ("was", []), ("not", [("Fiat", RETRACTED)])])
+def test_only_what_ends_a_value_may_leave_it_out(store: MemoryStore, op: str, values: list[tuple[str, str]]) -> None:
+    store.remember(Memory("A", id="m1", created_at=MAY, metadata={"fact": {"slot": "car", "value": "Fiat"}}))
+    store.remember(Memory("B", id="m2", created_at=JUNE, metadata={"fact": {"slot": "car", "value": "", "op": op}}))
+    assert [(fact.value, fact.ended) for fact in store.facts(history=True)] == (values or [("Fiat", "")])
+
+
+@pytest.mark.parametrize(
+    ("since", "began"),
+    [
+        ("2020-01-01", datetime(2020, 1, 1, tzinfo=UTC)),
+        ("2020-01-01T12:00:00", datetime(2020, 1, 1, 12, tzinfo=UTC)),
+        ("2020-01-01T12:00:00Z", datetime(2020, 1, 1, 12, tzinfo=UTC)),
+        (" 2020-01-01T12:00:00+02:00 ", datetime(2020, 1, 1, 10, tzinfo=UTC)),
+        ("0001-01-01T00:00:00+14:00", MAY),  # before the first year there is
+        ("some day", MAY),
+        (2020, MAY),
+    ],
+)
+def test_times_of_a_field_are_in_utc_where_they_name_no_zone(
+    store: MemoryStore, since: object, began: datetime
+) -> None:
+    given = {"slot": "car", "value": "Fiat", "since": since}
+    store.remember(Memory("A", id="m1", created_at=MAY, metadata={"fact": given}))
+    (fact,) = store.facts(history=True)
+    assert (fact.value, fact.valid_from) == ("Fiat", began)
+
+
+def test_a_day_ends_what_a_field_says(store: MemoryStore) -> None:
+    given = {"slot": "car", "value": "Fiat", "until": "2026-06-10"}
+    store.remember(Memory("A", id="m1", created_at=MAY, metadata={"fact": given}))
+    assert [(fact.value, fact.valid_to) for fact in store.facts(history=True)] == [("Fiat", JUNE)]

@@ -233,6 +233,20 @@ def test_each_finds_by_meaning_words_names_and_times(top: Any, name: str, make: 
     assert ids(retriever.retrieve("what does Priya like to drink?"))[0] == "m3"
 
 
+@pytest.mark.parametrize(
+    ("name", "make", "kind"),
+    [
+        ("from_chroma", lambda: filled("cosine"), "Chroma"),
+        ("from_vectorstore", in_memory, "InMemoryVectorStore"),
+        ("from_vectorstore", langchain_chroma, "Chroma"),
+        ("from_index", index, "SimpleVectorStore"),
+        ("from_index", llama_chroma, "Chroma"),
+    ],
+)
+def test_runs_say_whose_vectors_they_are(top: Any, name: str, make: Callable[[], Any], kind: str) -> None:
+    assert top(name)(make())._get_ls_params()["ls_vector_store_provider"] == kind
+
+
 @pytest.mark.parametrize(("name", "make"), EACH)
 def test_each_is_followed(top: Any, name: str, make: Callable[[], Any]) -> None:
     theirs = make()
@@ -328,6 +342,20 @@ def test_a_few_changes_among_many_need_no_embedding_either(top: Any) -> None:
         store.store[f"d{i}"]["text"] = f"changed {i}"
     assert retriever.refresh().replaced == 26
     assert store.embedding.asked.texts == []
+
+
+def test_of_many_that_are_new_at_once_none_counts_as_refused(top: Any) -> None:
+    store = InMemoryVectorStore(Words())
+    store.add_documents([Document(f"note number {i} about things", id=f"d{i}") for i in range(700)])
+    retriever = top("from_vectorstore")(store, k=700)
+    store.add_documents([Document(f"library shelf {i}", id=f"s{i}") for i in range(600)])
+    given = {"time_budget_ms": 60_000.0}
+    assert len([hit for hit in retriever.recall("library shelf", **given) if hit.memory.text.startswith("lib")]) == 600
+    copy = retriever.optimizer.store
+    gone = [f"s{i}" for i in range(600)]
+    copy.forget(gone)  # behind the back of the retriever: the next recall that names one reads it again
+    retriever.recall("library shelf", **given)
+    assert copy.count() == 1_300
 
 
 def test_cosines_are_those_of_their_vectors(top: Any, collection: Any) -> None:

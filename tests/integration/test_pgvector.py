@@ -564,6 +564,7 @@ def test_health_says_how_large_scopes_are(
         built.clear()
         assert store.indexes.settle(WAIT_S)
         assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"there": 1}, "vectors_behind": 0}
+        assert (store.vectors_in(SCOPE), store.vectors_in(Scope(user_id="other"))) == ("PGVector", "InMemory")
         with store._parts.indexes.collections.filling.held():
             put(store, 40, 45)
             assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"behind": 1}, "vectors_behind": 5}

@@ -35,7 +35,7 @@ class ChromaSource(Source):
         self._collection = collection
         name = f"the Chroma collection {collection.name!r}"
         given = embedding if embedding is not None else _own_embedding(collection, name)
-        super().__init__(name, metric=metric_of(collection), embedding=given)
+        super().__init__(name, "Chroma", metric=metric_of(collection), embedding=given)
 
     def count(self) -> int:
         """Return the count of the collection."""

@@ -59,7 +59,7 @@ class _Searched(Source):
     """A store that is searched by LangChain's own methods."""
 
     def __init__(self, store: Any, **about: Any) -> None:
-        super().__init__(f"the vector store {type(store).__name__}", **about)
+        super().__init__(f"the vector store {type(store).__name__}", type(store).__name__, **about)
         self._store = store
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:

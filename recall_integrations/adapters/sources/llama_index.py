@@ -52,6 +52,7 @@ class IndexSource(Source):
         simple = has_ancestor(self._store, "llama_index", "SimpleVectorStore")
         super().__init__(
             f"the index over {type(self._store).__name__}",
+            type(self._store).__name__,
             metric=COSINE if simple else "",
             embedding=embedding,
             readable=simple,

@@ -44,6 +44,7 @@ class Source(ABC):
 
     Args:
         name: for messages, and to recognise the source when a kept copy is opened again.
+        kind: class of the vector store.
         metric: of its order: `cosine`, `l2`, `ip`; empty = unknown.
         embedding: the embedding of its vectors; `None` = unknown, so the source is asked by text.
         readable: whether its vectors can be read.
@@ -51,9 +52,16 @@ class Source(ABC):
     """
 
     def __init__(
-        self, name: str, *, metric: str = UNKNOWN, embedding: Any = None, readable: bool = True, listed: bool = True
+        self,
+        name: str,
+        kind: str,
+        *,
+        metric: str = UNKNOWN,
+        embedding: Any = None,
+        readable: bool = True,
+        listed: bool = True,
     ) -> None:
-        self.name, self.metric = name, metric
+        self.name, self.kind, self.metric = name, kind, metric
         self.embedding: Embedding | None = None if embedding is None else resolve_embedding(embedding)
         self.readable = readable and self.embedding is not None
         self.listed = listed

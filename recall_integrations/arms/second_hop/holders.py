@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
+from recall_integrations.indexes.runs import changes
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.types import MemoryType
 
@@ -156,7 +157,7 @@ def _part(view: ScopeView, first: int) -> _Part:
     single, pair = _single(stems) << _ROW_BITS, _pair(stems[:-1], stems[1:])[inside] << _ROW_BITS
     entries = np.concatenate([single | rows, pair | rows[1:][inside]])
     entries.sort()
-    return _Part(first, view.size, entries[_changes(entries)], heads)
+    return _Part(first, view.size, entries[changes(entries)], heads)
 
 
 def _merged(before: _Part, after: _Part) -> _Part:
@@ -169,16 +170,9 @@ def _merged(before: _Part, after: _Part) -> _Part:
 def _cut(entries: Keys, wanted: Mask) -> Keys:
     """Keep the first `COMMON` · √documents rows of each key."""
     most = max(COMMON * math.sqrt(np.count_nonzero(wanted)), 1)
-    begins = np.flatnonzero(_changes(entries >> _ROW_BITS))
+    begins = np.flatnonzero(changes(entries >> _ROW_BITS))
     sizes = np.diff(begins, append=len(entries))
     if sizes.max(initial=0) <= most:
         return entries
     kept: Keys = entries[np.arange(len(entries)) - np.repeat(begins, sizes) < most]
     return kept
-
-
-def _changes(rising: Keys) -> Mask:
-    """Flag each value that differs from the one before, and the first."""
-    new = np.ones(len(rising), dtype=np.bool_)
-    new[1:] = rising[1:] != rising[:-1]
-    return new

@@ -173,10 +173,9 @@ def moment(text: str | None, option: str = "--now", also: str = "") -> datetime 
     """
     if text is None:
         return None
-    try:
-        found = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
-    except ValueError:
-        found = None
+    from recall_integrations.types.moments import iso
+
+    found = iso(text)
     if found is None or found.tzinfo is None:
         raise InvalidArgument(
             f"{option} {text!r} is not a time with an offset{also}. Write, for example, 2026-03-01T12:00:00+00:00."

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from math import isnan
 from typing import Any
 
 from recall_integrations.facts.by_llm.messages import Message
+from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.said import IS, ME, NOT, OPS, YOU, Said
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.facts.subjects_of import name_key
@@ -169,25 +170,12 @@ def _times(claim: Mapping[str, Any], at: datetime) -> tuple[datetime | None, dat
         if given is None or given == "":
             found.append(None)
             continue
-        time = _time(given)
+        time = given_time(given)
         if time is None or not at - _BACK <= time <= at + _AHEAD:
             return None
         found.append(time)
     since, until = found
     return None if since is not None and until is not None and since > until else (since, until)
-
-
-def _time(given: object) -> datetime | None:
-    if not isinstance(given, str) or len(given) > 40:
-        return None
-    try:
-        found = datetime.fromisoformat(given)
-    except ValueError:
-        return None
-    try:
-        return found.replace(tzinfo=timezone.utc) if found.tzinfo is None else found.astimezone(timezone.utc)
-    except OverflowError:
-        return None
 
 
 def _confidence(given: object) -> float:

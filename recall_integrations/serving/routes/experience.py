@@ -13,9 +13,9 @@ from recall_integrations.errors import RecallError
 from recall_integrations.recall.strictness import OPTIONS, complaint
 from recall_integrations.serving.asked import PRIVACY, Asked, Listed, WhichScope, at_most, budget_of, scope_of
 from recall_integrations.serving.auth import Caller, Reader
-from recall_integrations.serving.problems import packed
+from recall_integrations.serving.problems import JSON, packed
 from recall_integrations.serving.replies import Reply, problems
-from recall_integrations.serving.routes.memories import JSON, Where
+from recall_integrations.serving.routes.memories import Where
 from recall_integrations.serving.routes.recalling import LEAST_MS
 from recall_integrations.serving.served import Served
 from recall_integrations.types import Filters, Hit, RecallResult

@@ -14,9 +14,9 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.serving.asked import Time, at_most, moment, scope_of
 from recall_integrations.serving.auth import Reader
-from recall_integrations.serving.problems import packed
+from recall_integrations.serving.problems import JSON, packed
 from recall_integrations.serving.replies import Reply, problems
-from recall_integrations.serving.routes.memories import JSON, REDACT_MS, Mode, Where
+from recall_integrations.serving.routes.memories import REDACT_MS, Mode, Where
 from recall_integrations.serving.served import Served
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import NAME_CHARS_MAX, Scope

@@ -8,12 +8,11 @@ from fastapi import APIRouter, Request, Response
 
 from recall_integrations.errors import RecallError, installing
 from recall_integrations.serving.auth import STATE, Admin, Caller
-from recall_integrations.serving.problems import Refused, packed
+from recall_integrations.serving.problems import JSON, Refused, packed
 from recall_integrations.serving.replies import Reply, problems
 from recall_integrations.serving.served import Served
 from recall_integrations.store.journal import last_seq
 
-JSON = "application/json"
 METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 

@@ -11,9 +11,9 @@ from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.learning.as_data import feedback_data, named, state_data, status_data, step_data
 from recall_integrations.serving.asked import Asked, Listed, Time, WhichScope, moment, scope_of
 from recall_integrations.serving.auth import Caller, Reader, Writer
-from recall_integrations.serving.problems import packed
+from recall_integrations.serving.problems import JSON, packed
 from recall_integrations.serving.replies import Reply, problems
-from recall_integrations.serving.routes.memories import JSON, Where
+from recall_integrations.serving.routes.memories import Where
 from recall_integrations.serving.served import Served
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import GAINS_MAX

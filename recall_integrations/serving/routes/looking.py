@@ -27,8 +27,8 @@ from recall_integrations.serving.auth import Caller, Reader
 from recall_integrations.serving.looking.asked import looked
 from recall_integrations.serving.looking.names import NAMES_MAX, names
 from recall_integrations.serving.looking.times import LISTED, one, timeline
-from recall_integrations.serving.problems import packed
-from recall_integrations.serving.routes.recalling import JSON, LEAST_MS, arguments_of
+from recall_integrations.serving.problems import JSON, packed
+from recall_integrations.serving.routes.recalling import LEAST_MS, arguments_of
 from recall_integrations.serving.served import Served
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Scope

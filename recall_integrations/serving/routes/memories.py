@@ -14,12 +14,11 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.serving.asked import PRIVACY, WHERE, at_most, filters_of, scope_of
 from recall_integrations.serving.auth import Reader
-from recall_integrations.serving.problems import packed
+from recall_integrations.serving.problems import JSON, packed
 from recall_integrations.serving.replies import MemoryReply, Reply, problems
 from recall_integrations.serving.served import Served
 from recall_integrations.types import Memory, Scope
 
-JSON = "application/json"
 REDACT_MS = 5_000.0  # what is not redacted by then is shown without its text
 Where = Annotated[str | None, Query(description=WHERE, max_length=10_000)]
 Mode = Annotated[PRIVACY | None, Query(description="What is withheld; default the least that the server withholds.")]

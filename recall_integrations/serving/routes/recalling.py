@@ -11,12 +11,11 @@ from recall_integrations.delivery.as_data import result_data
 from recall_integrations.errors import RecallError
 from recall_integrations.serving.asked import RecallAsked, budget_of, scope_of
 from recall_integrations.serving.auth import Caller, Reader
-from recall_integrations.serving.problems import Refused, packed, problem_of, status_of
+from recall_integrations.serving.problems import JSON, Refused, packed, problem_of, status_of
 from recall_integrations.serving.replies import RecallReply, problems
 from recall_integrations.serving.served import Served
 from recall_integrations.types import RecallResult, Scope
 
-JSON = "application/json"
 LEAST_MS = 1.0  # what is left to a recall that has waited for longer than it has: it gives the least there is
 
 

@@ -15,14 +15,13 @@ from recall_integrations.delivery.travel import packed_marks, packed_record
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.serving.asked import Asked, Listed, RecallAsked, WhichScope, budget_of, filters_of, scope_of
 from recall_integrations.serving.auth import Reader
-from recall_integrations.serving.problems import Refused, packed, problem_of, status_of
+from recall_integrations.serving.problems import JSON, Refused, packed, problem_of, status_of
 from recall_integrations.serving.replies import Reply, problems
 from recall_integrations.serving.routes.recalling import LEAST_MS, arguments_of
 from recall_integrations.serving.routes.streaming import EVENTS, Stream, Told
 from recall_integrations.serving.served import Served
 from recall_integrations.types import RecallResult, checked_text
 
-JSON = "application/json"
 TEXTS_MAX = 64
 FORMAT = 1
 

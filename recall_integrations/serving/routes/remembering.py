@@ -13,13 +13,11 @@ from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMem
 from recall_integrations.serving.asked import Asked, Listed, Time, WhichScope, at_most, filters_of, scope_of
 from recall_integrations.serving.auth import Caller, Writer
 from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.problems import Refused, packed
+from recall_integrations.serving.problems import JSON, Refused, packed
 from recall_integrations.serving.replies import Reply, problems
 from recall_integrations.serving.served import Served
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
-
-JSON = "application/json"
 
 
 class MemoryGiven(Asked):

@@ -6,6 +6,7 @@ import pytest
 
 from recall_integrations.arms.second_hop.links import Via
 from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
+from recall_integrations.delivery.highlights import Marking
 from recall_integrations.privacy.door import Door
 from recall_integrations.types import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
 
@@ -83,6 +84,27 @@ def test_a_name_is_not_a_part_of_a_word() -> None:
     assert named_in(parsed, Memory("the same 100,000 yen")) == []
     assert named_in(parsed, Memory("Sam's yen")) == ["Sam"]
     assert shared_words(parsed, Memory("the same 100,000 yen")) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("Zoé", "Zoéline is here", False),
+        ("Zoé", "Is Zoé's bike here?", True),
+        ("Лена", "Леналида уже здесь", False),
+        ("Лена", "Лена уже здесь", True),
+        ("Ωmega", "the Ωmegas", False),
+        ("李明", "我和李明在北京", True),  # scripts without spaces
+        ("ミカ", "昨日ミカさんと話した", True),
+        ("สมชาย", "เมื่อวานสมชายไปตลาด", True),
+    ],
+)
+def test_a_name_outside_ascii_is_no_part_of_a_word_either(name: str, text: str, said: bool) -> None:
+    ref = EntityRef(entity_id="e", name=name, mention=name, span=(0, len(name)), confidence=0.9, stage="exact")
+    parsed = ParsedQuery(original=name, entity_refs=(ref,))
+    assert named_in(parsed, Memory(text)) == [name] * said
+    marked = Marking(parsed)(Memory(text))
+    assert [text[h.start : h.end] for h in marked if h.kind == "name"] == [name] * said
 
 
 def test_links_to_everything_are_said_only_where_nothing_else_is() -> None:

@@ -11,8 +11,14 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config import LearnedConfig
+from recall_integrations.config.scopes import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
+from recall_integrations.judging.replay import PAIRS_KEPT
+from recall_integrations.learning.shelf import SHARED, Shelf
+from recall_integrations.learning.version import Version
+from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.types.judged import GAINS_MAX
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -82,6 +88,32 @@ def test_ids_that_are_not_there_are_named(store, optimizer) -> None:
     assert optimizer.feedback(result, helpful=["gone"]).ignored == ("gone",)
     store.forget(result.hits[0].memory.id, scope=ANN)
     assert optimizer.feedback(result, helpful=[result.hits[0].memory.id]).ignored == (result.hits[0].memory.id,)
+    assert store.judgements.of(ANN) == ()
+
+
+def test_no_more_is_told_than_is_kept(store, optimizer) -> None:
+    store.remember_many([Memory(f"Kestrel number {i}", id=f"k{i}") for i in range(80)], scope=ANN)
+    result = optimizer.recall("kestrel number", scope=ANN, k=80)
+    assert len(result.hits) == 80
+    said = optimizer.feedback(result, rating=False)
+    assert said.gains == {ANN: {hit.memory.id: 0.0 for hit in result.hits[:GAINS_MAX]}} and said.ignored == ()
+    assert set(kept(store)) == set(store.numbers(ANN, list(said.gains[ANN])).values())
+    last = result.hits[-1].memory.id  # it is surer than the thumb, and takes the place of one of the others
+    assert optimizer.feedback(result, helpful=[last]).gains == {ANN: {last: 1.0}}
+    assert kept(store)[store.numbers(ANN, [last])[last]] == (1.0, SAID, 80) and len(kept(store)) == GAINS_MAX
+    named = [hit.memory.id for hit in result.hits[:GAINS_MAX]]
+    optimizer.feedback(result, helpful=named)
+    before = kept(store)
+    assert optimizer.feedback(result, cited=[last]).gains == {ANN: {}}  # there is no place for what is less sure
+    assert kept(store) == before
+
+
+@pytest.mark.parametrize("ways", [("helpful", "wrong"), ("helpful", "cited"), ("wrong", "cited")])
+def test_more_than_can_be_kept_is_refused(store, optimizer, ways) -> None:
+    result = optimizer.recall("kestrel", scope=ANN)
+    ids = [f"m{i}" for i in range(GAINS_MAX + 1)]
+    with pytest.raises(InvalidArgument, match="name at most 64 memories together, not 65"):
+        optimizer.feedback(result, **{ways[0]: ids[:40], ways[1]: ids[40:]})
     assert store.judgements.of(ANN) == ()
 
 
@@ -196,3 +228,47 @@ def test_a_closed_optimizer_and_a_closed_store_say_so(store) -> None:
     store.close()
     with pytest.raises(StoreClosed):
         other.feedback(result, rating=True)
+
+
+def test_what_replays_scopes_of_other_settings_is_closed_when_it_leaves(store, monkeypatch) -> None:
+    own = tuple(
+        ScopeSettings(user_id=f"u{i}", settings=(("ranking.recency_half_life_days", 10.0 + i),))
+        for i in range(PAIRS_KEPT + 2)
+    )
+    config = RecallConfig(scopes=own)
+    with closing(QueryOptimizer(store, config=config, clock=lambda: NOW)) as made:
+        varied: list[QueryOptimizer] = []
+        make = made.varied
+
+        def noted(**given):
+            varied.append(make(**given))
+            return varied[-1]
+
+        monkeypatch.setattr(made, "varied", noted)
+        for i in range(PAIRS_KEPT + 2):
+            scope = Scope(user_id=f"u{i}")
+            store.remember(Memory("The kestrel deploy failed", id="m0"), scope=scope)
+            made.feedback(made.recall("kestrel", scope=scope), helpful=["m0"])
+            made.flush()
+        assert len(varied) == 2 * (PAIRS_KEPT + 2)  # with features, and without
+        for place, one in enumerate(varied):
+            if place < 4:
+                with pytest.raises(StoreClosed):
+                    one.recall("kestrel", scope=ANN)
+            else:
+                one.recall("kestrel", scope=ANN)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_scopes_share_is_replayed_where_it_may_answer(store, shared) -> None:
+    shelf = Shelf(store.learned, store.entity_key)
+    shelf.put(SHARED, Version(id="v1", ranker=FixedWeights.version))
+    shelf.change(SHARED, lambda state: replace(state, serving="v1"))
+    config = RecallConfig(mode="learned", learned=LearnedConfig(shared=shared))
+    with closing(QueryOptimizer(store, config=config, clock=lambda: NOW)) as made:
+        result = made.recall("kestrel", scope=ANN)
+        assert result.version == ("shared v1" if shared else "rules")
+        made.feedback(result, helpful=["m0"])
+        made.flush()
+    (judged,) = store.judgements.of(ANN)
+    assert judged.replay is not None and ("version:shared v1" in judged.replay.orders) is shared

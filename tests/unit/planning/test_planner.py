@@ -10,6 +10,7 @@ import pytest
 from recall_integrations.config import ARMS, PlannerConfig, RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, QueryFeatures, TemporalWindow
+from recall_integrations.types.plan import PLANS
 from recall_integrations.types.readings import Identifier, Router
 
 DAY = TemporalWindow(
@@ -91,6 +92,10 @@ EDGES = [
     (parsed(0.39), "exploratory"),
     (parsed(0.4), "balanced"),
 ]
+
+
+def test_names_of_plans_are_those_of_the_rules() -> None:
+    assert tuple(rule.plan for rule in RULES) == PLANS
 
 
 @pytest.mark.parametrize(("given", "expected"), EDGES)
