@@ -190,7 +190,7 @@ class Judgements:
 
 
 def joined(before: tuple[Gain, ...], new: tuple[Gain, ...]) -> tuple[Gain, ...]:
-    """Join two judgements of a recall: of each memory the surer gain, else the newer one; the surest `GAINS_MAX` stay."""
+    """Join two judgements of a recall: the surer gain of each memory, else the newer; the surest `GAINS_MAX` stay."""
     kept = {one.num: one for one in before}
     later = {one.num: one for one in new if one.num not in kept or one.sure >= kept[one.num].sure}
     both = [*later.values(), *(one for one in before if one.num not in later)]
