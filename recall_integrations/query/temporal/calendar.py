@@ -29,14 +29,22 @@ class Interval:
     """A span of wall-clock time.
 
     Args:
-        start: first moment, naive; `None` = open.
-        end: first moment after it, naive; `None` = open.
+        start: first moment, naive.
+        end: first moment after it, naive.
         point: the moment meant if the interval is one end of a range ("until the *end of* June" = 1 July).
     """
 
-    start: datetime | None
-    end: datetime | None
+    start: datetime
+    end: datetime
     point: datetime | None = None
+
+
+@record(frozen=True, slots=True)
+class HalfOpen:
+    """All time from a moment on, or until one: one of both is `None`."""
+
+    start: datetime | None = None
+    end: datetime | None = None
 
 
 @record(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class Cycle:
         first = self.number(moment) + 1
         for i in range(first, first - self.reach, -1):
             found = self.at(i)
-            if found and found.start and (found.start < moment or (found.start == moment and not strict)):
+            if found and (found.start < moment or (found.start == moment and not strict)):
                 return found
         return None
 
@@ -77,7 +85,7 @@ class Cycle:
         first = self.number(moment) - 1
         for i in range(first, first + self.reach):
             found = self.at(i)
-            if found and found.start and (found.start > moment or (found.start == moment and not strict)):
+            if found and (found.start > moment or (found.start == moment and not strict)):
                 return found
         return None
 
@@ -190,6 +198,12 @@ def run_of_days(first: datetime, last: datetime) -> Interval:
     return Interval(first, last + DAY)
 
 
+def months_from(year: int, month: int, count: int = 1) -> Interval:
+    """Return whole months from that month on: 3 from June are the summer, 12 from January the year."""
+    start = datetime(year, month, 1)
+    return Interval(start, add_months(start, count))
+
+
 def week_of(moment: datetime, week_start: int) -> Interval:
     """Return the calendar week around a moment; `week_start` 0 = Monday … 6 = Sunday."""
     start = midnight(moment)
@@ -204,7 +218,6 @@ def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
         return one_day(today)
     if unit in ("week", "fortnight"):
         start = week_of(today, week_start).start
-        assert start is not None
         return Interval(start, start + timedelta(days=UNIT_DAYS[unit]))
     if unit in ("weekend", "workweek"):
         monday = today - timedelta(days=today.weekday())
@@ -222,9 +235,7 @@ def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
 def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> Interval:
     """Return the calendar unit that lies `count` units after (or before) the one around `moment`."""
     if unit in UNIT_MONTHS:
-        first = unit_of(moment, unit, week_start).start
-        assert first is not None
-        moved = add_months(first, count * UNIT_MONTHS[unit])
+        moved = add_months(unit_of(moment, unit, week_start).start, count * UNIT_MONTHS[unit])
     else:
         moved = midnight(moment) + timedelta(days=count * UNIT_DAYS.get(unit, 7))
     return unit_of(moved, unit, week_start)
@@ -260,9 +271,7 @@ def _tolerant(build: Callable[[int], Interval | None]) -> Callable[[int], Interv
 
 def first_week(start: datetime, week_start: int) -> datetime:
     """Return the start of a month's or year's first week, by ISO 8601: the week that holds its fourth day."""
-    found = week_of(start + 3 * DAY, week_start).start
-    assert found is not None
-    return found
+    return week_of(start + 3 * DAY, week_start).start
 
 
 def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:

@@ -14,6 +14,7 @@ from recall_integrations.query.temporal.calendar import (
     Interval,
     add_months,
     day,
+    months_from,
     one_day,
     unit_of,
     unit_shifted,
@@ -64,9 +65,7 @@ def place_of(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 
 def _of(found: Interval | None, confidence: float = PLAIN) -> Place | None:
-    if found is None or found.start is None or found.end is None or found.start >= found.end:
-        return None
-    return Place(found.start, found.end, confidence)
+    return None if found is None or found.start >= found.end else Place(found.start, found.end, confidence)
 
 
 def _turn(cycle: Cycle, tense: int, today: datetime, *, strict: bool = True) -> Place | None:
@@ -74,14 +73,14 @@ def _turn(cycle: Cycle, tense: int, today: datetime, *, strict: bool = True) -> 
     if tense in (NEAR, OPEN):
         sure = BY_VERB if tense == NEAR else GUESSED
         last, coming = cycle.last(today, strict=strict), cycle.next(today, strict=strict)
-        if last is None or last.start is None or coming is None or coming.start is None:
+        if last is None or coming is None:
             return _of(coming or last, sure)
         if tense == NEAR and cycle.is_weekly:  # "new hours from Monday": a past one is not called so
             return _of(coming, sure)
         return _of(last if today - last.start < coming.start - today else coming, sure)
     if tense in (PRESENT, FUTURE):
         found = cycle.next(today, strict=strict)
-        if tense == FUTURE or found is None or found.start is None or found.start - today < FAR:
+        if tense == FUTURE or found is None or found.start - today < FAR:
             return _of(found, BY_VERB)
         return _of(cycle.last(today, strict=strict), GUESSED)  # "the launch is on 3 May", written up a week later
     return _of(cycle.last(today, strict=strict), BY_VERB)
@@ -116,7 +115,7 @@ def _counted(said: str) -> tuple[float, float]:
 
 def _ago(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     least, most = _counted(match["ago_n"])
-    unit = match["ago_u"].removesuffix("s") if match["ago_u"] != "hours" else "hour"
+    unit = match["ago_u"].removesuffix("s")
     if unit in WEEKDAY or unit in SEASON:
         if least != most or least != int(least) or least > 100:
             return None
@@ -124,7 +123,7 @@ def _ago(match: re.Match[str], tense: int, today: datetime) -> Place | None:
         if unit in SEASON:
             return _of(_season(unit, today.year - number), GUESSED)
         last = weekly(WEEKDAY[unit]).last(today, strict=True)
-        return None if last is None or last.start is None else _shifted(last.start, -7 * (number - 1))
+        return None if last is None else _shifted(last.start, -7 * (number - 1))
     if unit == "hour":
         return _shifted(today, 0) if most < 6 else None
     if match["ago_half"] or match["ago_half2"]:
@@ -179,7 +178,6 @@ _REL = {"last": -1, "this past": -1, "this": 0, "next": 1, "this coming": 1}
 
 def _of_week(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     week = unit_shifted(today, "week", _REL[match["ow_rel"]], _MONDAY)
-    assert week.start is not None
     return _of(one_day(week.start + WEEKDAY[match["ow_day"]] * DAY), SURE)
 
 
@@ -187,7 +185,7 @@ def _before_last(match: re.Match[str], tense: int, today: datetime) -> Place | N
     unit = match["bl"]
     if unit in WEEKDAY:
         last = weekly(WEEKDAY[unit]).last(today, strict=True)
-        return None if last is None or last.start is None else _shifted(last.start, -7)
+        return None if last is None else _shifted(last.start, -7)
     if unit in SEASON:
         return _of(_season(unit, _last_season(unit, today) - 1))
     return _of(unit_shifted(today, unit, -2, _MONDAY))
@@ -199,19 +197,15 @@ def _after_next(match: re.Match[str], tense: int, today: datetime) -> Place | No
 
 def _season(name: str, year: int) -> Interval:
     """Return the three months of a season; a winter is named by the year in which it begins."""
-    start = datetime(year, SEASON[name], 1)
-    return Interval(start, add_months(start, 3))
+    return months_from(year, SEASON[name], 3)
 
 
 def _last_season(name: str, today: datetime) -> int:
     """Return the year of the newest season that is over."""
     year = today.year
-    while True:
-        end = _season(name, year).end
-        assert end is not None
-        if end <= today:
-            return year
+    while _season(name, year).end > today:
         year -= 1
+    return year
 
 
 def _rel(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -225,7 +219,7 @@ def _rel(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     else:
         unit = match["rel_u"]
         found = unit_shifted(today, unit, sign, _MONDAY)
-        if unit == "weekend" and sign == 0 and tense == PAST and found.start is not None and found.start > today:
+        if unit == "weekend" and sign == 0 and tense == PAST and found.start > today:
             found = unit_shifted(today, unit, -1, _MONDAY)  # "this weekend was great", said on a Tuesday
         if unit == "weekend" and sign == -1 and match["rel"] == "last" and today.weekday() == 6:
             found = unit_shifted(today, unit, -1, _MONDAY)
@@ -237,20 +231,16 @@ def _rel_day(weekday: int, said: str, tense: int, today: datetime) -> Place | No
     if said in ("last", "this past") or (said == "this" and tense == PAST):
         return _of(cycle.last(today, strict=said != "this"))
     if said == "next":  # the one of next week
-        week = unit_shifted(today, "week", 1, _MONDAY)
-        assert week.start is not None
-        return _of(one_day(week.start + weekday * DAY))
+        return _of(one_day(unit_shifted(today, "week", 1, _MONDAY).start + weekday * DAY))
     return _of(cycle.next(today))
 
 
 def _rel_month(month: int, sign: int, tense: int, today: datetime) -> Interval | None:
     cycle = _month_cycle(month)
     if sign < 0:
-        first = unit_of(today, "month", _MONDAY).start
-        assert first is not None
-        return cycle.last(first, strict=True)
+        return cycle.last(today.replace(day=1), strict=True)
     if sign == 0:
-        return _month_of(today.year, month)
+        return months_from(today.year, month)
     return cycle.next(today, strict=True)
 
 
@@ -259,17 +249,15 @@ def _rel_season(name: str, sign: int, tense: int, today: datetime) -> Interval |
     if sign < 0:
         return _season(name, year)
     following = _season(name, year + 1)  # the one that is on, or comes next
-    assert following.start is not None
     if sign == 0:
         last = _season(name, year)
-        assert last.end is not None
         return last if tense == PAST and today < following.start else following
     return _season(name, year + 2) if following.start <= today else following
 
 
 def _edged(found: Interval | None, edge: str | None, today: datetime | None) -> Interval | None:
     """Cut "early", "late", "the end of" to a third; "earlier" and "later" at today, if it lies inside."""
-    if found is None or edge is None or found.start is None or found.end is None:
+    if found is None or edge is None:
         return found
     third = (found.end - found.start) / 3
     third -= timedelta(seconds=third.seconds, microseconds=third.microseconds) if third > DAY else timedelta(0)
@@ -284,13 +272,8 @@ def _edged(found: Interval | None, edge: str | None, today: datetime | None) -> 
     return Interval(found.start, found.start + third)
 
 
-def _month_of(year: int, month: int) -> Interval:
-    start = datetime(year, month, 1)
-    return Interval(start, add_months(start, 1))
-
-
 def _month_cycle(month: int) -> Cycle:
-    return yearly(lambda year: _month_of(year, month))
+    return yearly(lambda year: months_from(year, month))
 
 
 def _iso(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -325,7 +308,7 @@ def _month_day(match: re.Match[str], tense: int, today: datetime) -> Place | Non
 
 
 def _month_year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _of(_edged(_month_of(int(match["my_y"]), MONTH[match["my_m"]]), match["my_edge"], None), SURE)
+    return _of(_edged(months_from(int(match["my_y"]), MONTH[match["my_m"]]), match["my_edge"], None), SURE)
 
 
 def _month(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -344,12 +327,11 @@ def _year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     year = int(match["y"])
     if year > today.year + 30:
         return None
-    return _of(Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+    return _of(months_from(year, 1, 12))
 
 
 def _weekend(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     now = unit_of(today, "weekend", _MONDAY)
-    assert now.start is not None
     if tense == PAST and today < now.start:
         return _of(unit_shifted(today, "weekend", -1, _MONDAY), BY_VERB)
     return _of(now, BY_VERB if tense != OPEN else GUESSED)

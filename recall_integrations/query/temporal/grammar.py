@@ -170,11 +170,17 @@ class Context:
         found = period.past(self.today)
         tense = self.tense if period.cycle else OPEN
         if tense == FUTURE or (tense == PRESENT and period.unit in _NEAR):
-            over = found is None or found.end is None or found.end <= self.today
+            over = found is None or found.end <= self.today
             return period.future(self.today) if over else found
         if period.cycle and period.unit == "day" and period.cycle.is_weekly and found and found.start == self.today:
             return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
         return found
+
+
+def mapped(symbol: str, period: Period, change: Callable[[Interval], Interval | None], unit: str) -> Built:
+    """Make the symbol and value of a period whose every interval is changed."""
+    built = period.map(change, unit)
+    return (symbol, built) if built else None
 
 
 class RuleMatch:

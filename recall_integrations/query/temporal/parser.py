@@ -12,7 +12,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
-from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
+from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
 from recall_integrations.query.temporal.rules_calendar import DATES
 from recall_integrations.query.temporal.rules_holidays import JULY_FOURTH, holiday_rules
@@ -200,7 +200,7 @@ def explain(
 
 
 def _choose(ctx: Context, tokens: list[DateToken]) -> TemporalWindow | None:
-    found = [t for t in tokens if isinstance(t.value, Period | Interval)]
+    found = [t for t in tokens if isinstance(t.value, Period | Interval | HalfOpen)]
     if not found:
         return None
     enough = max(t.confidence for t in found) - CONFIDENCE_BAND

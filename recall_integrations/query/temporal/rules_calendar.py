@@ -8,10 +8,10 @@ from recall_integrations.query.temporal.calendar import (
     Cycle,
     Interval,
     Period,
-    add_months,
     day,
     days_in,
     monthly,
+    months_from,
     run_of_days,
     weekly,
     yearly,
@@ -118,18 +118,13 @@ def _days_in_year(hit: RuleMatch) -> Built:
     return ("S", Period("span", run_of_days(first, last))) if first < last else None
 
 
-def _month_in(year: int, month: int) -> Interval:
-    start = datetime(year, month, 1)
-    return Interval(start, add_months(start, 1))
-
-
 def _month_year(hit: RuleMatch) -> Built:
     token = hit.token("n")
     if token is not None:
         if token.end - token.start != 2:
             return None
-        return "N", Period("month", _month_in(full_year(token.value, hit.ctx.now), hit.lex("m", "MONTH")))
-    return "N", Period("month", _month_in(hit.value("y"), hit.lex("m", "MONTH")))
+        return "N", Period("month", months_from(full_year(token.value, hit.ctx.now), hit.lex("m", "MONTH")))
+    return "N", Period("month", months_from(hit.value("y"), hit.lex("m", "MONTH")))
 
 
 def _year_month(hit: RuleMatch) -> Built:
@@ -140,7 +135,7 @@ def _year_month(hit: RuleMatch) -> Built:
 
 def month_cycle(month: int) -> Period:
     """Return every such month."""
-    return Period("month", cycle=yearly(lambda year: _month_in(year, month)))
+    return Period("month", cycle=yearly(lambda year: months_from(year, month)))
 
 
 def weekday_cycle(weekday: int) -> Period:
@@ -153,15 +148,9 @@ def quarter_cycle(months: int, which: int) -> Period:
     return Period("quarter" if months == 3 else "half", cycle=yearly(lambda year: year_part(year, months, which)))
 
 
-def season_in(year: int, first: int) -> Interval:
-    """Return a season of the northern hemisphere, three whole months; winter from December of that year."""
-    start = datetime(year, first, 1)
-    return Interval(start, add_months(start, 3))
-
-
 def season_cycle(first: int) -> Period:
-    """Return every such season."""
-    return Period("span", cycle=yearly(lambda year: season_in(year, first)))
+    """Return every such season of the northern hemisphere: three whole months, winter from December of its year."""
+    return Period("span", cycle=yearly(lambda year: months_from(year, first, 3)))
 
 
 def _quarter(hit: RuleMatch) -> Built:
@@ -253,7 +242,7 @@ def _weekday_number(hit: RuleMatch) -> Built:
 
     def build(year: int, month: int) -> Interval | None:
         found = day(year, month, number)
-        return found if found.start and found.start.weekday() == weekday else None
+        return found if found.start.weekday() == weekday else None
 
     cycle: Cycle = monthly(build, reach=200)
     now = cycle.at(cycle.number(hit.ctx.today))
@@ -273,7 +262,7 @@ def _nth_of_month(hit: RuleMatch) -> Built:
 
 def year_period(year: int) -> Period:
     """Return a calendar year."""
-    return Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+    return Period("year", months_from(year, 1, 12))
 
 
 def _year(hit: RuleMatch) -> Built:
@@ -330,7 +319,7 @@ def _first_of_months(hit: RuleMatch) -> Built:
 
 def _season(hit: RuleMatch) -> Built:
     if hit.token("y"):
-        return "S", Period("span", season_in(hit.value("y"), hit.lex("s", "SEASON")))
+        return "S", Period("span", months_from(hit.value("y"), hit.lex("s", "SEASON"), 3))
     if hit.word("s") in ("spring", "fall") and not hit.token("the") and hit.content(0):
         return None  # Spring Boot, fall short
     return "S", season_cycle(hit.lex("s", "SEASON"))

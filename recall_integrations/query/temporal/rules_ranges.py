@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from recall_integrations.query.temporal.calendar import (
     DAY,
     Duration,
+    HalfOpen,
     Interval,
     Period,
     add_months,
@@ -22,7 +23,7 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
+from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch, mapped
 from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
 from recall_integrations.query.temporal.rules_relative import fixed, to_date
 from recall_integrations.query.temporal.tokens import DateToken
@@ -42,7 +43,7 @@ def _from_date(hit: RuleMatch) -> Built:
     before = hit.says("before", "prior", "preceding")
     ahead = hit.here.plans or (not before and hit.says("from"))
     anchor = _anchor(hit.here, period, ahead=ahead)
-    if anchor is None or anchor.start is None or anchor.end is None:
+    if anchor is None:
         return None
     base = anchor.start if before or period.unit in ("day", "time") else anchor.end - DAY
     found = shift(base, length, -1 if before else 1)
@@ -64,12 +65,12 @@ def _bounded_offset(hit: RuleMatch) -> Built:
     """Read "less than 3 days after X", "more than two weeks before X"."""
     length: Duration = hit.value("u")
     anchor = _anchor(hit.here, hit.value("p"), ahead=hit.here.plans)
-    if anchor is None or anchor.start is None:
+    if anchor is None:
         return None
     before = hit.says("before", "prior")
     edge = shift(anchor.start, length, -1 if before else 1)
     if hit.says("more", "over"):
-        return "R", Interval(None, edge) if before else Interval(edge, None)
+        return "R", HalfOpen(end=edge) if before else HalfOpen(edge)
     return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
 
 
@@ -77,7 +78,7 @@ def _neighbour(hit: RuleMatch) -> Built:
     """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
     length = duration(1, hit.word("k"))
     anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None or anchor.end is None:
+    if anchor is None:
         return None
     if hit.says("before", "preceding", "prior"):
         return fixed(shift(anchor.start, length, -1), anchor.start, length.unit)
@@ -86,7 +87,7 @@ def _neighbour(hit: RuleMatch) -> Built:
 
 def _neighbour_weekend(hit: RuleMatch) -> Built:
     anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None or anchor.end is None:
+    if anchor is None:
         return None
     weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("w", "WD"), 1)
     if hit.says("before", "preceding"):
@@ -101,14 +102,13 @@ def _beside_now(hit: RuleMatch) -> Built:
     """Read "the day before", "the year after" without a date, as the unit beside the present one."""
     unit, sign = hit.lex("u", "UNIT"), 1 if hit.says("after") else -1
     found = unit_shifted(hit.ctx.today, unit, sign, hit.ctx.week_start)
-    assert found.start is not None and found.end is not None
     return fixed(found.start, found.end, unit)
 
 
 def _ended(hit: RuleMatch) -> Built:
     """Read "the year ended June 30": the one up to that day."""
     anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.end is None:
+    if anchor is None:
         return None
     return fixed(shift(anchor.end, duration(1, hit.lex("u", "UNIT")), -1), anchor.end)
 
@@ -117,7 +117,7 @@ def _starting(hit: RuleMatch) -> Built:
     """Read "for two weeks from May 20th"."""
     length: Duration = hit.value("u")
     anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None:
+    if anchor is None:
         return None
     return fixed(anchor.start, shift(anchor.start, length))
 
@@ -126,7 +126,7 @@ def _length_beside(hit: RuleMatch) -> Built:
     """Read "the three days before Christmas": all of them."""
     length: Duration = hit.value("u")
     anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None or anchor.end is None or length.seconds or length.unit == "workday":
+    if anchor is None or length.seconds or length.unit == "workday":
         return None
     if (hit.value("o") or 1) > 1:
         return None
@@ -190,8 +190,8 @@ def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Int
     if right.cycle is None:
         return None
     for first in (left.past(ctx.today), left.future(ctx.today)) if ctx.plans else (ctx.place(left),):
-        second = right.cycle.next(first.start, strict=True) if first and first.start else None
-        if first and second and not (ctx.plans and second.end and second.end <= ctx.today):
+        second = right.cycle.next(first.start, strict=True) if first else None
+        if first and second and not (ctx.plans and second.end <= ctx.today):
             return first, second
     return None
 
@@ -236,8 +236,6 @@ def _days_of_month(hit: RuleMatch) -> Built:
     bare_first = hit.token("left") is not None
 
     def change(found: Interval) -> Interval | None:
-        if found.start is None:
-            return None
         other = found.start.replace(day=number)
         if bare_first and other > found.start and not hit.says("and", "or"):
             month_before = add_months(found.start.replace(day=1), -1)
@@ -247,8 +245,7 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
     if period.unit != "day" or (period.cycle and (period.cycle.is_weekly or period.cycle.reach == 200)):
         return None
-    built = period.map(change, "span")
-    return ("S", built) if built else None
+    return mapped("S", period, change, "span")
 
 
 def _list(hit: RuleMatch) -> Built:
@@ -260,9 +257,9 @@ def _list(hit: RuleMatch) -> Built:
     if pair is None:
         return None
     first, second = pair
-    if first.start and second.start and second.start < first.start:
+    if second.start < first.start:
         first, second = second, first
-    if first.start is None or second.end is None or first.start >= second.end:
+    if first.start >= second.end:
         return None
     together = second.end - first.start < timedelta(days=3700) or left.value.unit == "decade"
     return ("R", Interval(first.start, second.end)) if together else None
@@ -308,19 +305,19 @@ def _after(hit: RuleMatch) -> Built:
     if found.point is not None:
         token = hit.token("p")
         over = token is not None and hit.ctx.text[token.start : token.start + 4].lower() in ("mid ", "mid-")
-        return "R", Interval(found.end if over else found.point, None)  # "after mid-May", "after the middle of May"
-    return "R", Interval(found.start if hit.value("p").unit == "day" else found.end, None)
+        return "R", HalfOpen(found.end if over else found.point)  # "after mid-May", "after the middle of May"
+    return "R", HalfOpen(found.start if hit.value("p").unit == "day" else found.end)
 
 
 def _since(hit: RuleMatch) -> Built:
     found = _place(hit)
-    return ("R", Interval(found.start, None)) if found and found.start else None
+    return ("R", HalfOpen(found.start)) if found else None
 
 
 def _before(hit: RuleMatch) -> Built:
     found = _place(hit)
     end = (found.point or found.start) if found else None
-    return ("R", Interval(None, end)) if end else None
+    return ("R", HalfOpen(end=end)) if end else None
 
 
 def _same(hit: RuleMatch) -> Built:
@@ -331,7 +328,7 @@ def _same(hit: RuleMatch) -> Built:
 def _through(hit: RuleMatch) -> Built:
     found = _place(hit)
     end = (found.point or found.end) if found else None
-    return ("R", Interval(None, end)) if end else None
+    return ("R", HalfOpen(end=end)) if end else None
 
 
 def _to_date(hit: RuleMatch) -> Built:

@@ -9,6 +9,7 @@ from recall_integrations.query.temporal.calendar import (
     DAY,
     WEEK,
     Duration,
+    HalfOpen,
     Interval,
     Period,
     duration,
@@ -114,7 +115,6 @@ def _rolling(ctx: Context, length: Duration, sign: int) -> Built:
         near = unit_shifted(today, length.unit, sign, ctx.week_start)
         far = unit_shifted(today, length.unit, sign * length.count, ctx.week_start)
         first, last = (far, near) if sign < 0 else (near, far)
-        assert first.start is not None and last.end is not None
         return fixed(first.start, last.end)
     if length.unit == "workday":
         return _work_days(today, length.count, sign)
@@ -154,9 +154,9 @@ def _offset(hit: RuleMatch) -> Built:
         return _UNIT_SYMBOL.get(length.unit, "S"), Period(length.unit, found)
     if length.unit == "workday":
         built = _work_days(ctx.today, length.count, sign)
-        span: Interval = built[1].fixed if built else Interval(None, None)
-        edge = span.start if sign < 0 else span.end and span.end - DAY
-        return ("F", Period("day", one_day(edge))) if edge else None
+        if built is None:
+            return None
+        return "F", Period("day", one_day(built[1].fixed.start if sign < 0 else built[1].fixed.end - DAY))
     if length.seconds:
         if sign > 0:
             return None  # "bake it in 20 minutes" is no date
@@ -214,9 +214,7 @@ DURATIONS = (
 def _relative_weekday(hit: RuleMatch) -> Built:
     weekday = hit.lex("w", "WD")
     today, word = hit.ctx.today, hit.word("r")
-    week = week_of(today, hit.ctx.week_start).start
-    assert week is not None
-    here = week + ((weekday - hit.ctx.week_start) % 7) * DAY
+    here = week_of(today, hit.ctx.week_start).start + ((weekday - hit.ctx.week_start) % 7) * DAY
     if hit.lex("r", "REL") < 0:
         back = (today.weekday() - weekday) % 7 or 7
         if back == 1 and word == "last":  # the day before today is called yesterday
@@ -234,9 +232,7 @@ def _weekday_list(hit: RuleMatch) -> Built:
         first, second = second, first
     today = hit.ctx.today
     if hit.token("r") and hit.lex("r", "REL") >= 0:
-        week = week_of(today, hit.ctx.week_start).start
-        assert week is not None
-        week += WEEK * hit.lex("r", "REL")
+        week = week_of(today, hit.ctx.week_start).start + WEEK * hit.lex("r", "REL")
         start = week + ((first - hit.ctx.week_start) % 7) * DAY
         return fixed(start, start + ((second - first) % 7 + 1) * DAY)
     end = today - ((today.weekday() - second) % 7 or 7) * DAY
@@ -276,14 +272,13 @@ def _two_away(hit: RuleMatch) -> Built:
         symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
     if hit.token("w") and sign > 0:  # "next Friday" is next week's, and this is the one after it
         monday = week_of(ctx.today, 0).start
-        assert monday is not None
         return "D", Period("day", one_day(monday + 2 * WEEK + hit.lex("w", "WD") * DAY))
     assert period.cycle is not None
     step = period.cycle.last if sign < 0 else period.cycle.next
     first = step(ctx.today, strict=True)
-    if sign < 0 and first and first.start and first.end and first.end > ctx.today + DAY:  # still running
+    if sign < 0 and first and first.end > ctx.today + DAY:  # still running
         first = step(first.start, strict=True)
-    second = step(first.start, strict=True) if first and first.start else None
+    second = step(first.start, strict=True) if first else None
     return (symbol, Period(period.unit, second)) if second else None
 
 
@@ -315,11 +310,11 @@ def _seasons_ago(hit: RuleMatch) -> Built:
     cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
     assert cycle is not None
     found = cycle.last(hit.ctx.today)
-    if found and found.end and found.end > hit.ctx.today and found.start:
+    if found and found.end > hit.ctx.today:
         found = cycle.last(found.start, strict=True)
     for _ in range(min(hit.value("n"), 1000) - 1):
-        found = cycle.last(found.start, strict=True) if found and found.start else None
-    return fixed(found.start, found.end) if found and found.start and found.end else None
+        found = cycle.last(found.start, strict=True) if found else None
+    return fixed(found.start, found.end) if found else None
 
 
 def _last_weekdays(hit: RuleMatch) -> Built:
@@ -408,7 +403,7 @@ def _years_ago_in(hit: RuleMatch) -> Built:
     if period.cycle is None or period.cycle.is_weekly:
         return None
     found = period.cycle.next(datetime(year, 1, 1))
-    return (symbol, Period(period.unit, found)) if found and found.start and found.start.year == year else None
+    return (symbol, Period(period.unit, found)) if found and found.start.year == year else None
 
 
 def _relative_cycle(hit: RuleMatch) -> Built:
@@ -434,7 +429,7 @@ def _relative_cycle(hit: RuleMatch) -> Built:
         found = period.cycle.next(ctx.today, strict=True)
     else:
         found = period.cycle.last(ctx.today, strict=True)
-        if found and found.end and found.end > ctx.today + DAY and found.start:  # still running: the one before
+        if found and found.end > ctx.today + DAY:  # still running: the one before
             found = period.cycle.last(found.start, strict=True)
     return (symbol, Period(period.unit, found)) if found else None
 
@@ -453,9 +448,7 @@ def _offset_weekday(hit: RuleMatch) -> Built:
         return None
     weekday = hit.lex("w", "WD")
     far = abs((start - hit.ctx.today).days) > 27
-    week = week_of(start, hit.ctx.week_start).start
-    assert week is not None
-    base = start if far else week
+    base = start if far else week_of(start, hit.ctx.week_start).start
     return "D", Period("day", one_day(base + ((weekday - base.weekday()) % 7) * DAY))
 
 
@@ -463,9 +456,9 @@ def _ago_bound(hit: RuleMatch) -> Built:
     length: Duration = hit.value("u")
     edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
     if hit.says("more", "over") and not hit.says("no", "not"):
-        return "R", Interval(None, edge)
+        return "R", HalfOpen(end=edge)
     if hit.says("least"):
-        return "R", Interval(None, edge if length.seconds else edge + DAY)
+        return "R", HalfOpen(end=edge if length.seconds else edge + DAY)
     return "R", Interval(edge, hit.ctx.local)
 
 
@@ -479,12 +472,13 @@ def _within(hit: RuleMatch) -> Built:
 
 def to_date(hit: RuleMatch) -> Built:
     """Read "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
-    if hit.token("u"):
-        start = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start).start
-    else:
-        start = {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}.get(hit.tokens[0].word)  # type: ignore[assignment]
-        start = unit_of(hit.ctx.today, str(start), hit.ctx.week_start).start if start else None
-    return "R", Interval(start, hit.ctx.local if hit.ctx.local != start else hit.ctx.today + DAY)
+    ctx = hit.ctx
+    said = {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}
+    unit = hit.lex("u", "UNIT") or said.get(hit.tokens[0].word)
+    if unit is None:
+        return "R", HalfOpen(end=ctx.local)
+    start = unit_of(ctx.today, unit, ctx.week_start).start
+    return "R", Interval(start, ctx.local if ctx.local != start else ctx.today + DAY)
 
 
 COUNTS = (
