@@ -28,17 +28,19 @@ from typing import NamedTuple
 from recall_integrations.patterns import regex
 from recall_integrations.query import negation_words as words
 from recall_integrations.query.by_table.negation import excluded
+from recall_integrations.query.by_table.negation_terms import (
+    LIST_ITEMS_MAX,
+    QUOTE_CHARS_MAX,
+    TERM_WORDS_MAX,
+    WESTERN_QUOTES,
+)
 from recall_integrations.query.glance import Glance, glance
 from recall_integrations.query.negation_words import Cue
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 
-TERM_WORDS_MAX = 5
-LIST_ITEMS_MAX = 8
 CLAUSE_WORDS_MAX = 12  # how far back a second negation is looked for
-QUOTE_CHARS_MAX = 200
 
-_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
 _SEPARATOR = (
     r"\s!-/:-@\[-\^{-~`\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f"
 )
@@ -393,7 +395,7 @@ def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX
         i, skipped = i + 1, skipped + 1
         if skipped > TERM_WORDS_MAX:
             return None
-    if i < len(tokens) and tokens[i].raw in _QUOTES:
+    if i < len(tokens) and tokens[i].raw in WESTERN_QUOTES:
         return _quoted(tokens, i, text)
     end = i
     while end < len(tokens) and end - i < longest and not _ends_phrase(tokens, end, first=end == i):
@@ -422,7 +424,7 @@ def _ends_phrase(tokens: list[_Piece], i: int, *, first: bool) -> bool:
 
 def _quoted(tokens: list[_Piece], i: int, text: str) -> _Term | None:
     opened = tokens[i]
-    closing = text.find(_QUOTES[opened.raw], opened.end, opened.end + QUOTE_CHARS_MAX)
+    closing = text.find(WESTERN_QUOTES[opened.raw], opened.end, opened.end + QUOTE_CHARS_MAX)
     inner = text[opened.end : closing] if closing > 0 else ""
     if not _WORDLIKE.search(inner):
         return None

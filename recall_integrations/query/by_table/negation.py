@@ -13,7 +13,14 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import Said, said
 from recall_integrations.patterns import regex
-from recall_integrations.query.by_table.negation_terms import QUOTE_CHARS_MAX, QUOTES, WORDLIKE, Terms, tokens_in
+from recall_integrations.query.by_table.negation_terms import (
+    QUOTE_CHARS_MAX,
+    QUOTES,
+    WESTERN_QUOTES,
+    WORDLIKE,
+    Terms,
+    tokens_in,
+)
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
 
 KNOWN = (
@@ -25,7 +32,7 @@ KNOWN = (
 )
 CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
-_QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in QUOTES.items() if a not in "「『《"))
+_QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in WESTERN_QUOTES.items()))
 _CLAUSE_END = regex(r"[,;:，、；：]")
 
 

@@ -19,7 +19,8 @@ TERM_CHARS_MAX = 20  # of scripts without spaces
 LIST_ITEMS_MAX = 8
 QUOTE_CHARS_MAX = 200
 
-QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "「": "」", "『": "』", "《": "》"}
+WESTERN_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
+QUOTES = {**WESTERN_QUOTES, "「": "」", "『": "』", "《": "》"}
 _TOKEN = regex(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
 _LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
 _RUN = regex(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")

@@ -12,8 +12,8 @@ KNOWN = (
     *("assistant_saying", "assistant_clause", "assistant_words"),
     *("not_asked", "user"),
 )
-SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, as in `asked_role`
-SENTENCES_MAX = 2
+SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, see `query/asked_role.py`
+SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
 MINE = 0.4  # strength of a question that only speaks of what is the asker's
 _CUES: tuple[tuple[str, Role, int, float], ...] = (
     ("user_saying", Role.USER, SAYING, 1.0),

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
-from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.query.session_places import PLACES_MAX
+from recall_integrations.types.readings import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
 
 KNOWN = (
     *("nouns", "ordinals", "digits", "last", "before_last", "numbers"),
@@ -33,9 +34,7 @@ _PLAIN = (
     "last",
     "before_last",
 )
-PLACES_MAX = 20
 BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one
-NOTHING, ABOUT, ALL = "", "about", "all"
 
 
 class _Form(NamedTuple):

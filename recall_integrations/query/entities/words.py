@@ -9,14 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from recall_integrations.patterns import regex
+from recall_integrations.query.glance import word_set
 from recall_integrations.text import STOP_WORDS, stem
 from recall_integrations.text.analyser import stemmed
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text that lists them."""
-    return frozenset(text.split())
-
 
 _ORDINARY = """
 now able hey oh lol wow gonna wanna kinda do go accord etc vs done going
@@ -319,8 +314,8 @@ def is_ordinary(word: str) -> bool:
 
 # How English makes words out of words. Hardly a name of this length ends so.
 _MADE = regex(
-    r"[a-z]{3,}(?:[ts]ion|sion|ment|ness|ship|able|ible|ability|ibility|i[sz]e|i[sz]ing|i[sz]ation|ative|itive|ological"
-    r"|ously|ally|edly|ingly|less|fully|ically|ivity|ency|ology|ically|ician|ification|istic|itional|ational)s?"
+    r"[a-z]{3,}(?:[ts]ion|ment|ness|ship|able|ible|ability|ibility|i[sz]e|i[sz]ing|i[sz]ation|ative|itive|ological"
+    r"|ously|ally|edly|ingly|less|fully|ically|ivity|ency|ology|ician|ification|istic|itional|ational)s?"
     r"|[a-z]{3,}(?:ized|ised|ments|ities)"
 )
 _MADE_CHARS_MIN = 7

@@ -84,11 +84,15 @@ def holiday_names() -> dict[str, holidays.Holiday]:
     return {name: row for name, row in named.items() if name not in _ORDINARY}
 
 
+def _days() -> frozenset[str]:
+    """Return words of which each name of a holiday holds one."""
+    return holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
+
+
 @functools.cache
 def _said() -> tuple[frozenset[str], frozenset[str]]:
     """Return the words that nearly always come with a told time, and those that may."""
-    days = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"}))
-    sure = {*"yesterday today tonight tomorrow ago weekend".split(), *WEEKDAYS.split("|"), *(days - _ORDINARY)}
+    sure = {*"yesterday today tonight tomorrow ago weekend".split(), *WEEKDAYS.split("|"), *_days()}
     units = "night day week month year fortnight decade quarter".split()
     maybe = {*units, *(unit + "s" for unit in units), "weekends", "morning", "afternoon", "evening"}
     return frozenset(sure), frozenset({*maybe, *MONTH, *SEASON, *_SHORT.split()})
@@ -97,9 +101,7 @@ def _said() -> tuple[frozenset[str], frozenset[str]]:
 @functools.cache
 def _cue() -> re.Pattern[str]:
     """Compile the pattern of words, one of which every text with a told time has."""
-    words = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"}))
-    said = "|".join(sorted(words - _ORDINARY))
-    return re.compile(rf"{_CUE}|\b(?:{said})\b")
+    return re.compile(rf"{_CUE}|\b(?:{'|'.join(sorted(_days()))})\b")
 
 
 @functools.cache

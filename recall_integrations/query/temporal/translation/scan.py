@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.tokens import full_year
+from recall_integrations.query.temporal.tokens import full_year, number_symbol
 from recall_integrations.records import record
 
 FIRST_WORD_SYMBOL = 0xE000  # the private use area: no symbol is a character of a regular expression
@@ -47,7 +47,6 @@ PLAIN = regex(_DIGITS, re.VERBOSE)  # for texts in a language that is not read
 _HAN_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 HAN_NUMBER = "[〇零一二三四五六七八九十百千两兩]+"
-_SYMBOL_DAYS = 31
 
 
 @record(slots=True)
@@ -100,15 +99,6 @@ def joined_scan(words: Mapping[str, str], *, particles: bool) -> re.Pattern[str]
         rf" | (?P<other>(?!\s)[{re.escape(''.join(m for m in marks if len(m) == 1))}{_MARKS}])",
         re.VERBOSE | re.IGNORECASE,
     )
-
-
-def number_symbol(value: int, digits: int) -> str:
-    """Return the symbol of a whole number that is written with `digits` digits."""
-    if 1 <= value <= 12:
-        return "a"
-    if 12 < value <= _SYMBOL_DAYS:
-        return "b"
-    return "y" if digits == 4 and 1500 <= value <= 2199 else "c"
 
 
 def han_number(run: str) -> tuple[int, int]:
@@ -179,7 +169,7 @@ def spaced_atoms(text: str, words: Mapping[str, str], now: datetime) -> list[Ato
     for match in SPACED.finditer(text):
         atom = digits(match, now, day_first=True)
         if atom is None:
-            atom = _atom(match, words, lambda word: words.get(word) or "x")
+            atom = _atom(match, words)
         out.append(atom)
     return out
 
@@ -203,7 +193,7 @@ def joined_atoms(
         gap = text[reach:start]
         if gap and not gap.isspace():
             out.append(Atom("z" if len(gap.strip()) == 1 else "x", reach, start, gap))
-        atom = digits(match, now, day_first=True) or _atom(match, words, lambda word: words.get(word) or "x")
+        atom = digits(match, now, day_first=True) or _atom(match, words)
         if particles and match.lastgroup == "word" and gap and not gap[-1].isspace():
             atom = Atom("x", start, end, atom.word)
         out.append(atom)
@@ -213,17 +203,18 @@ def joined_atoms(
     return out
 
 
-def _atom(match: re.Match[str], words: Mapping[str, str], symbol: Callable[[str], str]) -> Atom:
+def _atom(match: re.Match[str], words: Mapping[str, str]) -> Atom:
     kind, raw = match.lastgroup, match.group()
     start, end = match.span()
     if kind == "number":
         if len(raw) > 9:
             return Atom("!", start, end)
         value, length = (int(raw), len(raw)) if raw.isdecimal() else han_number(raw)
-        return Atom(number_symbol(value, length), start, end, number=value)
+        symbol = number_symbol(value)
+        return Atom(symbol if symbol in "ab" or (symbol == "y" and length == 4) else "c", start, end, number=value)
     if kind == "other":
         mark = normal(raw)
         return Atom(words.get(mark, "!"), start, end, mark)
     word = normal(raw)
-    known = symbol(word)
+    known = words.get(word, "x")
     return Atom("X" if known == "x" and raw[0].isupper() else known, start, end, word)
