@@ -22,7 +22,7 @@ One pass over the tokens with bounded look-ahead: linear in the text. The words 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from recall_integrations.patterns import regex
@@ -33,9 +33,11 @@ from recall_integrations.query.by_table.negation_terms import (
     QUOTE_CHARS_MAX,
     TERM_WORDS_MAX,
     WESTERN_QUOTES,
+    quotation,
 )
 from recall_integrations.query.glance import Glance, glance
 from recall_integrations.query.negation_words import Cue
+from recall_integrations.query.spans import Span
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 
@@ -97,13 +99,19 @@ def find_negations(text: str, language: str | None = "en", seen: Glance | None =
         language: code of its language; nothing is found in one without tables, or if it is unknown (`None`).
         seen: `glance(text)`, if it is at hand.
     """
-    if language != "en":
-        return _by_table(text, language)
+    found: dict[str, Negation] = {}
+    for span, (start, end) in _excluded(text, seen) if language == "en" else excluded(text, language):
+        term = text[start:end]
+        found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
+    return tuple(found.values())
+
+
+def _excluded(text: str, seen: Glance | None) -> Iterator[tuple[Span, Span]]:
+    """Yield each exclusion, from its cue on, and its term."""
     if not (glance(text) if seen is None else seen).has(_CUE_RUNS):
-        return ()
+        return
     tokens = _tokens(text)
     quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
-    found: dict[str, Negation] = {}
     i = 0
     while i < len(tokens):
         first = None if tokens[i].start in quoted else _cue_end(tokens, i)  # a title may hold a "not"
@@ -112,19 +120,8 @@ def find_negations(text: str, language: str | None = "en", seen: Glance | None =
             single = tokens[i].word == "non"  # "non-frontend work": it belongs to the one word it stands before
             terms = [t for t in (_term(tokens, first, text, 1),) if t] if single else _terms(tokens, first, text)
         for term in terms:
-            written = text[term.start : term.end]
-            span = (tokens[i].start, term.span_end)
-            found.setdefault(written.casefold(), Negation(term=written, span=span, term_span=(term.start, term.end)))
+            yield (tokens[i].start, term.span_end), (term.start, term.end)
         i = terms[-1].next if terms else i + 1
-    return tuple(found.values())
-
-
-def _by_table(text: str, language: str | None) -> tuple[Negation, ...]:
-    found: dict[str, Negation] = {}
-    for span, (start, end) in excluded(text, language):
-        term = text[start:end]
-        found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
-    return tuple(found.values())
 
 
 def _tokens(text: str) -> list[_Piece]:
@@ -381,8 +378,6 @@ def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
         if closes:
             terms += [*pending, term]
             pending = []
-            if not comma:
-                continue
         else:
             pending.append(term)
     return terms
@@ -423,13 +418,9 @@ def _ends_phrase(tokens: list[_Piece], i: int, *, first: bool) -> bool:
 
 
 def _quoted(tokens: list[_Piece], i: int, text: str) -> _Term | None:
-    opened = tokens[i]
-    closing = text.find(WESTERN_QUOTES[opened.raw], opened.end, opened.end + QUOTE_CHARS_MAX)
-    inner = text[opened.end : closing] if closing > 0 else ""
-    if not _WORDLIKE.search(inner):
+    found = quotation(text, tokens[i].raw, tokens[i].end)
+    if found is None or not _WORDLIKE.search(text, *found[0]):
         return None
-    start = opened.end + len(inner) - len(inner.lstrip())
-    after = i + 1
-    while after < len(tokens) and tokens[after].start <= closing:
-        after += 1
-    return _Term(start, start + len(inner.strip()), closing + 1, after)
+    term, closing = found
+    after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > closing), len(tokens))
+    return _Term(*term, closing + 1, after)

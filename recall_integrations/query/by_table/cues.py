@@ -50,15 +50,12 @@ def prepare(language: str) -> None:
         (_nested(language, "intents", _INTENTS), _INTENTS),
     )
     for words, names in (*of, *nested):
-        if words is not None:
-            words.prepare(names)
+        words.prepare(names)
 
 
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
     words = wording(language, "types", TYPES)
-    if words is None:
-        return 0.0, (), ()
     heard = said(text).text
     found = sorted((kind for name, kind in _KINDS.items() if words.says(name, heard)), key=lambda k: -k.strength)
     types = tuple(dict.fromkeys(t for kind in found for t in kind.types))
@@ -69,8 +66,6 @@ def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType,
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
     """Return spans of the words that ask for the first or the last time, or the past: one of `OCCURRENCES`."""
     words = wording(language, "types", TYPES)
-    if words is None:
-        return []
     read = said(text)
     return [read.span(*match) for match in words.found(which, read.text)]
 
@@ -78,8 +73,6 @@ def occurrences(text: str, which: str, language: str | None) -> list[Match]:
 def relations(text: str, language: str | None) -> tuple[str, ...]:
     """Return the English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
     words = _nested(language, "relations", _RELATIONS)
-    if words is None:
-        return ()
     heard = said(text).text
     found = sorted((start, name) for name in _RELATIONS for start, _ in words.found(name, heard))
     return tuple(dict.fromkeys(name for _, name in found))
@@ -88,26 +81,20 @@ def relations(text: str, language: str | None) -> tuple[str, ...]:
 def intents(text: str, language: str | None) -> frozenset[str]:
     """Return the names of `routing.INTENTS` that the query matches."""
     words = _nested(language, "intents", _INTENTS)
-    if words is None:
-        return frozenset()
     heard = said(text).text
     return frozenset(name.replace("_", " ") for name in _INTENTS if words.says(name, heard))
 
 
-def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording | None:
+def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording:
     outer = wording(language, "types", TYPES)
-    if outer is None or not outer.section.get(name):
-        return None
     if name not in outer.nested:
-        outer.nested[name] = Wording(outer.section[name], known, f"{outer.where}.{name}")
+        outer.nested[name] = Wording(outer.section.get(name) or {}, known, f"{outer.where}.{name}")
     return outer.nested[name]
 
 
 def courtesies(text: str, language: str | None) -> list[Match]:
     """Return spans of words that only make a question polite: at its beginning, and at its end."""
     words = wording(language, "questions", QUESTIONS)
-    if words is None:
-        return []
     read = said(text)
     spans: list[Match] = []
     at = 0
@@ -115,8 +102,7 @@ def courtesies(text: str, language: str | None) -> list[Match]:
         start = at
         while start < len(read.text) and not read.text[start].isalnum():
             start += 1
-        wanted = words.pattern("courtesies")
-        match = None if wanted is None else wanted.match(read.text, start)
+        match = words.pattern("courtesies").match(read.text, start)
         if match is None or match.end() == start:
             break
         at = match.end()
@@ -125,7 +111,7 @@ def courtesies(text: str, language: str | None) -> list[Match]:
     end = len(read.text)
     while end > 0 and not read.text[end - 1].isalnum():
         end -= 1
-    last = next((m for m in words.found("thanks", read.text) if m[1] == end), None)
+    last = next((match for match in words.found("thanks", read.text) if match[1] == end), None)
     if last is not None and last[0] >= at:
         spans.append((read.span(*last)[0], len(text)))
     return spans
@@ -138,12 +124,9 @@ def no_keywords(text: str, language: str | None) -> list[Match]:
     """
     read = said(text)
     spans: list[Match] = []
-    asking = wording(language, "questions", QUESTIONS)
-    if asking is not None:
-        spans += asking.found("asking", read.text)
-        if asking.says("what", read.text):
-            spans += asking.found("doing", read.text)
-    types = wording(language, "types", TYPES)
-    if types is not None:
-        spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))
+    asking, types = wording(language, "questions", QUESTIONS), wording(language, "types", TYPES)
+    spans += asking.found("asking", read.text)
+    if asking.says("what", read.text):
+        spans += asking.found("doing", read.text)
+    spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))
     return sorted(read.span(*m) for m in spans)

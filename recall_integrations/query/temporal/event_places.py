@@ -22,6 +22,7 @@ from recall_integrations.query.temporal.calendar import (
     yearly,
 )
 from recall_integrations.query.temporal.event_words import NUMBERS, holiday_names, kind_of
+from recall_integrations.query.temporal.holidays import every_year
 from recall_integrations.query.temporal.lexicon import MONTH, SEASON, WEEKDAY
 from recall_integrations.query.temporal.tense import FUTURE, NEAR, OPEN, PAST, PRESENT
 from recall_integrations.records import record
@@ -360,12 +361,7 @@ _APOSTROPHES = str.maketrans("", "", "'’")
 def _holiday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     names, said = holiday_names(), match["h"].replace("’", "'")
     row = names.get(said.replace("'s", "").replace("'", "")) or names[said.translate(_APOSTROPHES)]
-
-    def at(year: int) -> Interval:
-        start = row.date(year)
-        return Interval(start, start + row.days * DAY)
-
-    cycle, rel = yearly(at), match["h_rel"]
+    cycle, rel = every_year(row.date, row.days), match["h_rel"]
     if match["h_y"] is not None:
         return _of(cycle.at(int(match["h_y"])), SURE)
     if rel in ("last", "this past"):

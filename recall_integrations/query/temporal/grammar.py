@@ -71,6 +71,7 @@ SHAPES = {
     "X": "x",
     "BREAK": "!",
 }
+UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
 Built = tuple[str, Any] | None
 _GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
 _MEASURES = regex(

@@ -21,11 +21,10 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch, mapped
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, mapped
 from recall_integrations.query.temporal.rules_calendar import month_cycle, quarter_cycle, season_cycle, year_period
 from recall_integrations.query.temporal.tokens import year_part
 
-_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
 _EARLY, _MID, _LATE = "early", "mid", "late"
 _PART = {
     "early": _EARLY, "earlier": _EARLY, "beginning": _EARLY, "start": _EARLY,
@@ -128,7 +127,7 @@ def _nth_unit(hit: RuleMatch) -> Built:
     if not _fits(unit, period.unit):
         return None
 
-    return mapped(_SYMBOL.get(unit, "S"), period, lambda whole: _nth_inside(whole, unit, number, week_start), unit)
+    return mapped(UNIT_SYMBOL.get(unit, "S"), period, lambda whole: _nth_inside(whole, unit, number, week_start), unit)
 
 
 def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Interval | None:
@@ -374,7 +373,7 @@ def bare_unit(hit: RuleMatch) -> Built:
     back = 0
     if unit == "weekend" and ctx.today.weekday() < 3 and not hit.here.plans:
         back = -1  # early in the week "the weekend" is the one just past
-    return _SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, back, ctx.week_start))
+    return UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, back, ctx.week_start))
 
 
 PARTS = (

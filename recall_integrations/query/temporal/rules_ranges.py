@@ -77,16 +77,20 @@ def _bounded_offset(hit: RuleMatch) -> Built:
 def _neighbour(hit: RuleMatch) -> Built:
     """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
     length = duration(1, hit.word("k"))
-    anchor = hit.here.place(hit.value("p"))
+    return _beside(hit, length, length.unit)
+
+
+def _beside(hit: RuleMatch, length: Duration, unit: str = "span") -> Built:
+    anchor = _place(hit)
     if anchor is None:
         return None
     if hit.says("before", "preceding", "prior"):
-        return fixed(shift(anchor.start, length, -1), anchor.start, length.unit)
-    return fixed(anchor.end, shift(anchor.end, length), length.unit)
+        return fixed(shift(anchor.start, length, -1), anchor.start, unit)
+    return fixed(anchor.end, shift(anchor.end, length), unit)
 
 
 def _neighbour_weekend(hit: RuleMatch) -> Built:
-    anchor = hit.here.place(hit.value("p"))
+    anchor = _place(hit)
     if anchor is None:
         return None
     weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("w", "WD"), 1)
@@ -107,7 +111,7 @@ def _beside_now(hit: RuleMatch) -> Built:
 
 def _ended(hit: RuleMatch) -> Built:
     """Read "the year ended June 30": the one up to that day."""
-    anchor = hit.here.place(hit.value("p"))
+    anchor = _place(hit)
     if anchor is None:
         return None
     return fixed(shift(anchor.end, duration(1, hit.lex("u", "UNIT")), -1), anchor.end)
@@ -116,7 +120,7 @@ def _ended(hit: RuleMatch) -> Built:
 def _starting(hit: RuleMatch) -> Built:
     """Read "for two weeks from May 20th"."""
     length: Duration = hit.value("u")
-    anchor = hit.here.place(hit.value("p"))
+    anchor = _place(hit)
     if anchor is None:
         return None
     return fixed(anchor.start, shift(anchor.start, length))
@@ -125,14 +129,9 @@ def _starting(hit: RuleMatch) -> Built:
 def _length_beside(hit: RuleMatch) -> Built:
     """Read "the three days before Christmas": all of them."""
     length: Duration = hit.value("u")
-    anchor = hit.here.place(hit.value("p"))
-    if anchor is None or length.seconds or length.unit == "workday":
+    if length.seconds or length.unit == "workday" or (hit.value("o") or 1) > 1:
         return None
-    if (hit.value("o") or 1) > 1:
-        return None
-    if hit.says("before", "preceding", "prior"):
-        return fixed(shift(anchor.start, length, -1), anchor.start)
-    return fixed(anchor.end, shift(anchor.end, length))
+    return _beside(hit, length)
 
 
 NEIGHBOURS = (

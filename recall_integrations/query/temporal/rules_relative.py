@@ -19,7 +19,7 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
 from recall_integrations.query.temporal.rules_calendar import (
     month_cycle,
@@ -28,13 +28,12 @@ from recall_integrations.query.temporal.rules_calendar import (
 )
 from recall_integrations.query.temporal.tense import PAST
 
-_UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "year": "Y"}
 CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
 
 
 def fixed(start: datetime, end: datetime, unit: str = "span") -> Built:
     """Make the symbol and value of a finished interval."""
-    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
+    return UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
 
 
 def days_from_today(ctx: Context, days: int) -> Built:
@@ -151,7 +150,7 @@ def _offset(hit: RuleMatch) -> Built:
         return None  # "what did I learn in two weeks" says how long it took
     if length.unit in CALENDAR_ONLY:
         found = unit_shifted(ctx.today, length.unit, sign * length.count, ctx.week_start)
-        return _UNIT_SYMBOL.get(length.unit, "S"), Period(length.unit, found)
+        return UNIT_SYMBOL.get(length.unit, "S"), Period(length.unit, found)
     if length.unit == "workday":
         built = _work_days(ctx.today, length.count, sign)
         if built is None:
@@ -239,9 +238,13 @@ def _weekday_list(hit: RuleMatch) -> Built:
     return fixed(end - ((second - first) % 7) * DAY, end + DAY)
 
 
+def _night(today: datetime, ago: int) -> Built:
+    start = today - ago * DAY
+    return "D", Period("time", Interval(start + timedelta(hours=18), start + timedelta(hours=28)))
+
+
 def _nights(hit: RuleMatch) -> Built:
-    today = hit.ctx.today - (DAY if hit.word("r") else 0 * DAY)
-    return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
+    return _night(hit.ctx.today, 1 if hit.word("r") else 0)
 
 
 def _close_of(hit: RuleMatch) -> Built:
@@ -251,8 +254,7 @@ def _close_of(hit: RuleMatch) -> Built:
 
 
 def _night_before_last(hit: RuleMatch) -> Built:
-    evening = hit.ctx.today - 2 * DAY
-    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
+    return _night(hit.ctx.today, 2)
 
 
 def _two_away(hit: RuleMatch) -> Built:
@@ -261,7 +263,7 @@ def _two_away(hit: RuleMatch) -> Built:
     ctx, unit = hit.ctx, hit.lex("u", "UNIT")
     if unit:
         found = unit_shifted(ctx.today, unit, sign, ctx.week_start)
-        return _UNIT_SYMBOL.get(unit, "S"), Period(unit, found)
+        return UNIT_SYMBOL.get(unit, "S"), Period(unit, found)
     if hit.token("w"):
         symbol, period = "D", weekday_cycle(hit.lex("w", "WD"))
     elif hit.token("s"):
@@ -301,8 +303,7 @@ def _weekday_week(hit: RuleMatch) -> Built:
 
 
 def _nights_ago(hit: RuleMatch) -> Built:
-    evening = hit.ctx.today - hit.value("n") * DAY
-    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
+    return _night(hit.ctx.today, hit.value("n"))
 
 
 def _seasons_ago(hit: RuleMatch) -> Built:
@@ -376,7 +377,7 @@ def _relative_unit(hit: RuleMatch) -> Built:
     before = hit.beside(-1)
     if word == "past" and before is not None and before.word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
-    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
+    return UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
 
 
 def _same_unit(hit: RuleMatch) -> Built:
@@ -384,7 +385,7 @@ def _same_unit(hit: RuleMatch) -> Built:
     unit = hit.lex("u", "UNIT")
     if unit == "day":
         return None
-    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(hit.ctx.today, unit, 0, hit.ctx.week_start))
+    return UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(hit.ctx.today, unit, 0, hit.ctx.week_start))
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
