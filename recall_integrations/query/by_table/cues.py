@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import said
@@ -13,27 +14,35 @@ _RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works"
 _INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", "documents")
 
 
-class _Kind(NamedTuple):
-    """The meaning of a list under `types`: as strong as its counterpart in English."""
+class Kind(NamedTuple):
+    """What a cue says of the memory asked for.
+
+    Args:
+        strength: value of the feature, in [0, 1].
+        types: types that it points at; empty if it makes the query more specific without naming a type.
+        filters: whether memories of other types may be left out, if there are memories of these types.
+        keywords: whether the words of its list are looked for: "favourite" is, "how do I" is not.
+    """
 
     strength: float
     types: tuple[MemoryType, ...] = ()
     filters: bool = False
-    keywords: bool = False  # whether its words are looked for: "favourite" is, "how do I" is not
+    keywords: bool = False
 
 
-_KINDS: dict[str, _Kind] = {
-    "preferences": _Kind(0.6, (MemoryType.PREFERENCE,), filters=True),
-    "prefers": _Kind(0.6, (MemoryType.PREFERENCE,), keywords=True),
-    "choose": _Kind(0.5, (MemoryType.PREFERENCE,), keywords=True),
-    "likes": _Kind(0.4, (MemoryType.PREFERENCE,), keywords=True),
-    "when": _Kind(0.6, (MemoryType.EVENT,)),
-    "happened": _Kind(0.3, (MemoryType.EVENT,)),
-    "how": _Kind(0.4, (MemoryType.SKILL,)),
-    "summary": _Kind(0.6, (MemoryType.SUMMARY,)),
-    "who": _Kind(0.6),
-    "number": _Kind(0.4, keywords=True),
-    "something": _Kind(0.2),
+# By the lists under `types`: as strong as their counterparts in English.
+_KINDS: dict[str, Kind] = {
+    "preferences": Kind(0.6, (MemoryType.PREFERENCE,), filters=True),
+    "prefers": Kind(0.6, (MemoryType.PREFERENCE,), keywords=True),
+    "choose": Kind(0.5, (MemoryType.PREFERENCE,), keywords=True),
+    "likes": Kind(0.4, (MemoryType.PREFERENCE,), keywords=True),
+    "when": Kind(0.6, (MemoryType.EVENT,)),
+    "happened": Kind(0.3, (MemoryType.EVENT,)),
+    "how": Kind(0.4, (MemoryType.SKILL,)),
+    "summary": Kind(0.6, (MemoryType.SUMMARY,)),
+    "who": Kind(0.6),
+    "number": Kind(0.4, keywords=True),
+    "something": Kind(0.2),
 }
 OCCURRENCES = ("first", "last", "past")
 TYPES = (*_KINDS, *OCCURRENCES, "relations", "intents")
@@ -57,7 +66,12 @@ def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType,
     """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
     words = wording(language, "types", TYPES)
     heard = said(text).text
-    found = sorted((kind for name, kind in _KINDS.items() if words.says(name, heard)), key=lambda k: -k.strength)
+    return summed(kind for name, kind in _KINDS.items() if words.says(name, heard))
+
+
+def summed(kinds: Iterable[Kind]) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Return the strength of the strongest, the types in order of strength, and the types that may pre-filter."""
+    found = sorted(kinds, key=lambda kind: -kind.strength)
     types = tuple(dict.fromkeys(t for kind in found for t in kind.types))
     filters = tuple(dict.fromkeys(t for kind in found if kind.filters for t in kind.types))
     return (found[0].strength if found else 0.0), types, filters

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
+from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant
@@ -32,7 +33,6 @@ from recall_integrations.types.numbers import is_whole
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4
-ENGLISH = "en"
 CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is surer by more than this
 
 FRAGMENTS_MAX = 64  # dates of a text in another language that are read: the first counts, unless a later is surer

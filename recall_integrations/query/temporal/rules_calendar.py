@@ -128,7 +128,7 @@ def _month_year(hit: RuleMatch) -> Built:
 
 
 def _year_month(hit: RuleMatch) -> Built:
-    if hit.word("m") in ("may", "march") and not hit.capital("m"):
+    if verb_like(hit):
         return None  # "the 2019 edition may …"
     return _month_year(hit)
 
@@ -151,6 +151,21 @@ def quarter_cycle(months: int, which: int) -> Period:
 def season_cycle(first: int) -> Period:
     """Return every such season of the northern hemisphere: three whole months, winter from December of its year."""
     return Period("span", cycle=yearly(lambda year: months_from(year, first, 3)))
+
+
+def named_cycle(hit: RuleMatch) -> tuple[str, Period]:
+    """Return the recurring period of a token `c`, of a season `s` or of a month `m`, with its symbol."""
+    token = hit.token("c")
+    if token is not None:
+        return token.symbol, token.value
+    if hit.token("s"):
+        return "S", season_cycle(hit.lex("s", "SEASON"))
+    return "N", month_cycle(hit.lex("m", "MONTH"))
+
+
+def verb_like(hit: RuleMatch) -> bool:
+    """Say whether the month `m` is "may" or "march" in small letters, which are words as well."""
+    return hit.word("m") in ("may", "march") and not hit.capital("m")
 
 
 def _quarter(hit: RuleMatch) -> Built:

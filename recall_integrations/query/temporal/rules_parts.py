@@ -18,11 +18,11 @@ from recall_integrations.query.temporal.calendar import (
     run_of_days,
     shift,
     unit_of,
-    unit_shifted,
     week_of,
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, mapped
-from recall_integrations.query.temporal.rules_calendar import month_cycle, quarter_cycle, season_cycle, year_period
+from recall_integrations.query.temporal.rules_calendar import month_cycle, named_cycle, quarter_cycle, year_period
+from recall_integrations.query.temporal.rules_relative import unit_from_today
 from recall_integrations.query.temporal.tokens import year_part
 
 _EARLY, _MID, _LATE = "early", "mid", "late"
@@ -301,13 +301,8 @@ def weekend_at(whole: Interval) -> Interval:
 
 def _in_year(hit: RuleMatch) -> Built:
     """Read "March of last year", "Christmas 2023": the recurring one that begins in that year."""
-    token, year = hit.token("c"), hit.token("p") or hit.token("y")
-    if token is not None:
-        symbol, period = token.symbol, token.value
-    elif hit.token("s"):
-        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
-    else:
-        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    symbol, period = named_cycle(hit)
+    year = hit.token("p") or hit.token("y")
     if year is None or period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     whole = hit.here.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
@@ -373,7 +368,7 @@ def bare_unit(hit: RuleMatch) -> Built:
     back = 0
     if unit == "weekend" and ctx.today.weekday() < 3 and not hit.here.plans:
         back = -1  # early in the week "the weekend" is the one just past
-    return UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, back, ctx.week_start))
+    return unit_from_today(ctx, unit, back)
 
 
 PARTS = (

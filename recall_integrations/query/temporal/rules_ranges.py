@@ -20,12 +20,11 @@ from recall_integrations.query.temporal.calendar import (
     one_day,
     run_of_days,
     shift,
-    unit_shifted,
     week_of,
 )
 from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch, mapped
 from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
-from recall_integrations.query.temporal.rules_relative import fixed, to_date
+from recall_integrations.query.temporal.rules_relative import fixed, to_date, unit_from_today
 from recall_integrations.query.temporal.tokens import DateToken
 
 # ---------------------------------------------------------------------------------------------------------- offsets
@@ -105,8 +104,7 @@ def _neighbour_weekend(hit: RuleMatch) -> Built:
 def _beside_now(hit: RuleMatch) -> Built:
     """Read "the day before", "the year after" without a date, as the unit beside the present one."""
     unit, sign = hit.lex("u", "UNIT"), 1 if hit.says("after") else -1
-    found = unit_shifted(hit.ctx.today, unit, sign, hit.ctx.week_start)
-    return fixed(found.start, found.end, unit)
+    return unit_from_today(hit.ctx, unit, sign)
 
 
 def _ended(hit: RuleMatch) -> Built:

@@ -23,10 +23,9 @@ from typing import Any
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import Interval, Period, day, months_from
-from recall_integrations.query.temporal.lexicon import MONTH
+from recall_integrations.query.temporal.lexicon import MONTH, MONTHS
 from recall_integrations.records import record
 
-_NAMES = "|".join(sorted(MONTH, key=len, reverse=True))
 _SCAN = regex(
     r"""
     (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
@@ -47,7 +46,7 @@ _SCAN = regex(
   | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?(?P<junk>[\d_]\w*)?)
   | (?P<mark>[-–—/.,:~()=<>$])
   | (?P<other>[^\s\w'’])
-    """.replace("NAMES", _NAMES),
+    """.replace("NAMES", MONTHS),
     re.VERBOSE | re.IGNORECASE,
 )
 # A word that is one whatever `_SCAN` looks for before words: no digit is beside it. Where there are addresses, or
