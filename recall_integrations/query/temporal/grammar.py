@@ -25,10 +25,10 @@ from typing import Any
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import Interval, Period, midnight
-from recall_integrations.query.temporal.gate import PIECE, Gate, needs
+from recall_integrations.query.temporal.gate import Gate, needs, pieces
 from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.tense import FUTURE, OPEN, PRESENT, asked_tense
-from recall_integrations.query.temporal.tokens import DateToken, tokenize
+from recall_integrations.query.temporal.tokens import DateToken, reduced, tokenize
 from recall_integrations.records import record
 
 SHAPES = {
@@ -204,6 +204,10 @@ class RuleMatch:
         at = self._match.start(name)
         return self._tokens[at] if at >= 0 and self._match.end(name) > at else None
 
+    def part(self, name: str) -> DateToken:
+        """Return the first token of a named part that every match has."""
+        return self._tokens[self._match.start(name)]
+
     def value(self, name: str) -> Any:
         """Return the value of a named part; `None` if it is not there."""
         token = self.token(name)
@@ -329,34 +333,22 @@ class Grammar:
     def _apply(
         rule: Rule, pattern: _Pattern, symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
     ) -> tuple[str, list[DateToken]]:
-        out: list[DateToken] = []
-        kept = position = 0
-        while match := pattern.search(symbols, position):
-            first, last = match.span()
-            position = first + 1
-            if first == last:
-                continue
+        def built(match: re.Match[str]) -> DateToken | None:
             hit = RuleMatch(match, tokens, ctx)
             if rule.weak and hit.named():
-                continue
+                return None
             try:
-                built = rule.build(hit)
+                made = rule.build(hit)
             except (OverflowError, ValueError):  # outside the calendar: 30 February, the year 12000
-                continue
-            if built is None:
-                continue
-            parts = tokens[first:last]
-            confidence = min(rule.confidence, *(t.confidence for t in parts))
-            spelled = any(t.word for t in parts)
-            merged = DateToken(built[0], built[1], parts[0].start, parts[-1].end, "", confidence, spelled)
-            out += tokens[kept:first]
-            out.append(merged)
-            kept = position = last
+                return None
+            if made is None:
+                return None
             fired.append(rule.name)
-        if not out:
-            return symbols, tokens
-        out += tokens[kept:]
-        return "".join([t.symbol for t in out]), out
+            parts = hit.tokens
+            confidence = min(rule.confidence, *(t.confidence for t in parts))
+            return DateToken(*made, parts[0].start, parts[-1].end, "", confidence, any(t.word for t in parts))
+
+        return reduced(pattern.search, symbols, tokens, built)
 
     def _symbol(self, word: str) -> str:
         return self.vocabulary.setdefault(word, chr(_FIRST_WORD_SYMBOL + len(self.vocabulary)))
@@ -375,12 +367,7 @@ class Grammar:
 
     def _compile(self, pattern: str) -> _Pattern:
         out: list[str] = []
-        position = 0
-        while position < len(pattern.rstrip()):
-            piece = PIECE.match(pattern, position)
-            if piece is None:
-                raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
-            position = piece.end()
+        for piece in pieces(pattern):
             if piece["word"]:
                 text = self._symbol(piece["word"])
             elif piece["cls"]:

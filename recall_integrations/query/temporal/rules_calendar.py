@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from recall_integrations.query.temporal.calendar import (
@@ -30,15 +31,12 @@ from recall_integrations.query.temporal.rules_numbers import decade_from
 from recall_integrations.query.temporal.tokens import full_year, year_part
 
 
-def _modal(hit: RuleMatch, *, number: bool = True) -> bool:
+def _modal(hit: RuleMatch) -> bool:
     """Say whether "may" or "march" beside a number is more likely the verb: small letters and a word right after."""
     if hit.word("m") not in ("may", "march", "mar") or hit.capital("m"):
         return False
     after = hit.beside(0)
-    token = hit.token("d")
-    if after is not None and number and (hit.content(0) or after.word == "of"):
-        return True
-    return token is not None and token.spelled
+    return (after is not None and (hit.content(0) or after.word == "of")) or hit.part("d").spelled
 
 
 def _full_date(hit: RuleMatch) -> Built:
@@ -54,24 +52,22 @@ def _day_or_nothing(year: int, month: int, number: int) -> Built:
 
 
 def _short_year_date(hit: RuleMatch) -> Built:
-    token = hit.token("n")
-    if token is None or (not token.spelled and token.end - token.start != 2):
+    token = hit.part("n")
+    if not token.spelled and token.end - token.start != 2:
         return None
     year = full_year(token.value, hit.ctx.now)
     return _day_or_nothing(year, hit.lex("m", "MONTH"), hit.value("d"))
 
 
 def _month_day(hit: RuleMatch) -> Built:
-    mark, number = hit.word("m"), hit.token("d")
-    between = hit.token("p")
-    if number is None or _modal(hit):
+    mark, number, between = hit.word("m"), hit.part("d"), hit.token("p")
+    if _modal(hit):
         return None
     after = hit.beside(0)
     ends = after is None or after.symbol in "!.)"
     if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4 and not ends:
         return None  # "in March. 5 people …"
-    month = hit.lex("m", "MONTH")
-    return _yearly_day(month, number.value)
+    return _yearly_day(hit.lex("m", "MONTH"), number.value)
 
 
 def _yearly_day(month: int, number: int) -> Built:
@@ -104,12 +100,13 @@ def _day_to_day(hit: RuleMatch) -> Built:
         return None
     month, month2 = (hit.lex(a, "MONTH") or hit.lex(b, "MONTH") for a, b in (("m", "m3"), ("m2", "m4")))
     number, number2 = hit.value("d") or hit.value("d3"), hit.value("d2") or hit.value("d4")
+    return "S", Period("span", cycle=yearly(_days_between(month, number, month2, number2)))
+
+
+def _days_between(month: int, number: int, month2: int, number2: int) -> Callable[[int], Interval]:
+    """Return a function from a year to the run of days that begins in it; the second day may be of the next."""
     over = (month2, number2) < (month, number)
-
-    def build(year: int) -> Interval:
-        return run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
-
-    return "S", Period("span", cycle=yearly(build))
+    return lambda year: run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
 
 
 def _days_in_year(hit: RuleMatch) -> Built:
@@ -216,13 +213,9 @@ def _numeric_range(hit: RuleMatch) -> Built:
     clear = not hit.says("and") and max(number, number2) > 12 and not hit.content(0)
     if not (cued or whole or clear):
         return None
-    over = (month2, number2) < (month, number)
-
-    def build(year: int) -> Interval:
-        return run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
-
+    build = _days_between(month, number, month2, number2)
     if hit.token("y"):
-        return "S", Period("span", build(hit.value("y") - over))
+        return "S", Period("span", build(hit.value("y") - ((month2, number2) < (month, number))))
     return "S", Period("span", cycle=yearly(build))
 
 
@@ -235,8 +228,8 @@ def _dashed_range(hit: RuleMatch) -> Built:
 
 def _numeric_parts(hit: RuleMatch) -> Built:
     """Read "on 4-22"; "on 5.12" only behind a word for an event: it may be a version."""
-    token, before = hit.token("md"), hit.beside(-2)
-    if token is None or hit.content(0):
+    token, before = hit.part("md"), hit.beside(-2)
+    if hit.content(0):
         return None
     dotted = "." in hit.ctx.text[token.start : token.end]
     return _numeric(hit) if not dotted or (before is not None and before.word in EVENT) else None
@@ -266,8 +259,8 @@ def _weekday_number(hit: RuleMatch) -> Built:
 
 def _nth_of_month(hit: RuleMatch) -> Built:
     """Read "on the 4th": a bare day of a month, unless the next word could be counted by it."""
-    after, token = hit.beside(0), hit.token("d")
-    if token is None or token.spelled:
+    after, token = hit.beside(0), hit.part("d")
+    if token.spelled:
         return None
     if after is not None and after.symbol not in "!.,:)" and not hit.goes_on():
         return None

@@ -73,9 +73,7 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
 def _part(hit: RuleMatch) -> Built:
     word = hit.word("k") or hit.word("k2") or hit.word("k3")
     which = _PART[word]
-    token = hit.token("p")
-    if token is None:
-        return None
+    token = hit.part("p")
     period: Period = token.value
     if period.unit in ("day", "time") and which != _LATE:
         return None
@@ -225,10 +223,10 @@ def _days_in_month(hit: RuleMatch) -> Built:
 
 def _numbered_week(hit: RuleMatch) -> Built:
     """Read "week 30 of last year": weeks of a year are counted as in ISO 8601."""
-    token, written = hit.token("n"), hit.value("y")
+    token, written = hit.part("n"), hit.value("y")
     period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
     whole = hit.here.place(period)
-    if whole is None or token is None:
+    if whole is None:
         return None
     if token.spelled and not (written or hit.token("p")):
         return None  # "week one is the hardest"
@@ -238,8 +236,8 @@ def _numbered_week(hit: RuleMatch) -> Built:
 
 def _week_of_number(hit: RuleMatch) -> Built:
     """Read "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
-    token, after = hit.token("d"), hit.beside(0)
-    if token is None or token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
+    token, after = hit.part("d"), hit.beside(0)
+    if token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
         return None
     number, weekend, week_start = token.value, hit.token("weekend"), hit.ctx.week_start
 

@@ -164,7 +164,7 @@ OFFSETS = (
 # ----------------------------------------------------------------------------------------------------------- ranges
 
 
-def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | None:
+def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime:
     """Return the end of a range: the end of its right period; "today" ends now, unless the text plans something."""
     if found.point is not None:
         return found.point
@@ -173,7 +173,7 @@ def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | N
     return found.end
 
 
-def _left_edge(found: Interval) -> datetime | None:
+def _left_edge(found: Interval) -> datetime:
     return found.point if found.point is not None else found.start
 
 
@@ -194,16 +194,12 @@ def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Int
 
 
 def _range(hit: RuleMatch) -> Built:
-    left, right = hit.token("a"), hit.token("b")
-    if left is None or right is None:
-        return None
-    pair = place_pair(hit.here, left.value, right.value)
+    right = hit.part("b")
+    pair = place_pair(hit.here, hit.value("a"), right.value)
     if pair is None:
         return None
-    start, end = _left_edge(pair[0]), _right_edge(hit.here, right, pair[1])
-    if start and end and start > end:
-        start, end = end, start
-    return ("R", Interval(start, end)) if start and end and start < end else None
+    start, end = sorted((_left_edge(pair[0]), _right_edge(hit.here, right, pair[1])))
+    return ("R", Interval(start, end)) if start < end else None
 
 
 def _range_to_now(hit: RuleMatch) -> Built:
@@ -215,21 +211,17 @@ def _range_to_now(hit: RuleMatch) -> Built:
 
 
 def _range_from_now(hit: RuleMatch) -> Built:
-    token = hit.token("b")
-    if token is None:
-        return None
+    token = hit.part("b")
     period: Period = token.value
     found = period.future(hit.ctx.today) or hit.here.place(period)
-    end = _right_edge(hit.here, token, found) if found else None
-    return ("R", Interval(hit.ctx.today, end)) if end and end > hit.ctx.today else None
+    end = _right_edge(hit.here, token, found) if found else hit.ctx.today
+    return ("R", Interval(hit.ctx.today, end)) if end > hit.ctx.today else None
 
 
 def _days_of_month(hit: RuleMatch) -> Built:
     """Read "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
-    number, token = hit.value("n"), hit.token("d")
-    if token is None:
-        return None
-    period: Period = token.value
+    number: int = hit.value("n")
+    period: Period = hit.value("d")
     bare_first = hit.token("left") is not None
 
     def change(found: Interval) -> Interval | None:
@@ -247,18 +239,15 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
 def _list(hit: RuleMatch) -> Built:
     """Read "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
-    left, right = hit.token("a"), hit.token("b")
-    if left is None or right is None or left.value.unit != right.value.unit:
-        return None
-    pair = place_pair(hit.here, left.value, right.value)
+    left: Period = hit.value("a")
+    right: Period = hit.value("b")
+    pair = place_pair(hit.here, left, right) if left.unit == right.unit else None
     if pair is None:
         return None
-    first, second = pair
-    if second.start < first.start:
-        first, second = second, first
+    first, second = pair if pair[0].start <= pair[1].start else pair[::-1]
     if first.start >= second.end:
         return None
-    together = second.end - first.start < timedelta(days=3700) or left.value.unit == "decade"
+    together = second.end - first.start < timedelta(days=3700) or left.unit == "decade"
     return ("R", Interval(first.start, second.end)) if together else None
 
 
@@ -300,8 +289,8 @@ def _after(hit: RuleMatch) -> Built:
     if found is None:
         return None
     if found.point is not None:
-        token = hit.token("p")
-        over = token is not None and hit.ctx.text[token.start : token.start + 4].lower() in ("mid ", "mid-")
+        start = hit.part("p").start
+        over = hit.ctx.text[start : start + 4].lower() in ("mid ", "mid-")
         return "R", HalfOpen(found.end if over else found.point)  # "after mid-May", "after the middle of May"
     return "R", HalfOpen(found.start if hit.value("p").unit == "day" else found.end)
 
@@ -313,19 +302,17 @@ def _since(hit: RuleMatch) -> Built:
 
 def _before(hit: RuleMatch) -> Built:
     found = _place(hit)
-    end = (found.point or found.start) if found else None
-    return ("R", HalfOpen(end=end)) if end else None
+    return ("R", HalfOpen(end=_left_edge(found))) if found else None
 
 
 def _same(hit: RuleMatch) -> Built:
-    token = hit.token("p")
-    return (token.symbol, token.value) if token else None
+    token = hit.part("p")
+    return token.symbol, token.value
 
 
 def _through(hit: RuleMatch) -> Built:
     found = _place(hit)
-    end = (found.point or found.end) if found else None
-    return ("R", HalfOpen(end=end)) if end else None
+    return ("R", HalfOpen(end=found.point or found.end)) if found else None
 
 
 def _to_date(hit: RuleMatch) -> Built:

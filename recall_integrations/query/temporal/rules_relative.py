@@ -65,8 +65,7 @@ def _duration(hit: RuleMatch) -> Built:
 
 def _decimal(hit: RuleMatch) -> Built:
     """Read "1.5 years", "2.5 hours"; the tokenizer reads such a number as a day of a month, too."""
-    written = hit.token("n")
-    assert written is not None
+    written = hit.part("n")
     text = hit.ctx.text[written.start : written.end]
     return _and_half(hit, int(text[0])) if text[1:] == ".5" else None
 

@@ -18,6 +18,7 @@ of symbols, so a position in it is the index of a token.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -95,6 +96,35 @@ class DateToken:
     word: str = ""
     confidence: float = 1.0
     spelled: bool = False
+
+
+def reduced(
+    search: Callable[..., re.Match[str] | None],
+    symbols: str,
+    tokens: list[DateToken],
+    build: Callable[[re.Match[str]], DateToken | None],
+) -> tuple[str, list[DateToken]]:
+    """Replace the tokens of each match by the one that is built of it, from left to right; return symbols and tokens.
+
+    Args:
+        search: searches symbols from a place on.
+        symbols: the symbols of the tokens.
+        tokens: the tokens.
+        build: makes a token of a match; `None` = the match does not count, and the next begins at the next token.
+    """
+    out: list[DateToken] = []
+    kept = position = 0
+    while match := search(symbols, position):
+        first, last = match.span()
+        position = first + 1
+        made = build(match) if last > first else None
+        if made is not None:
+            out += [*tokens[kept:first], made]
+            kept = position = last
+    if not out:
+        return symbols, tokens
+    out += tokens[kept:]
+    return "".join([token.symbol for token in out]), out
 
 
 def number_symbol(value: int) -> str:
