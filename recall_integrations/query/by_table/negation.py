@@ -22,6 +22,7 @@ from recall_integrations.query.by_table.negation_terms import (
     tokens_in,
 )
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
+from recall_integrations.query.spans import overlap
 
 KNOWN = (
     *("except", "without", "plain", "but", "orders", "after", "around", "not_but"),  # cues
@@ -200,7 +201,7 @@ class _Reader:
 
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
-    return any(first < end and start < last for first, last in spans)
+    return any(overlap((start, end), span) for span in spans)
 
 
 _TERM_SLOT = {"term": r"([^?!;:。？！；：]{1,60}?)"}

@@ -73,21 +73,16 @@ class Cycle:
 
     def last(self, moment: datetime, *, strict: bool = False) -> Interval | None:
         """Return the newest interval that starts at or before `moment` (`strict`: before)."""
-        first = self.number(moment) + 1
-        for i in range(first, first - self.reach, -1):
-            found = self.at(i)
-            if found and (found.start < moment or (found.start == moment and not strict)):
-                return found
-        return None
+        return self._nearest(moment, -1, lambda start: start < moment or (start == moment and not strict))
 
     def next(self, moment: datetime, *, strict: bool = False) -> Interval | None:
         """Return the oldest interval that starts at or after `moment` (`strict`: after)."""
-        first = self.number(moment) - 1
-        for i in range(first, first + self.reach):
-            found = self.at(i)
-            if found and (found.start > moment or (found.start == moment and not strict)):
-                return found
-        return None
+        return self._nearest(moment, 1, lambda start: start > moment or (start == moment and not strict))
+
+    def _nearest(self, moment: datetime, step: int, fits: Callable[[datetime], bool]) -> Interval | None:
+        first = self.number(moment) - step
+        turns = (self.at(i) for i in range(first, first + step * self.reach, step))
+        return next((found for found in turns if found and fits(found.start)), None)
 
 
 @record(frozen=True, slots=True)

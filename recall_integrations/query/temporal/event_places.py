@@ -237,7 +237,7 @@ def _rel_day(weekday: int, said: str, tense: int, today: datetime) -> Place | No
 
 
 def _rel_month(month: int, sign: int, tense: int, today: datetime) -> Interval | None:
-    cycle = _month_cycle(month)
+    cycle = yearly(lambda year: months_from(year, month))
     if sign < 0:
         return cycle.last(today.replace(day=1), strict=True)
     if sign == 0:
@@ -271,10 +271,6 @@ def _edged(found: Interval | None, edge: str | None, today: datetime | None) -> 
     if edge.startswith("mid") or "middle" in edge:
         return Interval(found.start + third, found.end - third)
     return Interval(found.start, found.start + third)
-
-
-def _month_cycle(month: int) -> Cycle:
-    return yearly(lambda year: months_from(year, month))
 
 
 def _iso(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -313,7 +309,7 @@ def _month_year(match: re.Match[str], tense: int, today: datetime) -> Place | No
 
 
 def _month(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    place = _turn(_month_cycle(MONTH[match["m"]]), tense, today, strict=False)
+    place = _turn(yearly(lambda year: months_from(year, MONTH[match["m"]])), tense, today, strict=False)
     if place is None:
         return None
     found = _edged(Interval(place.start, place.end), match["m_edge"], None)

@@ -227,6 +227,14 @@ class RuleMatch:
         """All tokens of the match."""
         return self._tokens[self._match.start() : self._match.end()]
 
+    def pair(self, *names: str) -> tuple[int, int] | None:
+        """Return the two numbers of the named part that is there, which the tokenizer read as one: "3-7"."""
+        token = next(filter(None, map(self.token, names)), None)
+        if token is None:
+            return None
+        first, _, last = self.ctx.text[token.start : token.end].replace("–", "-").partition("-")
+        return (int(first), int(last)) if last else (0, 0)
+
     def says(self, *words: str) -> bool:
         """Say whether one of the words is in the match."""
         return any(token.word in words for token in self.tokens)
@@ -290,7 +298,6 @@ class Grammar:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.vocabulary: dict[str, str] = {}
         self._classes: dict[str, frozenset[str]] = {}
-        self._class_texts: dict[str, str] = {}
         for words in CLASSES.values():
             for word in words:
                 self._symbol(word)
@@ -354,16 +361,9 @@ class Grammar:
         return self.vocabulary.setdefault(word, chr(_FIRST_WORD_SYMBOL + len(self.vocabulary)))
 
     def _class(self, name: str) -> str:
-        if name not in self._class_texts:  # two rules of three name a class
-            self._class_texts[name] = self._written(name)
-        return self._class_texts[name]
-
-    def _written(self, name: str) -> str:
-        shapes = SHAPES.get(name, "")
-        words = "".join(self._symbol(word) for word in CLASSES.get(name, ()))
-        if not shapes and not words:
+        if not self._members(None, name):
             raise LookupError(f"unknown token class {name}")
-        return f"[{re.escape(shapes)}{words}]"
+        return f"[{re.escape(''.join(sorted(self._members(None, name))))}]"
 
     def _compile(self, pattern: str) -> _Pattern:
         out: list[str] = []

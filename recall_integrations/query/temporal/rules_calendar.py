@@ -78,16 +78,13 @@ def _yearly_day(month: int, number: int) -> Built:
 
 def _dashed_days(hit: RuleMatch) -> Built:
     """Read "May 3-7": a run of days that the tokenizer read as one number pair."""
-    token = hit.token("r") or hit.token("r2")
-    if token is None:
-        return None
-    first, mark, last = hit.ctx.text[token.start : token.end].replace("–", "-").partition("-")
-    if not mark or int(first) >= int(last):
+    first, last = hit.pair("r", "r2") or (0, 0)
+    if first >= last:
         return None
     month = hit.lex("m", "MONTH") or hit.lex("m2", "MONTH")
 
     def build(year: int) -> Interval:
-        return run_of_days(datetime(year, month, int(first)), datetime(year, month, int(last)))
+        return run_of_days(datetime(year, month, first), datetime(year, month, last))
 
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y")))

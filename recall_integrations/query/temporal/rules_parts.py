@@ -203,14 +203,7 @@ def _nth_day_of(hit: RuleMatch) -> Built:
 
 def _days_in_month(hit: RuleMatch) -> Built:
     """Read "last month from 4 to 23": days of a month that another phrase gives."""
-    pair = hit.token("r") or hit.token("r2")
-    if pair is not None:
-        texts = hit.ctx.text[pair.start : pair.end].replace("–", "-").split("-")
-        if len(texts) != 2:
-            return None
-        first, last = int(texts[0]), int(texts[1])
-    else:
-        first, last = hit.value("a"), hit.value("b")
+    first, last = hit.pair("r", "r2") or (hit.value("a"), hit.value("b"))
     period: Period = hit.value("p") or hit.value("p2") or month_cycle(hit.lex("m", "MONTH"))
 
     def change(month: Interval) -> Interval | None:

@@ -172,11 +172,7 @@ def _offset(hit: RuleMatch) -> Built:
 def _between_counts(hit: RuleMatch) -> Built:
     """Read "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
     unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
-    near, far = hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0
-    token = hit.token("r")
-    if token is not None:  # "2-3 weeks ago": the tokenizer has read a pair of numbers
-        written = hit.ctx.text[token.start : token.end].replace("–", "-").split("-")
-        near, far = (int(written[0]), int(written[1])) if len(written) == 2 else (0, 0)
+    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0)
     if not near < far <= near + 50:
         return None
     start, end = (shift(hit.ctx.today, duration(count, unit), -1) for count in (far, near))

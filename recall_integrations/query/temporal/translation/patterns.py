@@ -87,6 +87,8 @@ class Phrase:
 
 
 def _written(atom: DateToken, cls: str, change: str | None, values: Mapping[str, Mapping[str, Any]]) -> str | None:
+    if cls == "p":
+        return str(atom.value)
     value = values[cls].get(atom.word) if atom.word else None
     if value is None:
         value = atom.value
