@@ -12,9 +12,9 @@ Text in, `SessionRef` out; the words are in `session_words.py`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
+from recall_integrations.languages.phrases import Said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.glance import Glance, glance
@@ -118,12 +118,12 @@ def read_session(
         return None  # in a longer one the last word that is read may be cut in two
     if _GATE.search(text, 0, CHARS_MAX) is None or _PLACE_GATE.search(text, 0, CHARS_MAX) is None:
         return None
-    said, at = spaced(text[:CHARS_MAX].replace("’", "'"))
-    query = _Query(said, names, tuple((bisect_left(at, start), bisect_left(at, end)) for start, end in dated))
+    said = spaced(text[:CHARS_MAX])
+    query = _Query(said.text, names, said.within(dated))
     for rule in _RULES:
         for places, part, numbered, (start, end), confidence in rule(query):
             if all(places) and len(places) <= PLACES_MAX:
-                span = at[start], at[end - 1] + 1
+                span = said.span(start, end)
                 return SessionRef(places=places, part=part, numbered=numbered, span=span, confidence=confidence)
     return None
 
@@ -132,12 +132,14 @@ def _may_name_one(seen: Glance) -> bool:
     return seen.has(_PLACE_WORDS) or any(piece in seen.folded for piece in _TALK_PIECES)
 
 
-def spaced(text: str) -> tuple[str, Sequence[int]]:
-    """Return the text with single blanks, and the old place of each of its characters."""
-    if _UNEVEN.search(text) is None:
-        return text, range(len(text))
-    kept = [i for i, c in enumerate(text) if not c.isspace() or (i and not text[i - 1].isspace())]
-    return "".join(" " if text[i].isspace() else text[i] for i in kept), kept
+def spaced(text: str) -> Said:
+    """Return the text with single blanks and straight apostrophes."""
+    text = text.replace("’", "'")
+    kept: Sequence[int] = range(len(text))
+    if _UNEVEN.search(text) is not None:
+        kept = [i for i in kept if not text[i].isspace() or (i and not text[i - 1].isspace())]
+        text = "".join(" " if text[i].isspace() else text[i] for i in kept)
+    return Said(text, kept, [i + 1 for i in kept])
 
 
 # -- the rules, in the order in which they are tried -------------------------------------------------------------------

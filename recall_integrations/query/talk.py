@@ -7,7 +7,6 @@ spoke of ("what did Melanie do in May 2023"), the answer may be told later than 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 
 from recall_integrations.languages.phrases import blanked
@@ -96,8 +95,8 @@ def asks_talk(
     people = [r.span for r in refs if r.mention and not _is_topic(text, r.span[0])]
     left = [t for t in tokens if not any(start <= t.start < end for start, end in [*dates, *courtesies, *people])]
     content = [t for t in left if t.word not in STOP_WORDS and t.word not in TALK_WORDS]
-    said, at = spaced(blanked(text, courtesies, " ").replace("’", "'"))
-    dates = [(bisect_left(at, start), bisect_left(at, end)) for start, end in dates]
+    read = spaced(blanked(text, courtesies, " "))
+    said, dates = read.text, read.within(dates)
     talk = _TALKING.search(blanked(said, dates, " ")) is not None and _DOING.search(said) is None
     if not content and (session or talk or all(t.word in _PREPOSITIONS for t in left)):
         return ALL

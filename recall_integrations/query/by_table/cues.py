@@ -50,16 +50,10 @@ TYPES = (*_KINDS, *OCCURRENCES, "relations", "intents")
 
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
-    of = (
-        (wording(language, "types", TYPES), (*_KINDS, *OCCURRENCES)),
-        (wording(language, "questions", QUESTIONS), QUESTIONS),
-    )
-    nested = (
-        (_nested(language, "relations", _RELATIONS), _RELATIONS),
-        (_nested(language, "intents", _INTENTS), _INTENTS),
-    )
-    for words, names in (*of, *nested):
-        words.prepare(names)
+    wording(language, "types", TYPES).prepare((*_KINDS, *OCCURRENCES))
+    wording(language, "questions", QUESTIONS).prepare(QUESTIONS)
+    _nested(language, "relations", _RELATIONS).prepare(_RELATIONS)
+    _nested(language, "intents", _INTENTS).prepare(_INTENTS)
 
 
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:

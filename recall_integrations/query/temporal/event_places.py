@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
+    DAY,
     Cycle,
     Interval,
     add_months,
@@ -27,7 +28,6 @@ from recall_integrations.query.temporal.lexicon import MONTH, SEASON, WEEKDAY
 from recall_integrations.query.temporal.tense import FUTURE, NEAR, OPEN, PAST, PRESENT
 from recall_integrations.records import record
 
-DAY = timedelta(days=1)
 FAR = timedelta(days=270)  # a yearly date that a sentence in the present names lies no farther ahead
 SURE, PLAIN, BY_VERB, GUESSED = 0.95, 0.9, 0.8, 0.5
 # "A couple of", "a few", "several": at least and at most.

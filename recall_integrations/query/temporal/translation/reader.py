@@ -38,7 +38,7 @@ SCRIPTS = ("spaced", "joined", "particles")
 NAME_CHARS_MAX = 40
 JOINED_NAME_MAX = 6  # characters of a name in a script that does not part words
 _QUOTES = ".,;:!?¿¡\"'()«»„“”"
-_ANY_DAY = datetime(2000, 1, 1)
+ANY_DAY = datetime(2000, 1, 1)  # for words alone, none of which has a year in two digits
 FOLDED_MIN = 4  # a shorter word without its marks is another one: "à", "a"
 # Said alone these are dates only behind a preposition, in English.
 _NEEDS_IN = regex(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]|spring|summer|autumn|winter)")
@@ -131,7 +131,7 @@ class Reader:
 
     def words(self, text: str) -> list[str]:
         """Return the words of the table that a text is made of; none if it holds any other word."""
-        atoms = self._atoms(text, _ANY_DAY)
+        atoms = self._atoms(text, ANY_DAY)
         return [] if any(atom.symbol in "xXz" for atom in atoms) else [atom.word for atom in atoms]
 
     def _atoms(self, text: str, now: datetime) -> list[DateToken]:
