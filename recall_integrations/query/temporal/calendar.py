@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from recall_integrations.records import record
@@ -106,21 +105,6 @@ class Period:
     def future(self, moment: datetime) -> Interval | None:
         """Return the interval itself, or the first one yet to begin."""
         return self.fixed or (self.cycle.next(moment) if self.cycle else None)
-
-    def map(self, change: Callable[[Interval], Interval | None], unit: str) -> Period | None:
-        """Return the period with every interval changed; a recurring one stays recurring."""
-        if self.fixed:
-            changed = change(self.fixed)
-            return Period(unit, changed) if changed else None
-        if self.cycle is None:
-            return None
-        at = self.cycle.at
-
-        def mapped(i: int) -> Interval | None:
-            found = at(i)
-            return change(found) if found else None
-
-        return Period(unit, cycle=replace(self.cycle, at=mapped))
 
 
 @record(frozen=True, slots=True)

@@ -91,18 +91,6 @@ def _shifted(today: datetime, days: int) -> Place | None:
     return _of(one_day(today + days * DAY), SURE)
 
 
-def _yesterday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _shifted(today, -2 if "before" in match[0] else -1)
-
-
-def _tomorrow(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _shifted(today, 2 if "after " in match[0] else 1)
-
-
-def _today(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _shifted(today, -1 if match[0].startswith("last") else 0)
-
-
 def _counted(said: str) -> tuple[float, float]:
     """Return the least and the greatest count that a word for a number means."""
     for word, both in VAGUE.items():
@@ -190,10 +178,6 @@ def _before_last(match: re.Match[str], tense: int, today: datetime) -> Place | N
     if unit in SEASON:
         return _of(_season(unit, _last_season(unit, today) - 1))
     return _of(unit_shifted(today, unit, -2, _MONDAY))
-
-
-def _after_next(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _of(unit_shifted(today, match["an"], 2, _MONDAY))
 
 
 def _season(name: str, year: int) -> Interval:
@@ -296,14 +280,6 @@ def _dated(month: int, number: int, year: str | None, tense: int, today: datetim
     return _turn(yearly(lambda y: day(y, month, number)), tense, today, strict=False)
 
 
-def _day_month(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _dated(MONTH[match["dm_m"]], int(match["dm_d"]), match["dm_y"], tense, today)
-
-
-def _month_day(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _dated(MONTH[match["md_m"]], int(match["md_d"]), match["md_y"], tense, today)
-
-
 def _month_year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     return _of(_edged(months_from(int(match["my_y"]), MONTH[match["my_m"]]), match["my_edge"], None), SURE)
 
@@ -314,10 +290,6 @@ def _month(match: re.Match[str], tense: int, today: datetime) -> Place | None:
         return None
     found = _edged(Interval(place.start, place.end), match["m_edge"], None)
     return _of(found, place.confidence)
-
-
-def _season_year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _of(_season(match["sy_s"], int(match["sy_y"])), SURE)
 
 
 def _year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -347,10 +319,6 @@ def _the_day(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     return None
 
 
-def _weekday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _turn(weekly(WEEKDAY[match["wd"] or match["wd_short"]]), tense, today)
-
-
 _APOSTROPHES = str.maketrans("", "", "'’")
 
 
@@ -369,24 +337,24 @@ def _holiday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 _PLACES: dict[str, Callable[[re.Match[str], int, datetime], Place | None]] = {
     "holiday": _holiday,
-    "yesterday": _yesterday,
-    "tomorrow": _tomorrow,
-    "today": _today,
+    "yesterday": lambda said, _, today: _shifted(today, -2 if "before" in said[0] else -1),
+    "tomorrow": lambda said, _, today: _shifted(today, 2 if "after " in said[0] else 1),
+    "today": lambda said, _, today: _shifted(today, -1 if said[0].startswith("last") else 0),
     "ago": _ago,
     "ahead": _ahead,
     "of_week": _of_week,
     "before_last": _before_last,
-    "after_next": _after_next,
+    "after_next": lambda said, _, today: _of(unit_shifted(today, said["an"], 2, _MONDAY)),
     "rel": _rel,
     "iso": _iso,
     "slashed": _slashed,
-    "day_month": _day_month,
-    "month_day": _month_day,
+    "day_month": lambda said, tense, today: _dated(MONTH[said["dm_m"]], int(said["dm_d"]), said["dm_y"], tense, today),
+    "month_day": lambda said, tense, today: _dated(MONTH[said["md_m"]], int(said["md_d"]), said["md_y"], tense, today),
     "month_year": _month_year,
     "month": _month,
-    "season_year": _season_year,
+    "season_year": lambda said, _, today: _of(_season(said["sy_s"], int(said["sy_y"])), SURE),
     "year": _year,
     "weekend": _weekend,
     "the_day": _the_day,
-    "weekday": _weekday,
+    "weekday": lambda said, tense, today: _turn(weekly(WEEKDAY[said["wd"] or said["wd_short"]]), tense, today),
 }

@@ -179,9 +179,13 @@ class Context:
 
 
 def mapped(symbol: str, period: Period, change: Callable[[Interval], Interval | None], unit: str) -> Built:
-    """Make the symbol and value of a period whose every interval is changed."""
-    built = period.map(change, unit)
-    return (symbol, built) if built else None
+    """Make the symbol and value of a period with every interval changed; a recurring one stays recurring."""
+    if period.fixed or period.cycle is None:
+        changed = change(period.fixed) if period.fixed else None
+        return (symbol, Period(unit, changed)) if changed else None
+    at = period.cycle.at
+    cycle = replace(period.cycle, at=lambda i: change(found) if (found := at(i)) else None)
+    return symbol, Period(unit, cycle=cycle)
 
 
 class RuleMatch:
