@@ -112,10 +112,10 @@ def _plain(c: str) -> str:
     return " " if c.isspace() else c
 
 
-def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
-    """Replace the characters in the spans by a sign that no phrase holds; the length of the text stays."""
+def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> str:
+    """Replace each character in the spans by a sign, by default one that no phrase holds; the text's length stays."""
     for start, end in spans:
-        text = text[:start] + "\x00" * (end - start) + text[end:]
+        text = text[:start] + sign * (end - start) + text[end:]
     return text
 
 

@@ -30,10 +30,10 @@ from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.languages import name_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.routing import HYBRID, MODE_TYPES
-from recall_integrations.query.talk import ALL
 from recall_integrations.records import record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck
 from recall_integrations.types.making import maker
+from recall_integrations.types.readings import ALL
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 IDENTIFIER_FACTOR = 1.5

@@ -19,9 +19,9 @@ from recall_integrations.indexes.sessions import Settled, in_order, settle
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.planning.planner import WITHOUT, filters
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.talk import ABOUT, ALL
 from recall_integrations.records import record
 from recall_integrations.types import ParsedQuery, RetrievalPlan, TemporalWindow
+from recall_integrations.types.readings import ABOUT, ALL
 from recall_integrations.types.roles import ROLE_CODES
 
 DAY = timedelta(hours=25)  # with the hour that comes twice in autumn

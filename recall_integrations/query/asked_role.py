@@ -30,13 +30,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from recall_integrations.query.by_table import person
+from recall_integrations.query.by_table.person import CLAUSE, DOING, ONLY, SAYING, SENTENCES_MAX
 from recall_integrations.query.entities.implicit import is_first_person
 from recall_integrations.text import Token, stem, tokenize
 from recall_integrations.types.roles import Role
 
-ASKED_SAYING, ASKED_DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks
 STRENGTH_MIN = 0.2  # below, it says nothing
-SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
 NEAR = 5  # words between a subject and its verb
 
 
@@ -80,23 +79,19 @@ _ADVERBS = frozenset(
 )
 _BE = frozenset("was were been wasn't weren't got".split())
 
-_SAYING = _stems(
+_SAY = (
     "say tell mention ask talk speak write explain describe report state note claim suggest recommend advise propose "
     "answer reply respond announce confirm admit request complain promise express discuss remark name specify clarify "
     "warn indicate outline share estimate list point bring refer call comment emphasize stress argue agree quote"
 )
-_GIVING = _SAYING | _stems(
+_GIVE = (
     "give send provide show make create generate draft build produce prepare compile find offer help teach walk come "
     "put set design plan calculate compute translate fix correct summarize summarise sketch rewrite revise post link"
 )
-_BASES = frozenset(
-    "say tell mention ask talk speak write explain describe report state note claim suggest recommend advise propose "
-    "answer reply respond announce confirm admit request complain promise express discuss remark name specify clarify "
-    "warn indicate outline share estimate list point bring refer call comment emphasize stress argue agree quote give "
-    "send provide show make create generate draft build produce prepare compile find offer help teach walk come "
-    "design plan calculate compute translate fix correct summarize summarise sketch rewrite revise post link".split()
-)
+_SAYING = _stems(_SAY)
+_GIVING = _SAYING | _stems(_GIVE)
 _PARTICLES = {"put": frozenset("together forward down in".split()), "set": frozenset("up out".split())}
+_BASES = frozenset(f"{_SAY} {_GIVE}".split()) - _PARTICLES.keys()
 _PASSIVES = frozenset(
     "told recommended advised given suggested offered promised sent shown taught warned asked".split()
 )
@@ -107,9 +102,7 @@ _SAYINGS = frozenset(
     "draft proposal proposals example examples message messages analysis steps guidance estimate plan list outline "
     "template feedback version conclusion calculation itinerary reasoning comment comments words statement".split()
 )
-_NEW = frozenset(
-    "is what's are me need want like love appreciate get need".split()
-)  # "what's your opinion", "give me …"
+_NEW = frozenset("is what's are me need want like love appreciate get".split())  # "what's your opinion", "give me …"
 # What somebody who asks says of himself: "I wonder", "I forgot".
 _MENTAL = _stems(
     "wonder remember recall forget think guess believe hope suppose know look search seek curious interested sure "
@@ -173,7 +166,7 @@ def asked_role(
         if cue.role is None and not asks[i]:
             continue
         rank, strength = (cue.rank, cue.strength) if asks[i] else (ONLY, cue.strength / 2)
-        if rank == ASKED_SAYING:
+        if rank == SAYING:
             asked.add(cue.role)
         if strength >= STRENGTH_MIN and (rank, strength) > best:
             best = (rank, strength)
@@ -271,8 +264,8 @@ class _Words:
             return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
         if before in _PAST:
             if root in _SAYING:
-                return _Cue(Role.USER, ASKED_SAYING, 1.0)
-            return _Cue(Role.USER, ASKED_DOING, 0.7)
+                return _Cue(Role.USER, SAYING, 1.0)
+            return _Cue(Role.USER, DOING, 0.7)
         if root in _MENTAL:
             return None
         if before in _MODALS:
@@ -289,12 +282,12 @@ class _Words:
 
     def _you(self, i: int) -> _Cue | None:
         if self.at(i - 1) == "from":  # "what advice did I get from you"
-            return _Cue(Role.ASSISTANT, ASKED_DOING, 0.8)
+            return _Cue(Role.ASSISTANT, DOING, 0.8)
         before, contracted = self._before(i), _YOU[self.words[i]]
         at, between = self._verb(i)
         verb = self.at(at)
         if before in _PAST:
-            return _Cue(Role.ASSISTANT, ASKED_SAYING, 1.0) if self._says(at, before) else None
+            return _Cue(Role.ASSISTANT, SAYING, 1.0) if self._says(at, before) else None
         if before:
             if before == "do" and stem(verb) in _REMEMBERING and self._is_gerund(at + 1):
                 return _Cue(Role.ASSISTANT, CLAUSE, 0.9)
@@ -324,13 +317,13 @@ class _Words:
             if self.at(j) in _SAYINGS:
                 new = self.at(i - 1) in _NEW and self.at(0) != "remind"
                 asked = self.at(i - 1) in ("was", "were") and self.at(i - 2) == "what"
-                return None if new else _Cue(Role.ASSISTANT, ASKED_SAYING if asked else CLAUSE, 0.8)
+                return None if new else _Cue(Role.ASSISTANT, SAYING if asked else CLAUSE, 0.8)
         return None
 
     def _we(self, i: int) -> _Cue | None:
         """Read a "we": in "what did we agree" both spoke; "the date we settled on" does not tell who said it."""
         asked = self._before(i) in _SAID_PAST and stem(self.at(self._verb(i)[0])) in _DECIDING
-        return _Cue(None, ASKED_SAYING, 1.0) if asked else None
+        return _Cue(None, SAYING, 1.0) if asked else None
 
     def _somebody(self, i: int) -> _Cue | None:
         """Read a subject who is somebody else: "did my manager tell me", "what she said"."""
@@ -348,7 +341,7 @@ class _Words:
                 mine = self.words[i] == "my" and head == "assistant"  # somebody's secretary
                 if (head in _ASSISTANTS and not mine) or head == "user" or head in _WAS:
                     return None
-                return _Cue(None, ASKED_SAYING if asked else CLAUSE, 0.9)
+                return _Cue(None, SAYING if asked else CLAUSE, 0.9)
         return None
 
     def _advised(self, i: int) -> _Cue | None:
@@ -380,7 +373,7 @@ class _Words:
         at, _ = self._verb(last)
         if stem(self.at(at)) in _GIVING and (known or before in _PAST or self.words[i] in _NAMED):
             if before in _PAST:
-                return _Cue(Role.ASSISTANT, ASKED_SAYING, 1.0)
+                return _Cue(Role.ASSISTANT, SAYING, 1.0)
             return _Cue(Role.ASSISTANT, CLAUSE, 0.6 if self.at(at) in _BASES else 0.9)
         if known and self.at(last + 1) in _SAYINGS:
             return _Cue(Role.ASSISTANT, CLAUSE, 0.8)
@@ -399,7 +392,7 @@ class _Words:
             return _Cue(Role.USER, ONLY, 0.4)
         says = stem(self.at(at)) in _SAYING
         if before in _PAST:
-            return _Cue(Role.USER, ASKED_SAYING, 1.0) if says else _Cue(Role.USER, ASKED_DOING, 0.7)
+            return _Cue(Role.USER, SAYING, 1.0) if says else _Cue(Role.USER, DOING, 0.7)
         if says and known and self.at(at) not in _BASES:
             return _Cue(Role.USER, CLAUSE, 0.9)
         if before == "does" and self.at(start - 2) != "how":

@@ -167,17 +167,13 @@ class TypeCue:
 
     Args:
         pattern: regular expression, matched anywhere in the query.
-        strength: value of the feature, in [0, 1].
-        types: types that it points at; empty if it makes the query more specific without naming a type.
-        filters: whether memories of other types may be left out, if there are memories of these types.
+        kind: what it says of that memory.
         needs: words of which each match holds one, whole; the pattern is tried only on a query with one of them. Empty:
             it is tried on every query.
     """
 
     pattern: re.Pattern[str]
-    strength: float
-    types: tuple[MemoryType, ...] = ()
-    filters: bool = False
+    kind: cues.Kind
     needs: frozenset[str] = frozenset()
 
 
@@ -187,9 +183,8 @@ _START = (
 
 
 def _cue(pattern: str, needs: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
-    return TypeCue(
-        pattern=regex(rf"(?:{pattern})"), strength=strength, types=types, filters=filters, needs=word_set(needs)
-    )
+    kind = cues.Kind(strength, types, filters)
+    return TypeCue(pattern=regex(rf"(?:{pattern})"), kind=kind, needs=word_set(needs))
 
 
 # Whose preferences, or which: only where they are asked for may other memories be left out. "The preferences page" and
@@ -266,13 +261,8 @@ def type_cues(
     said, runs, _ = glance(text) if seen is None else seen
     if _NEEDED and _NEEDED.isdisjoint(runs):
         return 0.0, (), ()
-    found = [cue for cue in TYPE_CUES if not (cue.needs and cue.needs.isdisjoint(runs)) and cue.pattern.search(said)]
-    if not found:
-        return 0.0, (), ()
-    found.sort(key=lambda cue: -cue.strength)
-    types = tuple(dict.fromkeys(t for cue in found for t in cue.types))
-    filters = tuple(dict.fromkeys(t for cue in found if cue.filters for t in cue.types))
-    return found[0].strength, types, filters
+    tried = (cue for cue in TYPE_CUES if not (cue.needs and cue.needs.isdisjoint(runs)))
+    return cues.summed(cue.kind for cue in tried if cue.pattern.search(said))
 
 
 PREDICATES: dict[str, tuple[str, ...]] = {

@@ -10,6 +10,7 @@ from dataclasses import field
 from typing import TypeVar
 
 from recall_integrations.errors import RecallError
+from recall_integrations.languages.phrases import blanked
 from recall_integrations.query.asked_role import NOBODY, AskedRole
 from recall_integrations.query.glance import Glance
 from recall_integrations.query.knowledge import ScopeKnowledge
@@ -101,10 +102,7 @@ class Findings:
     @property
     def wanted(self) -> str:
         """The text with blanks in place of the excluded spans."""
-        text = self.text
-        for start, end in self.negated:
-            text = text[:start] + " " * (end - start) + text[end:]
-        return text
+        return blanked(self.text, self.negated, " ")
 
     @property
     def dated(self) -> list[Span]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from recall_integrations.query.glance import word_set
 
 # Case-folded. Brands, products and units that are written like code, and are ordinary words of a conversation.
-NO_CODE = _words(
+NO_CODE = word_set(
     """
     adblock airbnb airdrop airplay airpods airtable alphago applecare appstore auth0 bigquery bitbucket bittorrent
     blackberry blackrock bluesky bsc bytedance carplay chatgpt chromebook circleci clickup cloudflare codepen
@@ -46,13 +43,13 @@ CODE_NOUNS = tuple(
 )
 
 # First part of a family or given name with a capital inside: McCarthy, DeShawn, LeBlanc, MacDonald, JoAnn.
-NAME_PREFIXES = _words(
+NAME_PREFIXES = word_set(
     "Mc Mac De Del Des Di Da Du D La Le Las Los Van Von Vander Ver Ten O Fitz Saint St El Al Ben Bin San Ap Mary Anne "
     "Ann Jo Ja Je Ka Ke La Sha Ray Tra Mar"
 )
 
 # Before "-123": standards, models, products, quarters, months, roads. "GPT-4" and "COVID-19" are words.
-NO_TICKETS = _words(
+NO_TICKETS = word_set(
     """
     AES AK APOLLO APR AR ASCII AUG BASE BOEING CATCH CF CO COP COVID DC DEC DES DVD EN EURO FEB FLIGHT FORMULA FRI
     FY GPT GROUP HTTP IE IEC IEEE IPV ISO JAN JUL JUN LEVEL LTE MAR MAY MD MI MIG MON MP NOV NR NUMBER OCT PHASE
@@ -66,7 +63,7 @@ CODE_PREFIXES = ("E", "TS", "CS", "KB", "LNK", "MSB", "NU", "NETSDK", "PLC", "PL
 DASHED_PREFIXES = ("ORA", "PLS", "TNS", "RMAN", "SQL", "SP2", "IMP", "EXP", "LPX", "AADSTS")
 
 # Names of the POSIX and Node.js errors that begin with an E.
-ERRNO = _words(
+ERRNO = word_set(
     """
     EACCES EADDRINUSE EADDRNOTAVAIL EAGAIN EAI_AGAIN EALREADY EBADF EBUSY ECANCELED ECHILD ECONNABORTED ECONNREFUSED
     ECONNRESET EDEADLK EDQUOT EEXIST EFAULT EFBIG EHOSTDOWN EHOSTUNREACH EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR
@@ -77,7 +74,7 @@ ERRNO = _words(
 )
 
 # Case-folded. Endings that make "name.ending" a file.
-FILE_ENDINGS = _words(
+FILE_ENDINGS = word_set(
     """
     7z apk avi bak bash bat bib bin bmp bz2 c cc cfg cjs class cmake cmd conf cpp cs css csv cts cxx dart db deb dll
     dmg doc docx dockerfile ejs epub exe ex exs fish gif go gradle graphql gz h hcl heic hpp hs htm html ico ics ini
@@ -89,21 +86,21 @@ FILE_ENDINGS = _words(
 )
 
 # Files that are known by the whole name.
-DOT_FILES = _words(
+DOT_FILES = word_set(
     ".env .gitignore .gitattributes .dockerignore .bashrc .zshrc .profile .npmrc .editorconfig .htaccess .vimrc "
     "Dockerfile Makefile Jenkinsfile Vagrantfile Procfile Gemfile Rakefile CMakeLists.txt"
 )
 
 # Folders that begin a path and are no words of a conversation, and those that begin it after a "/".
-FOLDERS = _words("src lib usr var opt pkg tests node_modules .github .git .vscode .config site-packages dist")
-ROOTS = _words("api app bin boot data dev etc home lib mnt opt proc root run srv sys tmp usr var")
+FOLDERS = word_set("src lib usr var opt pkg tests node_modules .github .git .vscode .config site-packages dist")
+ROOTS = word_set("api app bin boot data dev etc home lib mnt opt proc root run srv sys tmp usr var")
 
 # Before the colon of `repo:path`; and what stands before a colon in ordinary text.
-QUALIFIERS = _words("repo repository path file branch org tag ref symbol package module image commit doc docs")
-NO_QUALIFIERS = _words("re fw fwd note ps nb eg ie todo update edit either question answer subject cc via mailto")
+QUALIFIERS = word_set("repo repository path file branch org tag ref symbol package module image commit doc docs")
+NO_QUALIFIERS = word_set("re fw fwd note ps nb eg ie todo update edit either question answer subject cc via mailto")
 
 # Parts of compound adjectives: "part-time/full-time" is not a repository.
-COMPOUNDS = _words(
+COMPOUNDS = word_set(
     """
     part full half long short low high non self ex co pre post semi multi time term day law check sign log well best
     first second third one two three old new old-fashioned big small hard easy left right front back year years
@@ -112,4 +109,4 @@ COMPOUNDS = _words(
 )
 
 # Of hosts that are written without "https://".
-TOP_LEVEL_DOMAINS = _words("com org net io dev ai app edu gov co uk de fr eu us ca au nl ch info local internal")
+TOP_LEVEL_DOMAINS = word_set("com org net io dev ai app edu gov co uk de fr eu us ca au nl ch info local internal")

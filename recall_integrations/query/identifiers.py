@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
 from recall_integrations.query import identifier_words as words
 from recall_integrations.records import record
@@ -384,7 +385,7 @@ def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifi
     for kind in table.first:
         if kind.wanted(text):
             found = _with_free(found, _searched(text, kind))
-    rest = _blanked(text, found) if found else text
+    rest = blanked(text, map(_span, found), " ")
     for chunk in _chunks(rest):
         whole = _matched(chunk, table)
         found.extend(_in_parts(chunk, rest, table) if whole is None else (whole,))
@@ -422,15 +423,6 @@ def _with_free(found: list[Identifier], more: Iterable[Identifier]) -> list[Iden
         if at == len(found) or found[at].span[0] >= item.span[1]:
             free.append(item)
     return sorted([*found, *free], key=_span) if free else found
-
-
-def _blanked(text: str, found: Sequence[Identifier]) -> str:
-    pieces, at = [], 0
-    for item in found:
-        start, end = item.span
-        pieces += [text[at:start], " " * (end - start)]
-        at = end
-    return "".join([*pieces, text[at:]])
 
 
 def _chunk(text: str, start: int, end: int) -> Chunk:

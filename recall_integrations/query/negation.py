@@ -22,23 +22,27 @@ One pass over the tokens with bounded look-ahead: linear in the text. The words 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.query import negation_words as words
 from recall_integrations.query.by_table.negation import excluded
+from recall_integrations.query.by_table.negation_terms import (
+    LIST_ITEMS_MAX,
+    QUOTE_CHARS_MAX,
+    TERM_WORDS_MAX,
+    WESTERN_QUOTES,
+    quotation,
+)
 from recall_integrations.query.glance import Glance, glance
 from recall_integrations.query.negation_words import Cue
+from recall_integrations.query.spans import Span
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 
-TERM_WORDS_MAX = 5
-LIST_ITEMS_MAX = 8
 CLAUSE_WORDS_MAX = 12  # how far back a second negation is looked for
-QUOTE_CHARS_MAX = 200
 
-_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
 _SEPARATOR = (
     r"\s!-/:-@\[-\^{-~`\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f"
 )
@@ -95,13 +99,19 @@ def find_negations(text: str, language: str | None = "en", seen: Glance | None =
         language: code of its language; nothing is found in one without tables, or if it is unknown (`None`).
         seen: `glance(text)`, if it is at hand.
     """
-    if language != "en":
-        return _by_table(text, language)
+    found: dict[str, Negation] = {}
+    for span, (start, end) in _excluded(text, seen) if language == "en" else excluded(text, language):
+        term = text[start:end]
+        found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
+    return tuple(found.values())
+
+
+def _excluded(text: str, seen: Glance | None) -> Iterator[tuple[Span, Span]]:
+    """Yield each exclusion, from its cue on, and its term."""
     if not (glance(text) if seen is None else seen).has(_CUE_RUNS):
-        return ()
+        return
     tokens = _tokens(text)
     quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
-    found: dict[str, Negation] = {}
     i = 0
     while i < len(tokens):
         first = None if tokens[i].start in quoted else _cue_end(tokens, i)  # a title may hold a "not"
@@ -110,19 +120,8 @@ def find_negations(text: str, language: str | None = "en", seen: Glance | None =
             single = tokens[i].word == "non"  # "non-frontend work": it belongs to the one word it stands before
             terms = [t for t in (_term(tokens, first, text, 1),) if t] if single else _terms(tokens, first, text)
         for term in terms:
-            written = text[term.start : term.end]
-            span = (tokens[i].start, term.span_end)
-            found.setdefault(written.casefold(), Negation(term=written, span=span, term_span=(term.start, term.end)))
+            yield (tokens[i].start, term.span_end), (term.start, term.end)
         i = terms[-1].next if terms else i + 1
-    return tuple(found.values())
-
-
-def _by_table(text: str, language: str | None) -> tuple[Negation, ...]:
-    found: dict[str, Negation] = {}
-    for span, (start, end) in excluded(text, language):
-        term = text[start:end]
-        found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
-    return tuple(found.values())
 
 
 def _tokens(text: str) -> list[_Piece]:
@@ -379,8 +378,6 @@ def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
         if closes:
             terms += [*pending, term]
             pending = []
-            if not comma:
-                continue
         else:
             pending.append(term)
     return terms
@@ -393,7 +390,7 @@ def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX
         i, skipped = i + 1, skipped + 1
         if skipped > TERM_WORDS_MAX:
             return None
-    if i < len(tokens) and tokens[i].raw in _QUOTES:
+    if i < len(tokens) and tokens[i].raw in WESTERN_QUOTES:
         return _quoted(tokens, i, text)
     end = i
     while end < len(tokens) and end - i < longest and not _ends_phrase(tokens, end, first=end == i):
@@ -421,13 +418,9 @@ def _ends_phrase(tokens: list[_Piece], i: int, *, first: bool) -> bool:
 
 
 def _quoted(tokens: list[_Piece], i: int, text: str) -> _Term | None:
-    opened = tokens[i]
-    closing = text.find(_QUOTES[opened.raw], opened.end, opened.end + QUOTE_CHARS_MAX)
-    inner = text[opened.end : closing] if closing > 0 else ""
-    if not _WORDLIKE.search(inner):
+    found = quotation(text, tokens[i].raw, tokens[i].end)
+    if found is None or not _WORDLIKE.search(text, *found[0]):
         return None
-    start = opened.end + len(inner) - len(inner.lstrip())
-    after = i + 1
-    while after < len(tokens) and tokens[after].start <= closing:
-        after += 1
-    return _Term(start, start + len(inner.strip()), closing + 1, after)
+    term, closing = found
+    after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > closing), len(tokens))
+    return _Term(*term, closing + 1, after)

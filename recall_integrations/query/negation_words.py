@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from recall_integrations.query.glance import word_set
+
 Place = Literal["anywhere", "start", "relative"]
 
 
@@ -25,10 +27,6 @@ class Cue(NamedTuple):
 
 def _cues(phrases: str, place: Place = "anywhere", *, only_after_all: bool = False) -> tuple[Cue, ...]:
     return tuple(Cue(tuple(p.split()), place, only_after_all) for p in phrases.split("|"))
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
@@ -65,15 +63,15 @@ ABOUTNESS: tuple[Cue, ...] = (
 )
 
 # A bare "not" (after no auxiliary) or a relative "that isn't" may be followed by these before its term.
-PREPOSITIONS = _words("about at by for from in inside of on regarding with within near via")
+PREPOSITIONS = word_set("about at by for from in inside of on regarding with within near via")
 
-DETERMINERS = _words(
+DETERMINERS = word_set(
     "a an the any my our your his her their its this that these those all each every some of anything something "
     "everything things stuff ones matters topics"
 )
 
 # After bare "not": the sentence is about something else than leaving things out.
-NOT_FOLLOWED_BY = _words(
+NOT_FOLLOWED_BY = word_set(
     """
     only just merely simply even yet really sure quite exactly so too very that to always necessarily again ever
     much many enough long far all every everyone everybody everything until till because when if while once since as
@@ -92,13 +90,13 @@ NOT_IDIOMS = _phrases(
 )
 
 # Before bare "not": "why not", "or not", "I hope not".
-NOT_PRECEDED_BY = _words(
+NOT_PRECEDED_BY = word_set(
     "why or nor if whether how hope guess think believe suppose afraid rather better best certainly definitely "
     "absolutely probably maybe perhaps surely had of though although decided chose choose prefer try tried"
 )
 
 # "no …" that excludes nothing.
-NO_FOLLOWED_BY = _words(
+NO_FOLLOWED_BY = word_set(
     """
     idea ideas clue one longer matter way ways problem problems doubt more less fewer such need reason reasons
     worries worry thanks thank sense use point time chance choice wonder kidding good better bad further other not
@@ -108,17 +106,17 @@ NO_FOLLOWED_BY = _words(
 )
 
 # Names of what negates a clause; "n't" without its apostrophe is how people type.
-NEGATED_AUXILIARIES = _words(
+NEGATED_AUXILIARIES = word_set(
     """
     isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't cannot couldn't won't wouldn't
     shouldn't mustn't mightn't needn't ain't shan't
     isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant couldnt wont wouldnt shouldnt aint
     """
 )
-COPULAS = _words(
+COPULAS = word_set(
     "is are was were be been am isn't aren't wasn't weren't isnt arent wasnt werent ain't aint that's it's they're"
 )
-AUXILIARIES = _words(
+AUXILIARIES = word_set(
     """
     is are was were be been am do does did have has had can could will would shall should may might must
     i'm you're he's she's it's we're they're that's who's what's i've we've they've i'd i'll ought
@@ -130,7 +128,7 @@ RELATIVES = frozenset(("that", "which", "that's", "things", "ones", "stuff", "an
 SUBJECTS = frozenset(("it", "this", "these", "those", "they", "it's", "they're"))
 IMPERATIVES = frozenset(("don't", "dont"))
 CONJUNCTIONS = frozenset(("or", "and", "nor", "&", "plus"))
-NEGATIVES = NEGATED_AUXILIARIES | _words(
+NEGATIVES = NEGATED_AUXILIARIES | word_set(
     "no not none nothing nobody noone nowhere never neither nor hardly without no-one"
 )
 # Before an order: "please ignore meetings", "but skip the standups".
@@ -138,7 +136,7 @@ ORDER_OPENERS = frozenset(("please", "and", "but", "also", "just", "then", "so",
 
 # Where a noun phrase ends.
 PHRASE_END = (
-    _words(
+    word_set(
         """
     i you he she it we they me him us them who whom whose which what when where why how that there here then than
     i'm i've i'd i'll you're we're they're he's she's it's that's what's who's there's let's
@@ -156,7 +154,7 @@ PHRASE_END = (
 )
 
 # Finite verbs end one, too; listed as far as they often follow a term directly.
-VERBS = _words(
+VERBS = word_set(
     """
     went go goes came come said say says told tell tells made make makes bought liked like likes loved want wants
     wanted know knows knew thought happened attended visited mentioned talked spoke discussed wrote used got gave took
@@ -165,10 +163,10 @@ VERBS = _words(
 )
 
 # Dropped from the end of a term: "no frontend stuff please".
-TRAILING = _words("stuff thing things one ones either please related specifically itself themselves etc")
+TRAILING = word_set("stuff thing things one ones either please related specifically itself themselves etc")
 
 # State words: "tests that are not passing" asks about tests that fail, it excludes no topic.
-STATES = _words(
+STATES = word_set(
     """
     working ready done available finished open closed over due late ok okay good bad happy sure true fair right wrong
     clear possible able allowed urgent important relevant broken correct complete safe free busy mine yours there here
@@ -177,7 +175,7 @@ STATES = _words(
 )
 
 # "non-" words that are words of their own.
-NON_WORDS = _words(
+NON_WORDS = word_set(
     """
     alcoholic binary compliant compliance conformist disclosure dominant duality empty essential existent fatal fiction
     functional invasive linear negative negotiable partisan plussed profit profits prejudicial resident sense

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
 from recall_integrations.records import record
@@ -12,16 +14,16 @@ from recall_integrations.types.readings import SessionRef
 FIRST, LAST, PAST = "first", "last", "past"
 _NO_NAME = r"(?!\s+names?\b)"
 _ENGLISH = {
-    FIRST: regex(rf"\b(?:first|1st|earliest|initial(?:ly)?|original(?:ly)?)\b{_NO_NAME}", 2),
-    LAST: regex(rf"\b(?:last|latest|newest|most\s+recent(?:ly)?)\b{_NO_NAME}", 2),
+    FIRST: regex(rf"\b(?:first|1st|earliest|initial(?:ly)?|original(?:ly)?)\b{_NO_NAME}", re.I),
+    LAST: regex(rf"\b(?:last|latest|newest|most\s+recent(?:ly)?)\b{_NO_NAME}", re.I),
 }
 # Words that no state of today is asked with: the past tense of verbs that ask, and what sets a time before now.
 _PAST = regex(
     r"\b(?:was|were|wasn['’]t|weren['’]t|did|didn['’]t|had|used\s+to|before|previous(?:ly)?|earlier|old|former(?:ly)?|ago|until|back\s+then)\b",
-    2,
+    re.I,
 )
 _SPAN = regex(
-    r"\b(?:first|last|ever|original(?:ly)?|initial(?:ly)?|all|every|each|how\s+often|how\s+many\s+times|list)\b", 2
+    r"\b(?:first|last|ever|original(?:ly)?|initial(?:ly)?|all|every|each|how\s+often|how\s+many\s+times|list)\b", re.I
 )
 
 

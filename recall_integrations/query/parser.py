@@ -26,7 +26,7 @@ from recall_integrations.query.routing import conversational, rare_by, router_mo
 from recall_integrations.query.shortening import placed, problem
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query
-from recall_integrations.query.talk import NOTHING, asks_talk
+from recall_integrations.query.talk import asks_talk
 from recall_integrations.query.terms import content_words, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
@@ -43,7 +43,7 @@ from recall_integrations.types import (
     TemporalWindow,
     checked_text,
 )
-from recall_integrations.types.readings import ConversationalVerdict, Correction, Identifier, Router
+from recall_integrations.types.readings import NOTHING, ConversationalVerdict, Correction, Identifier, Router
 from recall_integrations.types.roles import Role
 
 TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]

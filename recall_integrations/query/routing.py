@@ -15,6 +15,7 @@ from recall_integrations.query.by_table import cues
 from recall_integrations.query.features import PRIOR_MEMORIES
 from recall_integrations.query.glance import Glance, glance, word_set
 from recall_integrations.query.identifiers import find_identifiers
+from recall_integrations.query.spans import starts_inside
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, Token, stem, tokenize
 from recall_integrations.types import MemoryType
@@ -86,7 +87,7 @@ def conversational(
             rare=(),
             because="no words",
         )
-    inside = _inside(tokens, [i.span for i in found if i.knowledge])
+    inside = starts_inside(tokens, [i.span for i in found if i.knowledge])
     content: dict[str, str] = {}
     technical = filling = 0
     for word, start, _ in tokens:
@@ -105,19 +106,6 @@ def conversational(
         rare=left,
         because=_in_words(domain, filler, code, vague, left),
     )
-
-
-def _inside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> set[int]:
-    """Return the starts of the tokens that lie in one of the spans; both are in order."""
-    inside: set[int] = set()
-    at = 0
-    for start, end in spans:
-        while at < len(tokens) and tokens[at].start < start:
-            at += 1
-        while at < len(tokens) and tokens[at].start < end:
-            inside.add(tokens[at].start)
-            at += 1
-    return inside
 
 
 def _in_words(domain: float, filler: float, code: bool, vague: bool, left: Sequence[str]) -> str:

@@ -12,9 +12,9 @@ Text in, `SessionRef` out; the words are in `session_words.py`.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 
+from recall_integrations.languages.phrases import Said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.glance import Glance, glance
@@ -81,6 +81,11 @@ class _Query:
         words = {w.casefold().removesuffix("'s") for w in re.findall(r"\w[\w']+", self.text)} - STOP_WORDS
         return sum(map(self.names, words)) >= 2
 
+    @property
+    def foreign(self) -> bool:
+        """True if something other than its topic speaks of sessions of another kind: "the second session of physio"."""
+        return FOREIGN.search(_without_topic(self.text)) is not None
+
     def known(self, names: str) -> bool:
         words = [w.removesuffix("'s") for w in names.casefold().split() if w not in ("and", "&")]
         return all(w not in STOP_WORDS and self.names(w) for w in words)
@@ -113,12 +118,12 @@ def read_session(
         return None  # in a longer one the last word that is read may be cut in two
     if _GATE.search(text, 0, CHARS_MAX) is None or _PLACE_GATE.search(text, 0, CHARS_MAX) is None:
         return None
-    said, at = spaced(text[:CHARS_MAX].replace("’", "'"))
-    query = _Query(said, names, tuple((bisect_left(at, start), bisect_left(at, end)) for start, end in dated))
+    said = spaced(text[:CHARS_MAX])
+    query = _Query(said.text, names, said.within(dated))
     for rule in _RULES:
         for places, part, numbered, (start, end), confidence in rule(query):
             if all(places) and len(places) <= PLACES_MAX:
-                span = at[start], at[end - 1] + 1
+                span = said.span(start, end)
                 return SessionRef(places=places, part=part, numbered=numbered, span=span, confidence=confidence)
     return None
 
@@ -127,12 +132,14 @@ def _may_name_one(seen: Glance) -> bool:
     return seen.has(_PLACE_WORDS) or any(piece in seen.folded for piece in _TALK_PIECES)
 
 
-def spaced(text: str) -> tuple[str, Sequence[int]]:
-    """Return the text with single blanks, and the old place of each of its characters."""
-    if _UNEVEN.search(text) is None:
-        return text, range(len(text))
-    kept = [i for i, c in enumerate(text) if not c.isspace() or (i and not text[i - 1].isspace())]
-    return "".join(" " if text[i].isspace() else text[i] for i in kept), kept
+def spaced(text: str) -> Said:
+    """Return the text with single blanks and straight apostrophes."""
+    text = text.replace("’", "'")
+    kept: Sequence[int] = range(len(text))
+    if _UNEVEN.search(text) is not None:
+        kept = [i for i in kept if not text[i].isspace() or (i and not text[i - 1].isspace())]
+        text = "".join(" " if text[i].isspace() else text[i] for i in kept)
+    return Said(text, kept, [i + 1 for i in kept])
 
 
 # -- the rules, in the order in which they are tried -------------------------------------------------------------------
@@ -187,7 +194,7 @@ def _ours(query: _Query, match: re.Match[str], det: str, noun: str) -> bool:
         return query.known(between["who"])
     if noun.rstrip("s").endswith(("talk", "discussion")):
         return False  # of a conference, of a paper
-    if FOREIGN.search(_without_topic(query.text)) or _word_before(query.text, match.start()) == "at":
+    if query.foreign or _word_before(query.text, match.start()) == "at":
         return False
     return _talks(query, match) or _bare(query, match)
 
@@ -256,7 +263,7 @@ def _numbers(query: _Query) -> Iterator[_FoundSession]:
             continue
         # "From session 3: …" names the session fully; elsewhere other words may say that it is somebody else's.
         framed = match.start() <= len("during the ") and re.match(r"\s*[:,]", query.text[end:])
-        if _told_by_another(query.text) or (not framed and FOREIGN.search(_without_topic(query.text))):
+        if _told_by_another(query.text) or (not framed and query.foreign):
             continue
         part = part_of(match["part"]) if match["part"] else _edge(query, end)
         yield places, part, True, (match.start(), end), 0.95
@@ -276,7 +283,7 @@ def _several(query: _Query) -> Iterator[_FoundSession]:
         if not 1 <= count <= PLACES_MAX or _excused(query, match.start()) or not _ends_well(query, match.end()):
             continue
         own = match["det"].strip().casefold() == "our"
-        if not own and (FOREIGN.search(_without_topic(query.text)) or not _personal(query.text)):
+        if not own and (query.foreign or not _personal(query.text)):
             continue
         first = match["which"].casefold() == "first"
         places = range(1, count + 1) if first else range(-count, 0)
@@ -291,7 +298,7 @@ def _ago(query: _Query) -> Iterator[_FoundSession]:
     for match in _AGO.finditer(query.text):
         word = match["count"].casefold()
         count = 1 if word == "a" else 2 if word.startswith("a ") else number_of(word)
-        if not _excused(query, match.start()) and not FOREIGN.search(_without_topic(query.text)):
+        if not _excused(query, match.start()) and not query.foreign:
             yield (-count,), WHOLE, False, match.span(), 0.9
 
 
@@ -308,7 +315,7 @@ def _before_last(query: _Query) -> Iterator[_FoundSession]:
     for match in _BEFORE_LAST.finditer(query.text):
         if match["noun"] is None and not _personal(query.text):
             continue
-        if not _ends_well(query, match.end()) or FOREIGN.search(_without_topic(query.text)):
+        if not _ends_well(query, match.end()) or query.foreign:
             continue
         yield (-2,), WHOLE, False, match.span(), 0.9
 
@@ -355,7 +362,7 @@ def _last_time(query: _Query) -> Iterator[_FoundSession]:
     """Find "what did we discuss last time?"."""
     for match in _LAST_TIME.finditer(query.text):
         around = f"{query.text[: match.start()]} {query.text[match.end() :]}"
-        if _excused(query, match.start()) or FOREIGN.search(_without_topic(query.text)):
+        if _excused(query, match.start()) or query.foreign:
             continue
         # Not "the book that you mentioned last time": that may be any time, and the query asks for the book.
         who = "we|you|i|they|the two of (?:us|them)" if query.people else "we|you|i|the two of (?:us|them)"
@@ -396,7 +403,7 @@ def _edges(query: _Query) -> Iterator[_FoundSession]:
             and not _personal(query.text[: match.start()] + query.text[match.end() :])
         ):
             continue
-        if det == "the" and FOREIGN.search(_without_topic(query.text)):
+        if det == "the" and query.foreign:
             continue
         if not _excused(query, match.start()) and _ends_well(query, match.end()):
             yield (), part_of(match["part"]), False, match.span(), 0.85 if det == "our" else 0.75

@@ -7,17 +7,16 @@ spoke of ("what did Melanie do in May 2023"), the answer may be told later than 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 
+from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.sessions import spaced
 from recall_integrations.query.spans import Spans
 from recall_integrations.text import STOP_WORDS, Token
 from recall_integrations.types import EntityRef
-
-NOTHING, ABOUT, ALL = "", "about", "all"
+from recall_integrations.types.readings import ABOUT, ALL, NOTHING
 
 # Words that say no more than that there was talk, or that all of it is wanted.
 TALK_WORDS = frozenset(
@@ -96,9 +95,9 @@ def asks_talk(
     people = [r.span for r in refs if r.mention and not _is_topic(text, r.span[0])]
     left = [t for t in tokens if not any(start <= t.start < end for start, end in [*dates, *courtesies, *people])]
     content = [t for t in left if t.word not in STOP_WORDS and t.word not in TALK_WORDS]
-    said, at = spaced(_blanked(text, courtesies).replace("’", "'"))
-    dates = [(bisect_left(at, start), bisect_left(at, end)) for start, end in dates]
-    talk = _TALKING.search(_blanked(said, dates)) is not None and _DOING.search(said) is None
+    read = spaced(blanked(text, courtesies, " "))
+    said, dates = read.text, read.within(dates)
+    talk = _TALKING.search(blanked(said, dates, " ")) is not None and _DOING.search(said) is None
     if not content and (session or talk or all(t.word in _PREPOSITIONS for t in left)):
         return ALL
     return ABOUT if _said_then(said, dates) else NOTHING
@@ -119,9 +118,3 @@ def _said_then(text: str, dates: Spans) -> bool:
         return False
     later = [start for start, _ in dates if start >= said.end()]
     return _CLAUSE.search(text[said.end() : min(later)]) is None if later else True
-
-
-def _blanked(text: str, spans: Spans) -> str:
-    for start, end in spans:
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text

@@ -6,6 +6,7 @@ import re
 from datetime import datetime
 
 from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.negation import ends_in_cue
 from recall_integrations.query.findings import Findings
@@ -42,11 +43,10 @@ def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWi
         window = parse_window(text, now, week_start=week_start, names=names, language=found.language)
         if window is None or window.span == (0, 0):
             return None if found.denied else window
-        start, end = window.span
         if not _is_left_out(text, window.span, negated, found.language):
             return window
         found.denied.append(window.span)
-        text = text[:start] + " " * (end - start) + text[end:]
+        text = blanked(text, [window.span], " ")
     return None
 
 

@@ -48,7 +48,8 @@ class QueryToken:
     rarity: float | None = None
 
 
-WHOLE, BEGINNING, END = "whole", "beginning", "end"
+WHOLE, BEGINNING, END = "whole", "beginning", "end"  # part of a session
+NOTHING, ABOUT, ALL = "", "about", "all"  # what a query asks of the talk, see `ParsedQuery.talk`
 
 
 @record(frozen=True, slots=True, kw_only=True)

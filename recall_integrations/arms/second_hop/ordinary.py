@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, is_ordinary, word_set
+from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, is_ordinary
+from recall_integrations.query.glance import word_set
 from recall_integrations.text import STOP_WORDS
 
 TITLES = word_set("mr mrs ms mx miss dr prof professor sir madam dame lord lady rev judge senator")

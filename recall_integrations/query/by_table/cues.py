@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import said
@@ -13,27 +14,35 @@ _RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works"
 _INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", "documents")
 
 
-class _Kind(NamedTuple):
-    """The meaning of a list under `types`: as strong as its counterpart in English."""
+class Kind(NamedTuple):
+    """What a cue says of the memory asked for.
+
+    Args:
+        strength: value of the feature, in [0, 1].
+        types: types that it points at; empty if it makes the query more specific without naming a type.
+        filters: whether memories of other types may be left out, if there are memories of these types.
+        keywords: whether the words of its list are looked for: "favourite" is, "how do I" is not.
+    """
 
     strength: float
     types: tuple[MemoryType, ...] = ()
     filters: bool = False
-    keywords: bool = False  # whether its words are looked for: "favourite" is, "how do I" is not
+    keywords: bool = False
 
 
-_KINDS: dict[str, _Kind] = {
-    "preferences": _Kind(0.6, (MemoryType.PREFERENCE,), filters=True),
-    "prefers": _Kind(0.6, (MemoryType.PREFERENCE,), keywords=True),
-    "choose": _Kind(0.5, (MemoryType.PREFERENCE,), keywords=True),
-    "likes": _Kind(0.4, (MemoryType.PREFERENCE,), keywords=True),
-    "when": _Kind(0.6, (MemoryType.EVENT,)),
-    "happened": _Kind(0.3, (MemoryType.EVENT,)),
-    "how": _Kind(0.4, (MemoryType.SKILL,)),
-    "summary": _Kind(0.6, (MemoryType.SUMMARY,)),
-    "who": _Kind(0.6),
-    "number": _Kind(0.4, keywords=True),
-    "something": _Kind(0.2),
+# By the lists under `types`: as strong as their counterparts in English.
+_KINDS: dict[str, Kind] = {
+    "preferences": Kind(0.6, (MemoryType.PREFERENCE,), filters=True),
+    "prefers": Kind(0.6, (MemoryType.PREFERENCE,), keywords=True),
+    "choose": Kind(0.5, (MemoryType.PREFERENCE,), keywords=True),
+    "likes": Kind(0.4, (MemoryType.PREFERENCE,), keywords=True),
+    "when": Kind(0.6, (MemoryType.EVENT,)),
+    "happened": Kind(0.3, (MemoryType.EVENT,)),
+    "how": Kind(0.4, (MemoryType.SKILL,)),
+    "summary": Kind(0.6, (MemoryType.SUMMARY,)),
+    "who": Kind(0.6),
+    "number": Kind(0.4, keywords=True),
+    "something": Kind(0.2),
 }
 OCCURRENCES = ("first", "last", "past")
 TYPES = (*_KINDS, *OCCURRENCES, "relations", "intents")
@@ -41,26 +50,22 @@ TYPES = (*_KINDS, *OCCURRENCES, "relations", "intents")
 
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
-    of = (
-        (wording(language, "types", TYPES), (*_KINDS, *OCCURRENCES)),
-        (wording(language, "questions", QUESTIONS), QUESTIONS),
-    )
-    nested = (
-        (_nested(language, "relations", _RELATIONS), _RELATIONS),
-        (_nested(language, "intents", _INTENTS), _INTENTS),
-    )
-    for words, names in (*of, *nested):
-        if words is not None:
-            words.prepare(names)
+    wording(language, "types", TYPES).prepare((*_KINDS, *OCCURRENCES))
+    wording(language, "questions", QUESTIONS).prepare(QUESTIONS)
+    _nested(language, "relations", _RELATIONS).prepare(_RELATIONS)
+    _nested(language, "intents", _INTENTS).prepare(_INTENTS)
 
 
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
     words = wording(language, "types", TYPES)
-    if words is None:
-        return 0.0, (), ()
     heard = said(text).text
-    found = sorted((kind for name, kind in _KINDS.items() if words.says(name, heard)), key=lambda k: -k.strength)
+    return summed(kind for name, kind in _KINDS.items() if words.says(name, heard))
+
+
+def summed(kinds: Iterable[Kind]) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Return the strength of the strongest, the types in order of strength, and the types that may pre-filter."""
+    found = sorted(kinds, key=lambda kind: -kind.strength)
     types = tuple(dict.fromkeys(t for kind in found for t in kind.types))
     filters = tuple(dict.fromkeys(t for kind in found if kind.filters for t in kind.types))
     return (found[0].strength if found else 0.0), types, filters
@@ -69,8 +74,6 @@ def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType,
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
     """Return spans of the words that ask for the first or the last time, or the past: one of `OCCURRENCES`."""
     words = wording(language, "types", TYPES)
-    if words is None:
-        return []
     read = said(text)
     return [read.span(*match) for match in words.found(which, read.text)]
 
@@ -78,8 +81,6 @@ def occurrences(text: str, which: str, language: str | None) -> list[Match]:
 def relations(text: str, language: str | None) -> tuple[str, ...]:
     """Return the English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
     words = _nested(language, "relations", _RELATIONS)
-    if words is None:
-        return ()
     heard = said(text).text
     found = sorted((start, name) for name in _RELATIONS for start, _ in words.found(name, heard))
     return tuple(dict.fromkeys(name for _, name in found))
@@ -88,26 +89,20 @@ def relations(text: str, language: str | None) -> tuple[str, ...]:
 def intents(text: str, language: str | None) -> frozenset[str]:
     """Return the names of `routing.INTENTS` that the query matches."""
     words = _nested(language, "intents", _INTENTS)
-    if words is None:
-        return frozenset()
     heard = said(text).text
     return frozenset(name.replace("_", " ") for name in _INTENTS if words.says(name, heard))
 
 
-def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording | None:
+def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording:
     outer = wording(language, "types", TYPES)
-    if outer is None or not outer.section.get(name):
-        return None
     if name not in outer.nested:
-        outer.nested[name] = Wording(outer.section[name], known, f"{outer.where}.{name}")
+        outer.nested[name] = Wording(outer.section.get(name) or {}, known, f"{outer.where}.{name}")
     return outer.nested[name]
 
 
 def courtesies(text: str, language: str | None) -> list[Match]:
     """Return spans of words that only make a question polite: at its beginning, and at its end."""
     words = wording(language, "questions", QUESTIONS)
-    if words is None:
-        return []
     read = said(text)
     spans: list[Match] = []
     at = 0
@@ -115,8 +110,7 @@ def courtesies(text: str, language: str | None) -> list[Match]:
         start = at
         while start < len(read.text) and not read.text[start].isalnum():
             start += 1
-        wanted = words.pattern("courtesies")
-        match = None if wanted is None else wanted.match(read.text, start)
+        match = words.pattern("courtesies").match(read.text, start)
         if match is None or match.end() == start:
             break
         at = match.end()
@@ -125,7 +119,7 @@ def courtesies(text: str, language: str | None) -> list[Match]:
     end = len(read.text)
     while end > 0 and not read.text[end - 1].isalnum():
         end -= 1
-    last = next((m for m in words.found("thanks", read.text) if m[1] == end), None)
+    last = next((match for match in words.found("thanks", read.text) if match[1] == end), None)
     if last is not None and last[0] >= at:
         spans.append((read.span(*last)[0], len(text)))
     return spans
@@ -138,12 +132,9 @@ def no_keywords(text: str, language: str | None) -> list[Match]:
     """
     read = said(text)
     spans: list[Match] = []
-    asking = wording(language, "questions", QUESTIONS)
-    if asking is not None:
-        spans += asking.found("asking", read.text)
-        if asking.says("what", read.text):
-            spans += asking.found("doing", read.text)
-    types = wording(language, "types", TYPES)
-    if types is not None:
-        spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))
+    asking, types = wording(language, "questions", QUESTIONS), wording(language, "types", TYPES)
+    spans += asking.found("asking", read.text)
+    if asking.says("what", read.text):
+        spans += asking.found("doing", read.text)
+    spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))
     return sorted(read.span(*m) for m in spans)

@@ -13,8 +13,16 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import Said, said
 from recall_integrations.patterns import regex
-from recall_integrations.query.by_table.negation_terms import QUOTE_CHARS_MAX, QUOTES, WORDLIKE, Terms, tokens_in
+from recall_integrations.query.by_table.negation_terms import (
+    QUOTE_CHARS_MAX,
+    QUOTES,
+    WESTERN_QUOTES,
+    WORDLIKE,
+    Terms,
+    tokens_in,
+)
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
+from recall_integrations.query.spans import overlap
 
 KNOWN = (
     *("except", "without", "plain", "but", "orders", "after", "around", "not_but"),  # cues
@@ -25,7 +33,7 @@ KNOWN = (
 )
 CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
-_QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in QUOTES.items() if a not in "「『《"))
+_QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in WESTERN_QUOTES.items()))
 _CLAUSE_END = regex(r"[,;:，、；：]")
 
 
@@ -50,31 +58,27 @@ class _Cue(NamedTuple):
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
     words = words_of(language)
-    if words is not None:
-        words.prepare(_AROUND, lambda: _TERM_SLOT)
-        words.prepare(name for name in KNOWN if name not in (*_VALUES, *_AROUND))
+    words.prepare(_AROUND, lambda: _TERM_SLOT)
+    words.prepare(name for name in KNOWN if name not in (*_VALUES, *_AROUND))
 
 
-def words_of(language: str | None) -> Wording | None:
-    """Return the phrases of a language; `None` if it has no tables."""
+def words_of(language: str | None) -> Wording:
+    """Return the phrases of a language; none if it has no tables."""
     return wording(language, "negation", KNOWN)
 
 
 def excluded(text: str, language: str | None) -> list[Excluded]:
     """Return the terms that `text` excludes, in order; nothing if the language has no tables."""
-    words = words_of(language)
-    return [] if words is None else _Reader(words, said(text)).read()
+    return _Reader(words_of(language), said(text)).read()
 
 
 def ends_in_cue(text: str, language: str | None) -> bool:
     """Say whether a text ends in a cue that excludes the date behind it, which is a term only if it is a noun."""
     words = words_of(language)
-    if words is None:
-        return False
-    read = said(text)
-    end = len(read.text.rstrip())
-    found = [m for kind in ("except", "plain", "but") for m in words.found(kind, read.text[:end])]
-    return any(m[1] == end for m in found) and not words.says("nobody", read.text)
+    heard = said(text).text
+    before = heard.rstrip()
+    cued = any(words.ends(kind, before) is not None for kind in ("except", "plain", "but"))
+    return cued and not words.says("nobody", heard)
 
 
 class _Reader:
@@ -110,8 +114,7 @@ class _Reader:
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
         for kind in _AROUND:
-            wanted = self.words.pattern(kind, lambda: _TERM_SLOT)
-            for match in () if wanted is None else wanted.finditer(self.text):
+            for match in self.words.pattern(kind, lambda: _TERM_SLOT).finditer(self.text):
                 groups = [i for i in range(1, (match.re.groups or 0) + 1) if match.span(i) != (-1, -1)]
                 if groups:
                     yield _Cue(kind, match.start(), match.end(), match.span(groups[0]))
@@ -153,14 +156,11 @@ class _Reader:
 
     def _opens_clause(self, start: int) -> bool:
         before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start].rstrip()
-        openers = self.words.pattern("openers")
         for _ in range(3):
-            match = (
-                None if openers is None else next((m for m in openers.finditer(before) if m.end() == len(before)), None)
-            )
-            if match is None:
+            opener = self.words.ends("openers", before)
+            if opener is None:
                 break
-            before = before[: match.start()].rstrip()
+            before = before[: opener[0]].rstrip()
         return not before or not WORDLIKE.match(before[-1])
 
     def _named(self, start: int) -> bool:
@@ -201,7 +201,7 @@ class _Reader:
 
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
-    return any(first < end and start < last for first, last in spans)
+    return any(overlap((start, end), span) for span in spans)
 
 
 _TERM_SLOT = {"term": r"([^?!;:。？！；：]{1,60}?)"}

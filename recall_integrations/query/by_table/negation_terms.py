@@ -19,7 +19,8 @@ TERM_CHARS_MAX = 20  # of scripts without spaces
 LIST_ITEMS_MAX = 8
 QUOTE_CHARS_MAX = 200
 
-QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`", "「": "」", "『": "』", "《": "》"}
+WESTERN_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
+QUOTES = {**WESTERN_QUOTES, "「": "」", "『": "』", "《": "》"}
 _TOKEN = regex(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
 _LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
 _RUN = regex(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
@@ -56,8 +57,7 @@ class Terms:
 
     def is_in(self, name: str, word: str) -> bool:
         """Say whether a word is one of a list."""
-        wanted = self.words.pattern(name)
-        return wanted is not None and wanted.fullmatch(word) is not None
+        return self.words.pattern(name).fullmatch(word) is not None
 
     def behind(self, start: int, stop: int) -> tuple[list[Match], int]:
         """Return the terms from `start` on, and their end; nothing beyond `stop`."""
@@ -89,8 +89,6 @@ class Terms:
             term, at = following
             if closes:
                 terms, pending = [*terms, *pending, term], []
-                if not comma:
-                    continue
             else:
                 pending.append(term)
         return terms, terms[-1][1]
@@ -162,14 +160,11 @@ class Terms:
         )
 
     def _quotation(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
-        opened = tokens[i]
-        closing = self.text.find(QUOTES[opened.text], opened.end, opened.end + QUOTE_CHARS_MAX)
-        inner = self.text[opened.end : closing] if closing > 0 else ""
-        if not WORDLIKE.search(inner):
+        found = quotation(self.text, tokens[i].text, tokens[i].end)
+        if found is None or not WORDLIKE.search(self.text, *found[0]):
             return None
-        start = opened.end + len(inner) - len(inner.lstrip())
-        after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > closing), len(tokens))
-        return (start, start + len(inner.strip())), after
+        after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > found[1]), len(tokens))
+        return found[0], after
 
     def _phrases_before(self, stop: int) -> list[Match]:
         """Return the noun phrase that ends at `stop`, without the particle at its end, and those joined to it."""
@@ -250,8 +245,7 @@ class Terms:
         return self._split(at, end), end
 
     def _at(self, name: str, at: int) -> re.Match[str] | None:
-        wanted = self.words.pattern(name)
-        return None if wanted is None else wanted.match(self.text, at)
+        return self.words.pattern(name).match(self.text, at)
 
     def _run_before(self, stop: int) -> list[Match]:
         """Return the term that ends at `stop` in a script without spaces."""
@@ -290,12 +284,8 @@ class Terms:
             at, stop = first, last
             while stop > at and self.text[stop - 1] == " ":
                 stop -= 1
-            trailing = self.words.pattern("trailing")
-            match = (
-                None
-                if trailing is None
-                else next((m for m in trailing.finditer(self.text, at, stop) if m.end() == stop), None)
-            )
+            trailing = self.words.pattern("trailing").finditer(self.text, at, stop)
+            match = next((m for m in trailing if m.end() == stop), None)
             if match is not None and match.start() > at:
                 stop = match.start()
             while at < stop and self.text[at] == " ":
@@ -308,3 +298,19 @@ class Terms:
 def tokens_in(text: str, start: int, stop: int) -> Iterator[Piece]:
     """Return the words and signs between two places, in order."""
     return (Piece(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))
+
+
+def quotation(text: str, mark: str, start: int) -> tuple[Match, int] | None:
+    """Return the span of the words in quotation marks, and the place of the closing mark; `None` if there is none.
+
+    Args:
+        text: the text.
+        mark: the opening mark.
+        start: the place behind it.
+    """
+    closing = text.find(QUOTES[mark], start, start + QUOTE_CHARS_MAX)
+    if closing < 0:
+        return None
+    inner = text[start:closing]
+    first = start + len(inner) - len(inner.lstrip())
+    return (first, first + len(inner.strip())), closing

@@ -12,8 +12,8 @@ KNOWN = (
     *("assistant_saying", "assistant_clause", "assistant_words"),
     *("not_asked", "user"),
 )
-SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, as in `asked_role`
-SENTENCES_MAX = 2
+SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, see `query/asked_role.py`
+SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
 MINE = 0.4  # strength of a question that only speaks of what is the asker's
 _CUES: tuple[tuple[str, Role, int, float], ...] = (
     ("user_saying", Role.USER, SAYING, 1.0),
@@ -28,21 +28,17 @@ _CUES: tuple[tuple[str, Role, int, float], ...] = (
 
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
-    words = words_of(language)
-    if words is not None:
-        words.prepare(KNOWN)
+    words_of(language).prepare(KNOWN)
 
 
-def words_of(language: str | None) -> Wording | None:
-    """Return the phrases of a language; `None` if it has no tables."""
+def words_of(language: str | None) -> Wording:
+    """Return the phrases of a language; none if it has no tables."""
     return wording(language, "person", KNOWN)
 
 
 def first_person(text: str, language: str | None) -> Match | None:
     """Return the span of the first word by which a query speaks of its user; `None` without one or without tables."""
     words = words_of(language)
-    if words is None:
-        return None
     read = said(text)
     spoken = _without_requests(words, read.text)
     ours = list(words.found("we", spoken))
@@ -53,8 +49,6 @@ def first_person(text: str, language: str | None) -> Match | None:
 def asked_role(text: str, language: str | None) -> tuple[Role | None, float]:
     """Return whose words a query asks for, and how plainly; nobody's if the language has no tables."""
     words = words_of(language)
-    if words is None:
-        return None, 0.0
     read = said(text)
     # The words of somebody else, and those of two people to each other, are nobody's in particular.
     heard = blanked(read.text, words.found("not_asked", read.text))

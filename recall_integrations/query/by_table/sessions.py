@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
-from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.query.session_places import PLACES_MAX
+from recall_integrations.types.readings import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
 
 KNOWN = (
     *("nouns", "ordinals", "digits", "last", "before_last", "numbers"),
@@ -33,9 +34,7 @@ _PLAIN = (
     "last",
     "before_last",
 )
-PLACES_MAX = 20
 BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one
-NOTHING, ABOUT, ALL = "", "about", "all"
 
 
 class _Form(NamedTuple):
@@ -68,8 +67,6 @@ _FORMS = (
 def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
     words = wording(language, "sessions", KNOWN)
-    if words is None:
-        return
     words.prepare((form.name for form in _FORMS), lambda: _slots(words))
     words.prepare(_PLAIN)
 
@@ -77,8 +74,6 @@ def prepare(language: str) -> None:
 def read_session(text: str, language: str | None) -> SessionRef | None:
     """Return the session that `text` asks for, by the first form that matches; `None` if the language has no tables."""
     words = wording(language, "sessions", KNOWN)
-    if words is None:
-        return None
     read = said(text)
     named = words.says("nouns", read.text) or words.says("last_time", read.text)
     for form in _FORMS:
@@ -97,8 +92,7 @@ def read_session(text: str, language: str | None) -> SessionRef | None:
 
 
 def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ...], str, Match]]:
-    wanted = words.pattern(name, lambda: _slots(words))
-    for match in () if wanted is None else wanted.finditer(text):
+    for match in words.pattern(name, lambda: _slots(words)).finditer(text):
         given = next((g for g in match.groups() if g is not None), None)
         places = _places(words, name, given)
         if places is None:
@@ -120,8 +114,7 @@ def _places(words: Wording, name: str, given: str | None) -> tuple[int, ...] | N
         several = {"first_several": range(1, count + 1), "last_several": range(-count, 0)}
         return tuple(several[name]) if name in several else (count if name == "numbered" else -count,)
     for key, place in (("before_last", -2), ("last", -1)):
-        wanted = words.pattern(key)
-        if wanted is not None and wanted.fullmatch(given):
+        if words.pattern(key).fullmatch(given):
             return (place,)
     value = _value(words, "ordinals", given)
     return (value,) if value else None
@@ -134,8 +127,7 @@ def _value(words: Wording, table: str, given: str) -> int:
         return int(digits[0])
     known = words.section.get(table) or {}
     for value in known:
-        wanted = words.pattern_of(f"{table}.{value}", known[value])
-        if wanted is not None and wanted.fullmatch(given):
+        if words.pattern_of(f"{table}.{value}", known[value]).fullmatch(given):
             return int(value)
     return 0
 
@@ -153,15 +145,13 @@ def _slots(words: Wording) -> dict[str, str]:
 
 def _excused(words: Wording, text: str, start: int, end: int) -> bool:
     """Say whether a word before it takes the session for a moment, or the words behind it narrow it down."""
-    before = text[max(0, start - 60) : start].rstrip()
-    if any(m[1] == len(before) for m in words.found("excused", before)):
+    if words.ends("excused", text[max(0, start - 60) : start].rstrip()) is not None:
         return True
     behind = len(text) - len(text[end:].lstrip())
-    narrowed, topic = words.pattern("narrowed"), words.pattern("topic")
-    if narrowed is not None and narrowed.match(text, behind):
+    if words.pattern("narrowed").match(text, behind):
         return True
     # "in unserer ersten Sitzung über Anna gesagt": if the verb comes last, the topic belongs to the verb.
-    return topic is not None and topic.match(text, behind) is not None and not words.says("said", text[behind:])
+    return words.pattern("topic").match(text, behind) is not None and not words.says("said", text[behind:])
 
 
 def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:
@@ -187,8 +177,6 @@ def talk(text: str, language: str | None, taken: list[Match], *, session: bool) 
         session: whether it names a session.
     """
     words = wording(language, "sessions", KNOWN)
-    if words is None:
-        return NOTHING
     read = said(text)
     left = blanked(read.text, read.within(taken))
     speaks = words.says("said", left)

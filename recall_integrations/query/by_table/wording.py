@@ -13,6 +13,7 @@ from recall_integrations.languages.phrases import Said, Slots, alternatives, pat
 from recall_integrations.patterns import regex
 
 Match = tuple[int, int]
+_NEVER = re.compile(r"(?!)")
 
 
 class Wording:
@@ -37,7 +38,7 @@ class Wording:
             )
         self.where = where
         self.nested: dict[str, Wording] = {}
-        self._patterns: dict[str, re.Pattern[str] | None] = {}
+        self._patterns: dict[str, re.Pattern[str]] = {}
 
     @cached_property
     def slots(self) -> Slots:
@@ -51,17 +52,20 @@ class Wording:
         """Return the phrases under a name; none if it is left out."""
         return listed(self.section.get(name) or [], f"{self.where}.{name}")
 
-    def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str] | None:
-        """Compile all phrases under a name into one pattern; `more` slots are asked for when it is made."""
+    def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str]:
+        """Compile all phrases under a name into one pattern; `more` slots are asked for when it is made.
+
+        Without phrases it matches nothing.
+        """
         if name not in self._patterns:
             slots = self.slots if more is None else {**self.slots, **more()}
-            self._patterns[name] = pattern(self.phrases(name), slots)
+            self._patterns[name] = pattern(self.phrases(name), slots) or _NEVER
         return self._patterns[name]
 
-    def pattern_of(self, name: str, value: Any) -> re.Pattern[str] | None:
+    def pattern_of(self, name: str, value: Any) -> re.Pattern[str]:
         """Compile the phrases of a value inside the section into one pattern, kept under a name of its own."""
         if name not in self._patterns:
-            self._patterns[name] = pattern(self.listed(value), self.slots)
+            self._patterns[name] = pattern(self.listed(value), self.slots) or _NEVER
         return self._patterns[name]
 
     def prepare(self, names: Iterable[str], more: Callable[[], Slots] | None = None) -> None:
@@ -75,12 +79,15 @@ class Wording:
 
     def found(self, name: str, text: str) -> Iterator[Match]:
         """Yield the spans of the phrases under a name, in order."""
-        wanted = self.pattern(name)
-        return (m.span() for m in wanted.finditer(text)) if wanted is not None else iter(())
+        return (m.span() for m in self.pattern(name).finditer(text))
 
     def says(self, name: str, text: str) -> bool:
         """Say whether the text holds one of the phrases under a name."""
-        return next(self.found(name, text), None) is not None
+        return self.pattern(name).search(text) is not None
+
+    def ends(self, name: str, text: str) -> Match | None:
+        """Return the span of the first phrase under a name that ends where the text does."""
+        return next((match for match in self.found(name, text) if match[1] == len(text)), None)
 
 
 def listed(value: Any, where: str) -> list[str]:
@@ -99,12 +106,10 @@ def listed(value: Any, where: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wording | None:
-    """Return a section of a language; `None` if there are no tables for it, or the section is empty."""
-    if language is None or language not in READ:
-        return None
-    content = getattr(tables(language), section)
-    return Wording(content, known, f"{language}.yaml: `{section}`") if content else None
+def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wording:
+    """Return a section of a language; if there are no tables for it, an empty one, which finds nothing."""
+    content = getattr(tables(language), section) if language in READ else {}
+    return Wording(content, known, f"{language}.yaml: `{section}`")
 
 
 def sentences(read: Said) -> list[tuple[int, int, bool]]:

@@ -19,7 +19,8 @@ from functools import cached_property
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.state import Phrase
 from recall_integrations.query.entities.units import follows_han, is_cjk, splits_a_word, units, without_possessive
-from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary, word_set
+from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary
+from recall_integrations.query.glance import word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
 
 _SENTENCE_END = regex(r"[.!?…:;\n\r。！？]|^\W*$")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import calendar
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from recall_integrations.records import record
@@ -29,14 +28,22 @@ class Interval:
     """A span of wall-clock time.
 
     Args:
-        start: first moment, naive; `None` = open.
-        end: first moment after it, naive; `None` = open.
+        start: first moment, naive.
+        end: first moment after it, naive.
         point: the moment meant if the interval is one end of a range ("until the *end of* June" = 1 July).
     """
 
-    start: datetime | None
-    end: datetime | None
+    start: datetime
+    end: datetime
     point: datetime | None = None
+
+
+@record(frozen=True, slots=True)
+class HalfOpen:
+    """All time from a moment on, or until one: one of both is `None`."""
+
+    start: datetime | None = None
+    end: datetime | None = None
 
 
 @record(frozen=True, slots=True)
@@ -65,21 +72,16 @@ class Cycle:
 
     def last(self, moment: datetime, *, strict: bool = False) -> Interval | None:
         """Return the newest interval that starts at or before `moment` (`strict`: before)."""
-        first = self.number(moment) + 1
-        for i in range(first, first - self.reach, -1):
-            found = self.at(i)
-            if found and found.start and (found.start < moment or (found.start == moment and not strict)):
-                return found
-        return None
+        return self._nearest(moment, -1, lambda start: start < moment or (start == moment and not strict))
 
     def next(self, moment: datetime, *, strict: bool = False) -> Interval | None:
         """Return the oldest interval that starts at or after `moment` (`strict`: after)."""
-        first = self.number(moment) - 1
-        for i in range(first, first + self.reach):
-            found = self.at(i)
-            if found and found.start and (found.start > moment or (found.start == moment and not strict)):
-                return found
-        return None
+        return self._nearest(moment, 1, lambda start: start > moment or (start == moment and not strict))
+
+    def _nearest(self, moment: datetime, step: int, fits: Callable[[datetime], bool]) -> Interval | None:
+        first = self.number(moment) - step
+        turns = (self.at(i) for i in range(first, first + step * self.reach, step))
+        return next((found for found in turns if found and fits(found.start)), None)
 
 
 @record(frozen=True, slots=True)
@@ -103,21 +105,6 @@ class Period:
     def future(self, moment: datetime) -> Interval | None:
         """Return the interval itself, or the first one yet to begin."""
         return self.fixed or (self.cycle.next(moment) if self.cycle else None)
-
-    def map(self, change: Callable[[Interval], Interval | None], unit: str) -> Period | None:
-        """Return the period with every interval changed; a recurring one stays recurring."""
-        if self.fixed:
-            changed = change(self.fixed)
-            return Period(unit, changed) if changed else None
-        if self.cycle is None:
-            return None
-        at = self.cycle.at
-
-        def mapped(i: int) -> Interval | None:
-            found = at(i)
-            return change(found) if found else None
-
-        return Period(unit, cycle=replace(self.cycle, at=mapped))
 
 
 @record(frozen=True, slots=True)
@@ -190,6 +177,12 @@ def run_of_days(first: datetime, last: datetime) -> Interval:
     return Interval(first, last + DAY)
 
 
+def months_from(year: int, month: int, count: int = 1) -> Interval:
+    """Return whole months from that month on: 3 from June are the summer, 12 from January the year."""
+    start = datetime(year, month, 1)
+    return Interval(start, add_months(start, count))
+
+
 def week_of(moment: datetime, week_start: int) -> Interval:
     """Return the calendar week around a moment; `week_start` 0 = Monday … 6 = Sunday."""
     start = midnight(moment)
@@ -204,7 +197,6 @@ def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
         return one_day(today)
     if unit in ("week", "fortnight"):
         start = week_of(today, week_start).start
-        assert start is not None
         return Interval(start, start + timedelta(days=UNIT_DAYS[unit]))
     if unit in ("weekend", "workweek"):
         monday = today - timedelta(days=today.weekday())
@@ -222,9 +214,7 @@ def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
 def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> Interval:
     """Return the calendar unit that lies `count` units after (or before) the one around `moment`."""
     if unit in UNIT_MONTHS:
-        first = unit_of(moment, unit, week_start).start
-        assert first is not None
-        moved = add_months(first, count * UNIT_MONTHS[unit])
+        moved = add_months(unit_of(moment, unit, week_start).start, count * UNIT_MONTHS[unit])
     else:
         moved = midnight(moment) + timedelta(days=count * UNIT_DAYS.get(unit, 7))
     return unit_of(moved, unit, week_start)
@@ -260,9 +250,7 @@ def _tolerant(build: Callable[[int], Interval | None]) -> Callable[[int], Interv
 
 def first_week(start: datetime, week_start: int) -> datetime:
     """Return the start of a month's or year's first week, by ISO 8601: the week that holds its fourth day."""
-    found = week_of(start + 3 * DAY, week_start).start
-    assert found is not None
-    return found
+    return week_of(start + 3 * DAY, week_start).start
 
 
 def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:

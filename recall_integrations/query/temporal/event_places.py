@@ -10,10 +10,12 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
+    DAY,
     Cycle,
     Interval,
     add_months,
     day,
+    months_from,
     one_day,
     unit_of,
     unit_shifted,
@@ -21,11 +23,11 @@ from recall_integrations.query.temporal.calendar import (
     yearly,
 )
 from recall_integrations.query.temporal.event_words import NUMBERS, holiday_names, kind_of
+from recall_integrations.query.temporal.holidays import every_year
 from recall_integrations.query.temporal.lexicon import MONTH, SEASON, WEEKDAY
 from recall_integrations.query.temporal.tense import FUTURE, NEAR, OPEN, PAST, PRESENT
 from recall_integrations.records import record
 
-DAY = timedelta(days=1)
 FAR = timedelta(days=270)  # a yearly date that a sentence in the present names lies no farther ahead
 SURE, PLAIN, BY_VERB, GUESSED = 0.95, 0.9, 0.8, 0.5
 # "A couple of", "a few", "several": at least and at most.
@@ -64,9 +66,7 @@ def place_of(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 
 def _of(found: Interval | None, confidence: float = PLAIN) -> Place | None:
-    if found is None or found.start is None or found.end is None or found.start >= found.end:
-        return None
-    return Place(found.start, found.end, confidence)
+    return None if found is None or found.start >= found.end else Place(found.start, found.end, confidence)
 
 
 def _turn(cycle: Cycle, tense: int, today: datetime, *, strict: bool = True) -> Place | None:
@@ -74,14 +74,14 @@ def _turn(cycle: Cycle, tense: int, today: datetime, *, strict: bool = True) -> 
     if tense in (NEAR, OPEN):
         sure = BY_VERB if tense == NEAR else GUESSED
         last, coming = cycle.last(today, strict=strict), cycle.next(today, strict=strict)
-        if last is None or last.start is None or coming is None or coming.start is None:
+        if last is None or coming is None:
             return _of(coming or last, sure)
         if tense == NEAR and cycle.is_weekly:  # "new hours from Monday": a past one is not called so
             return _of(coming, sure)
         return _of(last if today - last.start < coming.start - today else coming, sure)
     if tense in (PRESENT, FUTURE):
         found = cycle.next(today, strict=strict)
-        if tense == FUTURE or found is None or found.start is None or found.start - today < FAR:
+        if tense == FUTURE or found is None or found.start - today < FAR:
             return _of(found, BY_VERB)
         return _of(cycle.last(today, strict=strict), GUESSED)  # "the launch is on 3 May", written up a week later
     return _of(cycle.last(today, strict=strict), BY_VERB)
@@ -89,18 +89,6 @@ def _turn(cycle: Cycle, tense: int, today: datetime, *, strict: bool = True) -> 
 
 def _shifted(today: datetime, days: int) -> Place | None:
     return _of(one_day(today + days * DAY), SURE)
-
-
-def _yesterday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _shifted(today, -2 if "before" in match[0] else -1)
-
-
-def _tomorrow(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _shifted(today, 2 if "after " in match[0] else 1)
-
-
-def _today(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _shifted(today, -1 if match[0].startswith("last") else 0)
 
 
 def _counted(said: str) -> tuple[float, float]:
@@ -116,7 +104,7 @@ def _counted(said: str) -> tuple[float, float]:
 
 def _ago(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     least, most = _counted(match["ago_n"])
-    unit = match["ago_u"].removesuffix("s") if match["ago_u"] != "hours" else "hour"
+    unit = match["ago_u"].removesuffix("s")
     if unit in WEEKDAY or unit in SEASON:
         if least != most or least != int(least) or least > 100:
             return None
@@ -124,7 +112,7 @@ def _ago(match: re.Match[str], tense: int, today: datetime) -> Place | None:
         if unit in SEASON:
             return _of(_season(unit, today.year - number), GUESSED)
         last = weekly(WEEKDAY[unit]).last(today, strict=True)
-        return None if last is None or last.start is None else _shifted(last.start, -7 * (number - 1))
+        return None if last is None else _shifted(last.start, -7 * (number - 1))
     if unit == "hour":
         return _shifted(today, 0) if most < 6 else None
     if match["ago_half"] or match["ago_half2"]:
@@ -179,7 +167,6 @@ _REL = {"last": -1, "this past": -1, "this": 0, "next": 1, "this coming": 1}
 
 def _of_week(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     week = unit_shifted(today, "week", _REL[match["ow_rel"]], _MONDAY)
-    assert week.start is not None
     return _of(one_day(week.start + WEEKDAY[match["ow_day"]] * DAY), SURE)
 
 
@@ -187,31 +174,23 @@ def _before_last(match: re.Match[str], tense: int, today: datetime) -> Place | N
     unit = match["bl"]
     if unit in WEEKDAY:
         last = weekly(WEEKDAY[unit]).last(today, strict=True)
-        return None if last is None or last.start is None else _shifted(last.start, -7)
+        return None if last is None else _shifted(last.start, -7)
     if unit in SEASON:
         return _of(_season(unit, _last_season(unit, today) - 1))
     return _of(unit_shifted(today, unit, -2, _MONDAY))
 
 
-def _after_next(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _of(unit_shifted(today, match["an"], 2, _MONDAY))
-
-
 def _season(name: str, year: int) -> Interval:
     """Return the three months of a season; a winter is named by the year in which it begins."""
-    start = datetime(year, SEASON[name], 1)
-    return Interval(start, add_months(start, 3))
+    return months_from(year, SEASON[name], 3)
 
 
 def _last_season(name: str, today: datetime) -> int:
     """Return the year of the newest season that is over."""
     year = today.year
-    while True:
-        end = _season(name, year).end
-        assert end is not None
-        if end <= today:
-            return year
+    while _season(name, year).end > today:
         year -= 1
+    return year
 
 
 def _rel(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -225,7 +204,7 @@ def _rel(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     else:
         unit = match["rel_u"]
         found = unit_shifted(today, unit, sign, _MONDAY)
-        if unit == "weekend" and sign == 0 and tense == PAST and found.start is not None and found.start > today:
+        if unit == "weekend" and sign == 0 and tense == PAST and found.start > today:
             found = unit_shifted(today, unit, -1, _MONDAY)  # "this weekend was great", said on a Tuesday
         if unit == "weekend" and sign == -1 and match["rel"] == "last" and today.weekday() == 6:
             found = unit_shifted(today, unit, -1, _MONDAY)
@@ -237,20 +216,16 @@ def _rel_day(weekday: int, said: str, tense: int, today: datetime) -> Place | No
     if said in ("last", "this past") or (said == "this" and tense == PAST):
         return _of(cycle.last(today, strict=said != "this"))
     if said == "next":  # the one of next week
-        week = unit_shifted(today, "week", 1, _MONDAY)
-        assert week.start is not None
-        return _of(one_day(week.start + weekday * DAY))
+        return _of(one_day(unit_shifted(today, "week", 1, _MONDAY).start + weekday * DAY))
     return _of(cycle.next(today))
 
 
 def _rel_month(month: int, sign: int, tense: int, today: datetime) -> Interval | None:
-    cycle = _month_cycle(month)
+    cycle = yearly(lambda year: months_from(year, month))
     if sign < 0:
-        first = unit_of(today, "month", _MONDAY).start
-        assert first is not None
-        return cycle.last(first, strict=True)
+        return cycle.last(today.replace(day=1), strict=True)
     if sign == 0:
-        return _month_of(today.year, month)
+        return months_from(today.year, month)
     return cycle.next(today, strict=True)
 
 
@@ -259,17 +234,15 @@ def _rel_season(name: str, sign: int, tense: int, today: datetime) -> Interval |
     if sign < 0:
         return _season(name, year)
     following = _season(name, year + 1)  # the one that is on, or comes next
-    assert following.start is not None
     if sign == 0:
         last = _season(name, year)
-        assert last.end is not None
         return last if tense == PAST and today < following.start else following
     return _season(name, year + 2) if following.start <= today else following
 
 
 def _edged(found: Interval | None, edge: str | None, today: datetime | None) -> Interval | None:
     """Cut "early", "late", "the end of" to a third; "earlier" and "later" at today, if it lies inside."""
-    if found is None or edge is None or found.start is None or found.end is None:
+    if found is None or edge is None:
         return found
     third = (found.end - found.start) / 3
     third -= timedelta(seconds=third.seconds, microseconds=third.microseconds) if third > DAY else timedelta(0)
@@ -282,15 +255,6 @@ def _edged(found: Interval | None, edge: str | None, today: datetime | None) -> 
     if edge.startswith("mid") or "middle" in edge:
         return Interval(found.start + third, found.end - third)
     return Interval(found.start, found.start + third)
-
-
-def _month_of(year: int, month: int) -> Interval:
-    start = datetime(year, month, 1)
-    return Interval(start, add_months(start, 1))
-
-
-def _month_cycle(month: int) -> Cycle:
-    return yearly(lambda year: _month_of(year, month))
 
 
 def _iso(match: re.Match[str], tense: int, today: datetime) -> Place | None:
@@ -316,40 +280,27 @@ def _dated(month: int, number: int, year: str | None, tense: int, today: datetim
     return _turn(yearly(lambda y: day(y, month, number)), tense, today, strict=False)
 
 
-def _day_month(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _dated(MONTH[match["dm_m"]], int(match["dm_d"]), match["dm_y"], tense, today)
-
-
-def _month_day(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _dated(MONTH[match["md_m"]], int(match["md_d"]), match["md_y"], tense, today)
-
-
 def _month_year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _of(_edged(_month_of(int(match["my_y"]), MONTH[match["my_m"]]), match["my_edge"], None), SURE)
+    return _of(_edged(months_from(int(match["my_y"]), MONTH[match["my_m"]]), match["my_edge"], None), SURE)
 
 
 def _month(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    place = _turn(_month_cycle(MONTH[match["m"]]), tense, today, strict=False)
+    place = _turn(yearly(lambda year: months_from(year, MONTH[match["m"]])), tense, today, strict=False)
     if place is None:
         return None
     found = _edged(Interval(place.start, place.end), match["m_edge"], None)
     return _of(found, place.confidence)
 
 
-def _season_year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _of(_season(match["sy_s"], int(match["sy_y"])), SURE)
-
-
 def _year(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     year = int(match["y"])
     if year > today.year + 30:
         return None
-    return _of(Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+    return _of(months_from(year, 1, 12))
 
 
 def _weekend(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     now = unit_of(today, "weekend", _MONDAY)
-    assert now.start is not None
     if tense == PAST and today < now.start:
         return _of(unit_shifted(today, "weekend", -1, _MONDAY), BY_VERB)
     return _of(now, BY_VERB if tense != OPEN else GUESSED)
@@ -368,22 +319,13 @@ def _the_day(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     return None
 
 
-def _weekday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
-    return _turn(weekly(WEEKDAY[match["wd"] or match["wd_short"]]), tense, today)
-
-
 _APOSTROPHES = str.maketrans("", "", "'’")
 
 
 def _holiday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
     names, said = holiday_names(), match["h"].replace("’", "'")
     row = names.get(said.replace("'s", "").replace("'", "")) or names[said.translate(_APOSTROPHES)]
-
-    def at(year: int) -> Interval:
-        start = row.date(year)
-        return Interval(start, start + row.days * DAY)
-
-    cycle, rel = yearly(at), match["h_rel"]
+    cycle, rel = every_year(row.date, row.days), match["h_rel"]
     if match["h_y"] is not None:
         return _of(cycle.at(int(match["h_y"])), SURE)
     if rel in ("last", "this past"):
@@ -395,24 +337,24 @@ def _holiday(match: re.Match[str], tense: int, today: datetime) -> Place | None:
 
 _PLACES: dict[str, Callable[[re.Match[str], int, datetime], Place | None]] = {
     "holiday": _holiday,
-    "yesterday": _yesterday,
-    "tomorrow": _tomorrow,
-    "today": _today,
+    "yesterday": lambda said, _, today: _shifted(today, -2 if "before" in said[0] else -1),
+    "tomorrow": lambda said, _, today: _shifted(today, 2 if "after " in said[0] else 1),
+    "today": lambda said, _, today: _shifted(today, -1 if said[0].startswith("last") else 0),
     "ago": _ago,
     "ahead": _ahead,
     "of_week": _of_week,
     "before_last": _before_last,
-    "after_next": _after_next,
+    "after_next": lambda said, _, today: _of(unit_shifted(today, said["an"], 2, _MONDAY)),
     "rel": _rel,
     "iso": _iso,
     "slashed": _slashed,
-    "day_month": _day_month,
-    "month_day": _month_day,
+    "day_month": lambda said, tense, today: _dated(MONTH[said["dm_m"]], int(said["dm_d"]), said["dm_y"], tense, today),
+    "month_day": lambda said, tense, today: _dated(MONTH[said["md_m"]], int(said["md_d"]), said["md_y"], tense, today),
     "month_year": _month_year,
     "month": _month,
-    "season_year": _season_year,
+    "season_year": lambda said, _, today: _of(_season(said["sy_s"], int(said["sy_y"])), SURE),
     "year": _year,
     "weekend": _weekend,
     "the_day": _the_day,
-    "weekday": _weekday,
+    "weekday": lambda said, tense, today: _turn(weekly(WEEKDAY[said["wd"] or said["wd_short"]]), tense, today),
 }

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal import holidays
-from recall_integrations.query.temporal.lexicon import MONTH, ONES, SEASON, TEENS
+from recall_integrations.query.temporal.lexicon import MONTH, MONTHS, ONES, SEASON, TEENS
 
 WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _SHORT_DAYS = "mon|tues?|weds?|thur?s?|fri|sat|sun"
-_MONTHS = "|".join(sorted(MONTH, key=len, reverse=True))
 NUMBERS = {**ONES, **dict(list(TEENS.items())[:3]), "a": 1, "an": 1}
 _N = (
     rf"(?:\d{{1,3}}|{'|'.join(sorted(NUMBERS, key=len, reverse=True))}|(?:a )?couple(?: of)?|"
@@ -39,14 +38,14 @@ _TABLE = {
     "after_next": r"(?P<an>week|weekend|month|year) after next",
     "rel": rf"(?P<rel_edge>{_EDGE})?(?P<rel>this past|this coming|last|this|next) "
     rf"(?:(?P<rel_u>week|weekend|month|year|quarter)|(?P<rel_s>{_SEASONS})|(?P<rel_d>{WEEKDAYS}|{_SHORT_DAYS}){_PART}?"
-    rf"|(?P<rel_m>{_MONTHS}))",
+    rf"|(?P<rel_m>{MONTHS}))",
     "iso": r"(?P<iso>(?:19|20)\d\d-\d\d-\d\d)(?:t\d\d[\d:.]*(?:z|[+-]\d\d:?\d\d)?)?",
     "slashed": r"(?P<slashed>\d{1,2}/\d{1,2}/(?:(?:19|20)\d\d|\d\d)|\d{1,2}\.\d{1,2}\.(?:19|20)\d\d)(?![/.]?\d)",
-    "day_month": rf"(?P<dm_d>\d{{1,2}}){_ORD}?(?: of)? (?P<dm_m>{_MONTHS})(?:\.?,? (?P<dm_y>{_YEAR}))?",
-    "month_day": rf"(?P<md_m>{_MONTHS})\.? (?:the )?(?P<md_d>\d{{1,2}}){_ORD}?(?![\d:%/]|[.,]\d|\s?(?:am|pm|hours?|"
+    "day_month": rf"(?P<dm_d>\d{{1,2}}){_ORD}?(?: of)? (?P<dm_m>{MONTHS})(?:\.?,? (?P<dm_y>{_YEAR}))?",
+    "month_day": rf"(?P<md_m>{MONTHS})\.? (?:the )?(?P<md_d>\d{{1,2}}){_ORD}?(?![\d:%/]|[.,]\d|\s?(?:am|pm|hours?|"
     rf"days?|weeks?|months?|years?|people|times?|percent)\b)(?:,? (?:of |in )?(?P<md_y>{_YEAR}))?",
-    "month_year": rf"(?P<my_edge>{_EDGE})?(?P<my_m>{_MONTHS})\.?,?(?: of)? (?P<my_y>{_YEAR})",
-    "month": rf"{_BEFORE_MONTH} (?P<m_edge>{_EDGE})?(?P<m>{_MONTHS})(?!\.?,?(?: of| the)? \d)",
+    "month_year": rf"(?P<my_edge>{_EDGE})?(?P<my_m>{MONTHS})\.?,?(?: of)? (?P<my_y>{_YEAR})",
+    "month": rf"{_BEFORE_MONTH} (?P<m_edge>{_EDGE})?(?P<m>{MONTHS})(?!\.?,?(?: of| the)? \d)",
     "season_year": rf"(?P<sy_s>{_SEASONS}),?(?: of)? (?P<sy_y>{_YEAR})",
     "year": rf"(?:in|since|during|until|till|by|of|from|around|late|early|mid) (?:the year )?(?P<y>{_YEAR})",
     "weekend": r"(?:on|over|at|during|for|all) the weekend",
@@ -59,13 +58,13 @@ _BEFORE_HOLIDAY = (
 # With what a phrase begins: tried before the phrases themselves, of which there are many.
 _STARTS = (
     rf"(?=yester|today|toni|tomor|th[ei]|last |next |day |late|earl|mid|end of|beginn|start of|week|month|year"
-    rf"|(?:{_SEASONS})\b|{WEEKDAYS}|(?:{_MONTHS})\b|\d|(?:{'|'.join(NUMBERS)}) |few |quite a|couple|several |half an?\b"
+    rf"|(?:{_SEASONS})\b|{WEEKDAYS}|(?:{MONTHS})\b|\d|(?:{'|'.join(NUMBERS)}) |few |quite a|couple|several |half an?\b"
     r"|(?:in|on|at|by|of|for|from|over|till?|until|since|during|around|all) )"
 )
 _CUE = (
     rf"\b(?:yesterday|today|tonight|tomorrow|ago|back|before last|after next|from now|the weekend|{WEEKDAYS}"
     rf"|(?:last|this|next|this past|this coming) (?:morning|afternoon|evening|night|week|weekend|month|year|quarter"
-    rf"|{_SEASONS}|{_SHORT_DAYS}|{_MONTHS})|in (?:\w+ ){{1,4}}{_UNITS}|{_BEFORE_MONTH} (?:{_EDGE})?(?:{_MONTHS})"
+    rf"|{_SEASONS}|{_SHORT_DAYS}|{MONTHS})|in (?:\w+ ){{1,4}}{_UNITS}|{_BEFORE_MONTH} (?:{_EDGE})?(?:{MONTHS})"
     rf"|(?:on|by|till|until) (?:{_SHORT_DAYS}))\b|\d"
 )
 _MARKS = blanked(".,;:!?()[]{}\"'’“”…—–-/\n\t*_")
@@ -84,11 +83,15 @@ def holiday_names() -> dict[str, holidays.Holiday]:
     return {name: row for name, row in named.items() if name not in _ORDINARY}
 
 
+def _days() -> frozenset[str]:
+    """Return words of which each name of a holiday holds one."""
+    return holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
+
+
 @functools.cache
 def _said() -> tuple[frozenset[str], frozenset[str]]:
     """Return the words that nearly always come with a told time, and those that may."""
-    days = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"}))
-    sure = {*"yesterday today tonight tomorrow ago weekend".split(), *WEEKDAYS.split("|"), *(days - _ORDINARY)}
+    sure = {*"yesterday today tonight tomorrow ago weekend".split(), *WEEKDAYS.split("|"), *_days()}
     units = "night day week month year fortnight decade quarter".split()
     maybe = {*units, *(unit + "s" for unit in units), "weekends", "morning", "afternoon", "evening"}
     return frozenset(sure), frozenset({*maybe, *MONTH, *SEASON, *_SHORT.split()})
@@ -97,9 +100,7 @@ def _said() -> tuple[frozenset[str], frozenset[str]]:
 @functools.cache
 def _cue() -> re.Pattern[str]:
     """Compile the pattern of words, one of which every text with a told time has."""
-    words = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"}))
-    said = "|".join(sorted(words - _ORDINARY))
-    return re.compile(rf"{_CUE}|\b(?:{said})\b")
+    return re.compile(rf"{_CUE}|\b(?:{'|'.join(sorted(_days()))})\b")
 
 
 @functools.cache

@@ -8,16 +8,16 @@ optional or forbidden part is no need, and of alternatives any one will do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from recall_integrations.patterns import regex
 
 NEEDS_MAX = 3
-PIECE = regex(
+_PIECE = regex(
     r"\s*(?:(?P<name>[a-z]\w*):)?"
     r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
 )
-"""A piece of a pattern of `grammar`."""
 
 Needs = list[frozenset[str]]
 Members = Callable[["str | None", "str | None"], frozenset[str]]
@@ -31,18 +31,26 @@ def needs(pattern: str, members: Members) -> Needs:
         pattern: pattern as in the table of `grammar`.
         members: function that returns the symbols of a word, or else of a class.
     """
-    pieces: list[_Piece] = []
-    position, end = 0, len(pattern.rstrip())
-    while position < end:
-        piece = PIECE.match(pattern, position)
-        if piece is None:
-            raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
-        pieces.append((piece["name"], piece["word"], piece["cls"], piece["op"]))
-        position = piece.end()
-    found, at = _alternatives(pieces, 0, members)
-    if at != len(pieces):
+    read: list[_Piece] = [(piece["name"], piece["word"], piece["cls"], piece["op"]) for piece in pieces(pattern)]
+    found, at = _alternatives(read, 0, members)
+    if at != len(read):
         raise ValueError(f"unbalanced brackets in the pattern {pattern!r}")
     return found
+
+
+def pieces(pattern: str) -> Iterator[re.Match[str]]:
+    """Yield the pieces of a pattern of `grammar`: a word, a class or a sign each, the first two maybe with a name.
+
+    Raises:
+        ValueError: it cannot be read.
+    """
+    position, end = 0, len(pattern.rstrip())
+    while position < end:
+        piece = _PIECE.match(pattern, position)
+        if piece is None:
+            raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
+        yield piece
+        position = piece.end()
 
 
 def _alternatives(pieces: Sequence[_Piece], at: int, members: Members) -> tuple[Needs, int]:

@@ -25,10 +25,10 @@ from typing import Any
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import Interval, Period, midnight
-from recall_integrations.query.temporal.gate import PIECE, Gate, needs
+from recall_integrations.query.temporal.gate import Gate, needs, pieces
 from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.tense import FUTURE, OPEN, PRESENT, asked_tense
-from recall_integrations.query.temporal.tokens import DateToken, tokenize
+from recall_integrations.query.temporal.tokens import DateToken, reduced, tokenize
 from recall_integrations.records import record
 
 SHAPES = {
@@ -71,6 +71,7 @@ SHAPES = {
     "X": "x",
     "BREAK": "!",
 }
+UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
 Built = tuple[str, Any] | None
 _GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
 _MEASURES = regex(
@@ -170,11 +171,21 @@ class Context:
         found = period.past(self.today)
         tense = self.tense if period.cycle else OPEN
         if tense == FUTURE or (tense == PRESENT and period.unit in _NEAR):
-            over = found is None or found.end is None or found.end <= self.today
+            over = found is None or found.end <= self.today
             return period.future(self.today) if over else found
         if period.cycle and period.unit == "day" and period.cycle.is_weekly and found and found.start == self.today:
             return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
         return found
+
+
+def mapped(symbol: str, period: Period, change: Callable[[Interval], Interval | None], unit: str) -> Built:
+    """Make the symbol and value of a period with every interval changed; a recurring one stays recurring."""
+    if period.fixed or period.cycle is None:
+        changed = change(period.fixed) if period.fixed else None
+        return (symbol, Period(unit, changed)) if changed else None
+    at = period.cycle.at
+    cycle = replace(period.cycle, at=lambda i: change(found) if (found := at(i)) else None)
+    return symbol, Period(unit, cycle=cycle)
 
 
 class RuleMatch:
@@ -197,6 +208,10 @@ class RuleMatch:
         at = self._match.start(name)
         return self._tokens[at] if at >= 0 and self._match.end(name) > at else None
 
+    def part(self, name: str) -> DateToken:
+        """Return the first token of a named part that every match has."""
+        return self._tokens[self._match.start(name)]
+
     def value(self, name: str) -> Any:
         """Return the value of a named part; `None` if it is not there."""
         token = self.token(name)
@@ -215,6 +230,14 @@ class RuleMatch:
     def tokens(self) -> list[DateToken]:
         """All tokens of the match."""
         return self._tokens[self._match.start() : self._match.end()]
+
+    def pair(self, *names: str) -> tuple[int, int] | None:
+        """Return the two numbers of the named part that is there, which the tokenizer read as one: "3-7"."""
+        token = next(filter(None, map(self.token, names)), None)
+        if token is None:
+            return None
+        first, _, last = self.ctx.text[token.start : token.end].replace("–", "-").partition("-")
+        return (int(first), int(last)) if last else (0, 0)
 
     def says(self, *words: str) -> bool:
         """Say whether one of the words is in the match."""
@@ -279,7 +302,6 @@ class Grammar:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.vocabulary: dict[str, str] = {}
         self._classes: dict[str, frozenset[str]] = {}
-        self._class_texts: dict[str, str] = {}
         for words in CLASSES.values():
             for word in words:
                 self._symbol(word)
@@ -322,58 +344,34 @@ class Grammar:
     def _apply(
         rule: Rule, pattern: _Pattern, symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
     ) -> tuple[str, list[DateToken]]:
-        out: list[DateToken] = []
-        kept = position = 0
-        while match := pattern.search(symbols, position):
-            first, last = match.span()
-            position = first + 1
-            if first == last:
-                continue
+        def built(match: re.Match[str]) -> DateToken | None:
             hit = RuleMatch(match, tokens, ctx)
             if rule.weak and hit.named():
-                continue
+                return None
             try:
-                built = rule.build(hit)
+                made = rule.build(hit)
             except (OverflowError, ValueError):  # outside the calendar: 30 February, the year 12000
-                continue
-            if built is None:
-                continue
-            parts = tokens[first:last]
-            confidence = min(rule.confidence, *(t.confidence for t in parts))
-            spelled = any(t.word for t in parts)
-            merged = DateToken(built[0], built[1], parts[0].start, parts[-1].end, "", confidence, spelled)
-            out += tokens[kept:first]
-            out.append(merged)
-            kept = position = last
+                return None
+            if made is None:
+                return None
             fired.append(rule.name)
-        if not out:
-            return symbols, tokens
-        out += tokens[kept:]
-        return "".join([t.symbol for t in out]), out
+            parts = hit.tokens
+            confidence = min(rule.confidence, *(t.confidence for t in parts))
+            return DateToken(*made, parts[0].start, parts[-1].end, "", confidence, any(t.word for t in parts))
+
+        return reduced(pattern.search, symbols, tokens, built)
 
     def _symbol(self, word: str) -> str:
         return self.vocabulary.setdefault(word, chr(_FIRST_WORD_SYMBOL + len(self.vocabulary)))
 
     def _class(self, name: str) -> str:
-        if name not in self._class_texts:  # two rules of three name a class
-            self._class_texts[name] = self._written(name)
-        return self._class_texts[name]
-
-    def _written(self, name: str) -> str:
-        shapes = SHAPES.get(name, "")
-        words = "".join(self._symbol(word) for word in CLASSES.get(name, ()))
-        if not shapes and not words:
+        if not self._members(None, name):
             raise LookupError(f"unknown token class {name}")
-        return f"[{re.escape(shapes)}{words}]"
+        return f"[{re.escape(''.join(sorted(self._members(None, name))))}]"
 
     def _compile(self, pattern: str) -> _Pattern:
         out: list[str] = []
-        position = 0
-        while position < len(pattern.rstrip()):
-            piece = PIECE.match(pattern, position)
-            if piece is None:
-                raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
-            position = piece.end()
+        for piece in pieces(pattern):
             if piece["word"]:
                 text = self._symbol(piece["word"])
             elif piece["cls"]:

@@ -15,7 +15,7 @@ from datetime import datetime, time, timedelta
 from dateutil.easter import easter
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.calendar import nth_weekday
+from recall_integrations.query.temporal.calendar import Cycle, Interval, nth_weekday, yearly
 from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
 from recall_integrations.query.temporal.moons import (
     chinese_new_year,
@@ -47,6 +47,16 @@ class Holiday:
     example: str
     days: int = 1
     capital: bool = False
+
+
+def every_year(date: Callable[[int], datetime], days: int = 1) -> Cycle:
+    """Return the cycle of a holiday."""
+
+    def build(year: int) -> Interval:
+        start = date(year)
+        return Interval(start, start + timedelta(days=days))
+
+    return yearly(build)
 
 
 def _fixed(month: int, day: int) -> Callable[[int], datetime]:

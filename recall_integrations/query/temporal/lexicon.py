@@ -20,6 +20,7 @@ MONTH = _numbered(
     "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sep/sept "
     "october/oct november/nov december/dec"
 )
+MONTHS = "|".join(sorted(MONTH, key=len, reverse=True))  # as a pattern
 WEEKDAY = _numbered(
     "monday/mon tuesday/tue/tues wednesday/wed/weds thursday/thu/thur/thurs friday/fri saturday/sat sunday/sun", 0
 )

@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-_DAY = timedelta(days=1)
+from recall_integrations.query.temporal.calendar import DAY
+
 _NEW_MOON = datetime(2000, 1, 6, 14, 20, 38)  # the mean new moon that is counted as number 0, in dynamical time
 _MONTH_DAYS = 29.530588861
 _SEEN = range(1900, 2201)  # the years for which the series below holds
@@ -81,7 +82,7 @@ def diwali(year: int) -> datetime:
 def _new_moon_after(moment: datetime) -> datetime:
     if moment.year not in _SEEN:
         raise ValueError("too far from our time")
-    k = math.floor((moment - _NEW_MOON) / _DAY / _MONTH_DAYS)
+    k = math.floor((moment - _NEW_MOON) / DAY / _MONTH_DAYS)
     while (found := _new_moon(k)) < moment:
         k += 1
     return found

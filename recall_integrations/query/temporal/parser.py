@@ -10,9 +10,10 @@ from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
+from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
-from recall_integrations.query.temporal.calendar import Interval, Period, to_instant
+from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
 from recall_integrations.query.temporal.rules_calendar import DATES
 from recall_integrations.query.temporal.rules_holidays import JULY_FOURTH, holiday_rules
@@ -32,7 +33,6 @@ from recall_integrations.types.numbers import is_whole
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4
-ENGLISH = "en"
 CONFIDENCE_BAND = 0.15  # a later phrase wins over an earlier one only if it is surer by more than this
 
 FRAGMENTS_MAX = 64  # dates of a text in another language that are read: the first counts, unless a later is surer
@@ -200,7 +200,7 @@ def explain(
 
 
 def _choose(ctx: Context, tokens: list[DateToken]) -> TemporalWindow | None:
-    found = [t for t in tokens if isinstance(t.value, Period | Interval)]
+    found = [t for t in tokens if isinstance(t.value, Period | Interval | HalfOpen)]
     if not found:
         return None
     enough = max(t.confidence for t in found) - CONFIDENCE_BAND

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from recall_integrations.query.temporal.calendar import (
     Cycle,
     Interval,
     Period,
-    add_months,
     day,
     days_in,
     monthly,
+    months_from,
     run_of_days,
     weekly,
     yearly,
@@ -30,15 +31,12 @@ from recall_integrations.query.temporal.rules_numbers import decade_from
 from recall_integrations.query.temporal.tokens import full_year, year_part
 
 
-def _modal(hit: RuleMatch, *, number: bool = True) -> bool:
+def _modal(hit: RuleMatch) -> bool:
     """Say whether "may" or "march" beside a number is more likely the verb: small letters and a word right after."""
     if hit.word("m") not in ("may", "march", "mar") or hit.capital("m"):
         return False
     after = hit.beside(0)
-    token = hit.token("d")
-    if after is not None and number and (hit.content(0) or after.word == "of"):
-        return True
-    return token is not None and token.spelled
+    return (after is not None and (hit.content(0) or after.word == "of")) or hit.part("d").spelled
 
 
 def _full_date(hit: RuleMatch) -> Built:
@@ -54,24 +52,22 @@ def _day_or_nothing(year: int, month: int, number: int) -> Built:
 
 
 def _short_year_date(hit: RuleMatch) -> Built:
-    token = hit.token("n")
-    if token is None or (not token.spelled and token.end - token.start != 2):
+    token = hit.part("n")
+    if not token.spelled and token.end - token.start != 2:
         return None
     year = full_year(token.value, hit.ctx.now)
     return _day_or_nothing(year, hit.lex("m", "MONTH"), hit.value("d"))
 
 
 def _month_day(hit: RuleMatch) -> Built:
-    mark, number = hit.word("m"), hit.token("d")
-    between = hit.token("p")
-    if number is None or _modal(hit):
+    mark, number, between = hit.word("m"), hit.part("d"), hit.token("p")
+    if _modal(hit):
         return None
     after = hit.beside(0)
     ends = after is None or after.symbol in "!.)"
     if between is not None and between.symbol in ".," and number.symbol != "o" and len(mark) > 4 and not ends:
         return None  # "in March. 5 people …"
-    month = hit.lex("m", "MONTH")
-    return _yearly_day(month, number.value)
+    return _yearly_day(hit.lex("m", "MONTH"), number.value)
 
 
 def _yearly_day(month: int, number: int) -> Built:
@@ -82,16 +78,13 @@ def _yearly_day(month: int, number: int) -> Built:
 
 def _dashed_days(hit: RuleMatch) -> Built:
     """Read "May 3-7": a run of days that the tokenizer read as one number pair."""
-    token = hit.token("r") or hit.token("r2")
-    if token is None:
-        return None
-    first, mark, last = hit.ctx.text[token.start : token.end].replace("–", "-").partition("-")
-    if not mark or int(first) >= int(last):
+    first, last = hit.pair("r", "r2") or (0, 0)
+    if first >= last:
         return None
     month = hit.lex("m", "MONTH") or hit.lex("m2", "MONTH")
 
     def build(year: int) -> Interval:
-        return run_of_days(datetime(year, month, int(first)), datetime(year, month, int(last)))
+        return run_of_days(datetime(year, month, first), datetime(year, month, last))
 
     if hit.token("y"):
         return "S", Period("span", build(hit.value("y")))
@@ -104,12 +97,13 @@ def _day_to_day(hit: RuleMatch) -> Built:
         return None
     month, month2 = (hit.lex(a, "MONTH") or hit.lex(b, "MONTH") for a, b in (("m", "m3"), ("m2", "m4")))
     number, number2 = hit.value("d") or hit.value("d3"), hit.value("d2") or hit.value("d4")
+    return "S", Period("span", cycle=yearly(_days_between(month, number, month2, number2)))
+
+
+def _days_between(month: int, number: int, month2: int, number2: int) -> Callable[[int], Interval]:
+    """Return a function from a year to the run of days that begins in it; the second day may be of the next."""
     over = (month2, number2) < (month, number)
-
-    def build(year: int) -> Interval:
-        return run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
-
-    return "S", Period("span", cycle=yearly(build))
+    return lambda year: run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
 
 
 def _days_in_year(hit: RuleMatch) -> Built:
@@ -118,29 +112,24 @@ def _days_in_year(hit: RuleMatch) -> Built:
     return ("S", Period("span", run_of_days(first, last))) if first < last else None
 
 
-def _month_in(year: int, month: int) -> Interval:
-    start = datetime(year, month, 1)
-    return Interval(start, add_months(start, 1))
-
-
 def _month_year(hit: RuleMatch) -> Built:
     token = hit.token("n")
     if token is not None:
         if token.end - token.start != 2:
             return None
-        return "N", Period("month", _month_in(full_year(token.value, hit.ctx.now), hit.lex("m", "MONTH")))
-    return "N", Period("month", _month_in(hit.value("y"), hit.lex("m", "MONTH")))
+        return "N", Period("month", months_from(full_year(token.value, hit.ctx.now), hit.lex("m", "MONTH")))
+    return "N", Period("month", months_from(hit.value("y"), hit.lex("m", "MONTH")))
 
 
 def _year_month(hit: RuleMatch) -> Built:
-    if hit.word("m") in ("may", "march") and not hit.capital("m"):
+    if verb_like(hit):
         return None  # "the 2019 edition may …"
     return _month_year(hit)
 
 
 def month_cycle(month: int) -> Period:
     """Return every such month."""
-    return Period("month", cycle=yearly(lambda year: _month_in(year, month)))
+    return Period("month", cycle=yearly(lambda year: months_from(year, month)))
 
 
 def weekday_cycle(weekday: int) -> Period:
@@ -153,15 +142,24 @@ def quarter_cycle(months: int, which: int) -> Period:
     return Period("quarter" if months == 3 else "half", cycle=yearly(lambda year: year_part(year, months, which)))
 
 
-def season_in(year: int, first: int) -> Interval:
-    """Return a season of the northern hemisphere, three whole months; winter from December of that year."""
-    start = datetime(year, first, 1)
-    return Interval(start, add_months(start, 3))
-
-
 def season_cycle(first: int) -> Period:
-    """Return every such season."""
-    return Period("span", cycle=yearly(lambda year: season_in(year, first)))
+    """Return every such season of the northern hemisphere: three whole months, winter from December of its year."""
+    return Period("span", cycle=yearly(lambda year: months_from(year, first, 3)))
+
+
+def named_cycle(hit: RuleMatch) -> tuple[str, Period]:
+    """Return the recurring period of a token `c`, of a season `s` or of a month `m`, with its symbol."""
+    token = hit.token("c")
+    if token is not None:
+        return token.symbol, token.value
+    if hit.token("s"):
+        return "S", season_cycle(hit.lex("s", "SEASON"))
+    return "N", month_cycle(hit.lex("m", "MONTH"))
+
+
+def verb_like(hit: RuleMatch) -> bool:
+    """Say whether the month `m` is "may" or "march" in small letters, which are words as well."""
+    return hit.word("m") in ("may", "march") and not hit.capital("m")
 
 
 def _quarter(hit: RuleMatch) -> Built:
@@ -212,13 +210,9 @@ def _numeric_range(hit: RuleMatch) -> Built:
     clear = not hit.says("and") and max(number, number2) > 12 and not hit.content(0)
     if not (cued or whole or clear):
         return None
-    over = (month2, number2) < (month, number)
-
-    def build(year: int) -> Interval:
-        return run_of_days(datetime(year, month, number), datetime(year + over, month2, number2))
-
+    build = _days_between(month, number, month2, number2)
     if hit.token("y"):
-        return "S", Period("span", build(hit.value("y") - over))
+        return "S", Period("span", build(hit.value("y") - ((month2, number2) < (month, number))))
     return "S", Period("span", cycle=yearly(build))
 
 
@@ -231,8 +225,8 @@ def _dashed_range(hit: RuleMatch) -> Built:
 
 def _numeric_parts(hit: RuleMatch) -> Built:
     """Read "on 4-22"; "on 5.12" only behind a word for an event: it may be a version."""
-    token, before = hit.token("md"), hit.beside(-2)
-    if token is None or hit.content(0):
+    token, before = hit.part("md"), hit.beside(-2)
+    if hit.content(0):
         return None
     dotted = "." in hit.ctx.text[token.start : token.end]
     return _numeric(hit) if not dotted or (before is not None and before.word in EVENT) else None
@@ -253,7 +247,7 @@ def _weekday_number(hit: RuleMatch) -> Built:
 
     def build(year: int, month: int) -> Interval | None:
         found = day(year, month, number)
-        return found if found.start and found.start.weekday() == weekday else None
+        return found if found.start.weekday() == weekday else None
 
     cycle: Cycle = monthly(build, reach=200)
     now = cycle.at(cycle.number(hit.ctx.today))
@@ -262,8 +256,8 @@ def _weekday_number(hit: RuleMatch) -> Built:
 
 def _nth_of_month(hit: RuleMatch) -> Built:
     """Read "on the 4th": a bare day of a month, unless the next word could be counted by it."""
-    after, token = hit.beside(0), hit.token("d")
-    if token is None or token.spelled:
+    after, token = hit.beside(0), hit.part("d")
+    if token.spelled:
         return None
     if after is not None and after.symbol not in "!.,:)" and not hit.goes_on():
         return None
@@ -273,7 +267,7 @@ def _nth_of_month(hit: RuleMatch) -> Built:
 
 def year_period(year: int) -> Period:
     """Return a calendar year."""
-    return Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1)))
+    return Period("year", months_from(year, 1, 12))
 
 
 def _year(hit: RuleMatch) -> Built:
@@ -330,7 +324,7 @@ def _first_of_months(hit: RuleMatch) -> Built:
 
 def _season(hit: RuleMatch) -> Built:
     if hit.token("y"):
-        return "S", Period("span", season_in(hit.value("y"), hit.lex("s", "SEASON")))
+        return "S", Period("span", months_from(hit.value("y"), hit.lex("s", "SEASON"), 3))
     if hit.word("s") in ("spring", "fall") and not hit.token("the") and hit.content(0):
         return None  # Spring Boot, fall short
     return "S", season_cycle(hit.lex("s", "SEASON"))

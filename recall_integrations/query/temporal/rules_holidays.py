@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from recall_integrations.query.temporal.calendar import Interval, Period, yearly
+from recall_integrations.query.temporal.calendar import Period
 from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
-from recall_integrations.query.temporal.holidays import Holiday
+from recall_integrations.query.temporal.holidays import Holiday, every_year
 
 
 def _holiday(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[RuleMatch], Built]:
-    def build(year: int) -> Interval:
-        start = date(year)
-        return Interval(start, start + timedelta(days=days))
-
-    period = Period("day" if days == 1 else "span", cycle=yearly(build))
+    period = Period("day" if days == 1 else "span", cycle=every_year(date, days))
     return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else ("H", period)
 
 

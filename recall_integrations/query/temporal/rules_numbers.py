@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
-from recall_integrations.query.temporal.calendar import Interval, Period
+from recall_integrations.query.temporal.calendar import Period, months_from
 from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
 from recall_integrations.query.temporal.lexicon import ONES, ORDINAL, TEENS, TENS
 from recall_integrations.query.temporal.tokens import number_symbol
@@ -27,7 +25,7 @@ def _year_thousand(hit: RuleMatch) -> Built:
 
 def decade_from(year: int) -> Period:
     """Return the ten years that begin with this one."""
-    return Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1)))
+    return Period("decade", months_from(year, 1, 120))
 
 
 def _worded_decade(hit: RuleMatch) -> Built:

@@ -18,14 +18,13 @@ from recall_integrations.query.temporal.calendar import (
     run_of_days,
     shift,
     unit_of,
-    unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
-from recall_integrations.query.temporal.rules_calendar import month_cycle, quarter_cycle, season_cycle, year_period
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, mapped
+from recall_integrations.query.temporal.rules_calendar import month_cycle, named_cycle, quarter_cycle, year_period
+from recall_integrations.query.temporal.rules_relative import unit_from_today
 from recall_integrations.query.temporal.tokens import year_part
 
-_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
 _EARLY, _MID, _LATE = "early", "mid", "late"
 _PART = {
     "early": _EARLY, "earlier": _EARLY, "beginning": _EARLY, "start": _EARLY,
@@ -43,8 +42,6 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
     if possible. `point` is the moment of "the beginning / middle / end of" as one end of a range.
     """
     start, end = whole.start, whole.end
-    if start is None or end is None:
-        return None
     days = (end - start).days
     point = {_EARLY: start, _MID: start + timedelta(days=days // 2), _LATE: end}[which]
     months = 12 * (end.year - start.year) + end.month - start.month if start.day == end.day == 1 else 0
@@ -76,9 +73,7 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
 def _part(hit: RuleMatch) -> Built:
     word = hit.word("k") or hit.word("k2") or hit.word("k3")
     which = _PART[word]
-    token = hit.token("p")
-    if token is None:
-        return None
+    token = hit.part("p")
     period: Period = token.value
     if period.unit in ("day", "time") and which != _LATE:
         return None
@@ -89,11 +84,11 @@ def _part(hit: RuleMatch) -> Built:
 
     def change(whole: Interval) -> Interval | None:
         found = part_of(whole, unit, which)
-        if found is None or found.start is None or found.end is None:
+        if found is None:
             return None
         if word in ("early", "late"):  # a range "from late July" holds all of it, one from "the end of July" none
             return Interval(found.start, found.end)
-        running = whole.start is not None and whole.end is not None and whole.start <= ctx.today < whole.end
+        running = whole.start <= ctx.today < whole.end
         if word == "earlier" and running:
             end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
             return Interval(found.start, end) if end > found.start else Interval(found.start, found.start + DAY)
@@ -101,8 +96,7 @@ def _part(hit: RuleMatch) -> Built:
             return Interval(max(found.start, ctx.today), found.end)
         return found
 
-    built = period.map(change, "span")
-    return ("S", built) if built else None
+    return mapped("S", period, change, "span")
 
 
 def _half(hit: RuleMatch) -> Built:
@@ -113,16 +107,13 @@ def _half(hit: RuleMatch) -> Built:
     period: Period = hit.value("p")
 
     def change(whole: Interval) -> Interval | None:
-        if whole.start is None or whole.end is None:
-            return None
         if period.unit == "year":
             middle = add_months(whole.start, 6)
         else:
             middle = whole.start + timedelta(days=(whole.end - whole.start).days // 2)
         return Interval(middle, whole.end) if second else Interval(whole.start, middle)
 
-    built = period.map(change, "half")
-    return ("Q", built) if built else None
+    return mapped("Q", period, change, "half")
 
 
 def _nth_unit(hit: RuleMatch) -> Built:
@@ -134,17 +125,11 @@ def _nth_unit(hit: RuleMatch) -> Built:
     if not _fits(unit, period.unit):
         return None
 
-    def change(whole: Interval) -> Interval | None:
-        return _nth_inside(whole, unit, number, week_start)
-
-    built = period.map(change, unit)
-    return (_SYMBOL.get(unit, "S"), built) if built else None
+    return mapped(UNIT_SYMBOL.get(unit, "S"), period, lambda whole: _nth_inside(whole, unit, number, week_start), unit)
 
 
 def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Interval | None:
     start, end = whole.start, whole.end
-    if start is None or end is None:
-        return None
     if unit == "week":
         first = first_week(start, week_start) if (end - start).days > 20 else start
         after = first_week(end, week_start) if (end - start).days > 20 else end
@@ -152,7 +137,6 @@ def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Int
         return Interval(found, found + WEEK) if first <= found < after else None
     if unit in ("weekend", "workweek"):
         saturday = unit_of(start, unit, week_start).start
-        assert saturday is not None
         first = saturday if saturday >= start else saturday + WEEK
         count = (end - first).days // 7 + (1 if (end - first).days % 7 else 0)
         index = count if number < 0 else number
@@ -179,8 +163,6 @@ def _edge_length(hit: RuleMatch) -> Built:
     last = hit.says("last", "final")
 
     def change(whole: Interval) -> Interval | None:
-        if whole.start is None or whole.end is None:
-            return None
         if length.unit == "week" and period.unit == "year":  # weeks of a year are counted, those of a month are not
             first, after = (first_week(edge, hit.ctx.week_start) for edge in (whole.start, whole.end))
             return Interval(after - length.count * WEEK, after) if last else Interval(first, shift(first, length))
@@ -188,8 +170,7 @@ def _edge_length(hit: RuleMatch) -> Built:
             return Interval(max(whole.start, shift(whole.end, length, -1)), whole.end)
         return Interval(whole.start, min(whole.end, shift(whole.start, length)))
 
-    built = period.map(change, "span")
-    return ("S", built) if built else None
+    return mapped("S", period, change, "span")
 
 
 def _nth_weekday_of(hit: RuleMatch) -> Built:
@@ -199,16 +180,13 @@ def _nth_weekday_of(hit: RuleMatch) -> Built:
 
     def change(whole: Interval) -> Interval | None:
         start = whole.start
-        if start is None or whole.end is None:
-            return None
         if number < 0:
             last = whole.end - DAY
             return one_day(last - ((last.weekday() - weekday) % 7) * DAY)
         found = start + ((weekday - start.weekday()) % 7 + 7 * (number - 1)) * DAY
         return one_day(found) if found < whole.end else None
 
-    built = period.map(change, "day")
-    return ("D", built) if built else None
+    return mapped("D", period, change, "day")
 
 
 def _nth_day_of(hit: RuleMatch) -> Built:
@@ -217,42 +195,31 @@ def _nth_day_of(hit: RuleMatch) -> Built:
     period: Period = hit.value("p")
 
     def change(whole: Interval) -> Interval | None:
-        if whole.start is None or whole.end is None:
-            return None
         found = whole.end - DAY if last else whole.start + (number - 1) * DAY
         return one_day(found) if whole.start <= found < whole.end else None
 
-    built = period.map(change, "day")
-    return ("D", built) if built else None
+    return mapped("D", period, change, "day")
 
 
 def _days_in_month(hit: RuleMatch) -> Built:
     """Read "last month from 4 to 23": days of a month that another phrase gives."""
-    pair = hit.token("r") or hit.token("r2")
-    if pair is not None:
-        texts = hit.ctx.text[pair.start : pair.end].replace("–", "-").split("-")
-        if len(texts) != 2:
-            return None
-        first, last = int(texts[0]), int(texts[1])
-    else:
-        first, last = hit.value("a"), hit.value("b")
+    first, last = hit.pair("r", "r2") or (hit.value("a"), hit.value("b"))
     period: Period = hit.value("p") or hit.value("p2") or month_cycle(hit.lex("m", "MONTH"))
 
     def change(month: Interval) -> Interval | None:
-        if month.start is None or first >= last or period.unit != "month":
+        if first >= last or period.unit != "month":
             return None
         return run_of_days(month.start.replace(day=first), month.start.replace(day=last))
 
-    built = period.map(change, "span")
-    return ("S", built) if built else None
+    return mapped("S", period, change, "span")
 
 
 def _numbered_week(hit: RuleMatch) -> Built:
     """Read "week 30 of last year": weeks of a year are counted as in ISO 8601."""
-    token, written = hit.token("n"), hit.value("y")
+    token, written = hit.part("n"), hit.value("y")
     period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
     whole = hit.here.place(period)
-    if whole is None or token is None:
+    if whole is None:
         return None
     if token.spelled and not (written or hit.token("p")):
         return None  # "week one is the hardest"
@@ -262,8 +229,8 @@ def _numbered_week(hit: RuleMatch) -> Built:
 
 def _week_of_number(hit: RuleMatch) -> Built:
     """Read "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
-    token, after = hit.token("d"), hit.beside(0)
-    if token is None or token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
+    token, after = hit.part("d"), hit.beside(0)
+    if token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
         return None
     number, weekend, week_start = token.value, hit.token("weekend"), hit.ctx.week_start
 
@@ -279,8 +246,7 @@ def _month_of_day(hit: RuleMatch) -> Built:
     period: Period = hit.value("p")
     if period.unit != "day":
         return None
-    built = period.map(lambda i: unit_of(i.start, "month", 0) if i.start else None, "month")
-    return ("N", built) if built else None
+    return mapped("N", period, lambda i: unit_of(i.start, "month", 0), "month")
 
 
 def _day_in_month(hit: RuleMatch) -> Built:
@@ -289,15 +255,14 @@ def _day_in_month(hit: RuleMatch) -> Built:
     cycle = hit.value("d").cycle
     if month.unit != "month" or cycle is None or not cycle.is_monthly:
         return None
-    built = month.map(lambda i: cycle.next(i.start) if i.start else None, "day")
-    return ("D", built) if built else None
+    return mapped("D", month, lambda i: cycle.next(i.start), "day")
 
 
 def _holiday_span(hit: RuleMatch) -> Built:
     """Read "Labor Day weekend 2019", "Christmas week of last year"."""
     built = _in_year(hit)
     whole = built[1].fixed if built else None
-    if whole is None or whole.start is None:
+    if whole is None:
         return None
     if hit.token("weekend"):
         return "S", Period("weekend", weekend_at(whole))
@@ -308,21 +273,16 @@ def _week_of(hit: RuleMatch) -> Built:
     period: Period = hit.value("p")
     if period.unit not in ("day", "time"):
         return None
-    built = period.map(lambda i: week_of(i.start, hit.ctx.week_start) if i.start else None, "week")
-    return ("W", built) if built else None
+    return mapped("W", period, lambda i: week_of(i.start, hit.ctx.week_start), "week")
 
 
 def _weekend_of(hit: RuleMatch) -> Built:
     """Return the weekend at a day, joined with it: before a Monday or Tuesday, after any other day."""
-
-    built = hit.value("p").map(weekend_at, "weekend")
-    return ("S", built) if built else None
+    return mapped("S", hit.value("p"), weekend_at, "weekend")
 
 
-def weekend_at(whole: Interval) -> Interval | None:
+def weekend_at(whole: Interval) -> Interval:
     """Return the weekend beside a day, together with it."""
-    if whole.start is None:
-        return None
     weekday = whole.start.weekday()
     if weekday < 2:
         return Interval(whole.start - (weekday + 2) * DAY, whole.start + DAY)
@@ -332,20 +292,15 @@ def weekend_at(whole: Interval) -> Interval | None:
 
 def _in_year(hit: RuleMatch) -> Built:
     """Read "March of last year", "Christmas 2023": the recurring one that begins in that year."""
-    token, year = hit.token("c"), hit.token("p") or hit.token("y")
-    if token is not None:
-        symbol, period = token.symbol, token.value
-    elif hit.token("s"):
-        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
-    else:
-        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+    symbol, period = named_cycle(hit)
+    year = hit.token("p") or hit.token("y")
     if year is None or period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     whole = hit.here.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
-    if whole is None or whole.start is None or whole.end is None:
+    if whole is None:
         return None
     found = period.cycle.next(whole.start)
-    if found is None or found.start is None or found.start >= whole.end:
+    if found is None or found.start >= whole.end:
         return None
     return symbol, Period(period.unit, found)
 
@@ -362,14 +317,14 @@ def _rest(hit: RuleMatch) -> Built:
         whole = hit.here.place(hit.value("p"))
     else:
         whole = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start)
-    if whole is None or whole.start is None or whole.end is None or whole.end <= hit.ctx.today:
+    if whole is None or whole.end <= hit.ctx.today:
         return None
     return "S", Period("span", Interval(max(whole.start, hit.ctx.today), whole.end))
 
 
 def _label_in_year(hit: RuleMatch) -> Built:
     whole = hit.here.place(hit.value("p"))
-    found = year_part(whole.start.year, *hit.value("q")) if whole and whole.start else None
+    found = year_part(whole.start.year, *hit.value("q")) if whole else None
     return ("Q", Period("quarter", found)) if found else None
 
 
@@ -378,16 +333,13 @@ def _weekday_in(hit: RuleMatch) -> Built:
     weekday = hit.lex("w", "WD")
 
     def pick(week: Interval) -> Interval | None:
-        if week.start is None or week.end is None:
-            return None
         found = week.start + ((weekday - week.start.weekday()) % 7) * DAY
         return one_day(found) if found < week.end else None
 
     period: Period = hit.value("p")
     if period.unit not in ("week", "weekend", "workweek"):
         return None
-    built = period.map(pick, "day")
-    return ("D", built) if built else None
+    return mapped("D", period, pick, "day")
 
 
 def _weekdays_in(hit: RuleMatch) -> Built:
@@ -395,13 +347,10 @@ def _weekdays_in(hit: RuleMatch) -> Built:
     first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
 
     def pick(week: Interval) -> Interval | None:
-        if week.start is None:
-            return None
         days = sorted((weekday - week.start.weekday()) % 7 for weekday in (first, second))
         return Interval(week.start + days[0] * DAY, week.start + (days[1] + 1) * DAY)
 
-    built = hit.value("p").map(pick, "span")
-    return ("S", built) if built else None
+    return mapped("S", hit.value("p"), pick, "span")
 
 
 def bare_unit(hit: RuleMatch) -> Built:
@@ -410,7 +359,7 @@ def bare_unit(hit: RuleMatch) -> Built:
     back = 0
     if unit == "weekend" and ctx.today.weekday() < 3 and not hit.here.plans:
         back = -1  # early in the week "the weekend" is the one just past
-    return _SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, back, ctx.week_start))
+    return unit_from_today(ctx, unit, back)
 
 
 PARTS = (

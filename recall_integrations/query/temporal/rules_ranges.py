@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from recall_integrations.query.temporal.calendar import (
     DAY,
     Duration,
+    HalfOpen,
     Interval,
     Period,
     add_months,
@@ -19,12 +20,11 @@ from recall_integrations.query.temporal.calendar import (
     one_day,
     run_of_days,
     shift,
-    unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
+from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch, mapped
 from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
-from recall_integrations.query.temporal.rules_relative import fixed, to_date
+from recall_integrations.query.temporal.rules_relative import fixed, to_date, unit_from_today
 from recall_integrations.query.temporal.tokens import DateToken
 
 # ---------------------------------------------------------------------------------------------------------- offsets
@@ -42,7 +42,7 @@ def _from_date(hit: RuleMatch) -> Built:
     before = hit.says("before", "prior", "preceding")
     ahead = hit.here.plans or (not before and hit.says("from"))
     anchor = _anchor(hit.here, period, ahead=ahead)
-    if anchor is None or anchor.start is None or anchor.end is None:
+    if anchor is None:
         return None
     base = anchor.start if before or period.unit in ("day", "time") else anchor.end - DAY
     found = shift(base, length, -1 if before else 1)
@@ -64,29 +64,33 @@ def _bounded_offset(hit: RuleMatch) -> Built:
     """Read "less than 3 days after X", "more than two weeks before X"."""
     length: Duration = hit.value("u")
     anchor = _anchor(hit.here, hit.value("p"), ahead=hit.here.plans)
-    if anchor is None or anchor.start is None:
+    if anchor is None:
         return None
     before = hit.says("before", "prior")
     edge = shift(anchor.start, length, -1 if before else 1)
     if hit.says("more", "over"):
-        return "R", Interval(None, edge) if before else Interval(edge, None)
+        return "R", HalfOpen(end=edge) if before else HalfOpen(edge)
     return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
 
 
 def _neighbour(hit: RuleMatch) -> Built:
     """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
     length = duration(1, hit.word("k"))
-    anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None or anchor.end is None:
+    return _beside(hit, length, length.unit)
+
+
+def _beside(hit: RuleMatch, length: Duration, unit: str = "span") -> Built:
+    anchor = _place(hit)
+    if anchor is None:
         return None
     if hit.says("before", "preceding", "prior"):
-        return fixed(shift(anchor.start, length, -1), anchor.start, length.unit)
-    return fixed(anchor.end, shift(anchor.end, length), length.unit)
+        return fixed(shift(anchor.start, length, -1), anchor.start, unit)
+    return fixed(anchor.end, shift(anchor.end, length), unit)
 
 
 def _neighbour_weekend(hit: RuleMatch) -> Built:
-    anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None or anchor.end is None:
+    anchor = _place(hit)
+    if anchor is None:
         return None
     weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("w", "WD"), 1)
     if hit.says("before", "preceding"):
@@ -100,15 +104,13 @@ def _neighbour_weekend(hit: RuleMatch) -> Built:
 def _beside_now(hit: RuleMatch) -> Built:
     """Read "the day before", "the year after" without a date, as the unit beside the present one."""
     unit, sign = hit.lex("u", "UNIT"), 1 if hit.says("after") else -1
-    found = unit_shifted(hit.ctx.today, unit, sign, hit.ctx.week_start)
-    assert found.start is not None and found.end is not None
-    return fixed(found.start, found.end, unit)
+    return unit_from_today(hit.ctx, unit, sign)
 
 
 def _ended(hit: RuleMatch) -> Built:
     """Read "the year ended June 30": the one up to that day."""
-    anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.end is None:
+    anchor = _place(hit)
+    if anchor is None:
         return None
     return fixed(shift(anchor.end, duration(1, hit.lex("u", "UNIT")), -1), anchor.end)
 
@@ -116,8 +118,8 @@ def _ended(hit: RuleMatch) -> Built:
 def _starting(hit: RuleMatch) -> Built:
     """Read "for two weeks from May 20th"."""
     length: Duration = hit.value("u")
-    anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None:
+    anchor = _place(hit)
+    if anchor is None:
         return None
     return fixed(anchor.start, shift(anchor.start, length))
 
@@ -125,14 +127,9 @@ def _starting(hit: RuleMatch) -> Built:
 def _length_beside(hit: RuleMatch) -> Built:
     """Read "the three days before Christmas": all of them."""
     length: Duration = hit.value("u")
-    anchor = hit.here.place(hit.value("p"))
-    if anchor is None or anchor.start is None or anchor.end is None or length.seconds or length.unit == "workday":
+    if length.seconds or length.unit == "workday" or (hit.value("o") or 1) > 1:
         return None
-    if (hit.value("o") or 1) > 1:
-        return None
-    if hit.says("before", "preceding", "prior"):
-        return fixed(shift(anchor.start, length, -1), anchor.start)
-    return fixed(anchor.end, shift(anchor.end, length))
+    return _beside(hit, length)
 
 
 NEIGHBOURS = (
@@ -167,7 +164,7 @@ OFFSETS = (
 # ----------------------------------------------------------------------------------------------------------- ranges
 
 
-def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | None:
+def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime:
     """Return the end of a range: the end of its right period; "today" ends now, unless the text plans something."""
     if found.point is not None:
         return found.point
@@ -176,7 +173,7 @@ def _right_edge(ctx: Context, token: DateToken, found: Interval) -> datetime | N
     return found.end
 
 
-def _left_edge(found: Interval) -> datetime | None:
+def _left_edge(found: Interval) -> datetime:
     return found.point if found.point is not None else found.start
 
 
@@ -190,23 +187,19 @@ def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Int
     if right.cycle is None:
         return None
     for first in (left.past(ctx.today), left.future(ctx.today)) if ctx.plans else (ctx.place(left),):
-        second = right.cycle.next(first.start, strict=True) if first and first.start else None
-        if first and second and not (ctx.plans and second.end and second.end <= ctx.today):
+        second = right.cycle.next(first.start, strict=True) if first else None
+        if first and second and not (ctx.plans and second.end <= ctx.today):
             return first, second
     return None
 
 
 def _range(hit: RuleMatch) -> Built:
-    left, right = hit.token("a"), hit.token("b")
-    if left is None or right is None:
-        return None
-    pair = place_pair(hit.here, left.value, right.value)
+    right = hit.part("b")
+    pair = place_pair(hit.here, hit.value("a"), right.value)
     if pair is None:
         return None
-    start, end = _left_edge(pair[0]), _right_edge(hit.here, right, pair[1])
-    if start and end and start > end:
-        start, end = end, start
-    return ("R", Interval(start, end)) if start and end and start < end else None
+    start, end = sorted((_left_edge(pair[0]), _right_edge(hit.here, right, pair[1])))
+    return ("R", Interval(start, end)) if start < end else None
 
 
 def _range_to_now(hit: RuleMatch) -> Built:
@@ -218,26 +211,20 @@ def _range_to_now(hit: RuleMatch) -> Built:
 
 
 def _range_from_now(hit: RuleMatch) -> Built:
-    token = hit.token("b")
-    if token is None:
-        return None
+    token = hit.part("b")
     period: Period = token.value
     found = period.future(hit.ctx.today) or hit.here.place(period)
-    end = _right_edge(hit.here, token, found) if found else None
-    return ("R", Interval(hit.ctx.today, end)) if end and end > hit.ctx.today else None
+    end = _right_edge(hit.here, token, found) if found else hit.ctx.today
+    return ("R", Interval(hit.ctx.today, end)) if end > hit.ctx.today else None
 
 
 def _days_of_month(hit: RuleMatch) -> Built:
     """Read "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
-    number, token = hit.value("n"), hit.token("d")
-    if token is None:
-        return None
-    period: Period = token.value
+    number: int = hit.value("n")
+    period: Period = hit.value("d")
     bare_first = hit.token("left") is not None
 
     def change(found: Interval) -> Interval | None:
-        if found.start is None:
-            return None
         other = found.start.replace(day=number)
         if bare_first and other > found.start and not hit.says("and", "or"):
             month_before = add_months(found.start.replace(day=1), -1)
@@ -247,24 +234,20 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
     if period.unit != "day" or (period.cycle and (period.cycle.is_weekly or period.cycle.reach == 200)):
         return None
-    built = period.map(change, "span")
-    return ("S", built) if built else None
+    return mapped("S", period, change, "span")
 
 
 def _list(hit: RuleMatch) -> Built:
     """Read "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
-    left, right = hit.token("a"), hit.token("b")
-    if left is None or right is None or left.value.unit != right.value.unit:
-        return None
-    pair = place_pair(hit.here, left.value, right.value)
+    left: Period = hit.value("a")
+    right: Period = hit.value("b")
+    pair = place_pair(hit.here, left, right) if left.unit == right.unit else None
     if pair is None:
         return None
-    first, second = pair
-    if first.start and second.start and second.start < first.start:
-        first, second = second, first
-    if first.start is None or second.end is None or first.start >= second.end:
+    first, second = pair if pair[0].start <= pair[1].start else pair[::-1]
+    if first.start >= second.end:
         return None
-    together = second.end - first.start < timedelta(days=3700) or left.value.unit == "decade"
+    together = second.end - first.start < timedelta(days=3700) or left.unit == "decade"
     return ("R", Interval(first.start, second.end)) if together else None
 
 
@@ -306,32 +289,30 @@ def _after(hit: RuleMatch) -> Built:
     if found is None:
         return None
     if found.point is not None:
-        token = hit.token("p")
-        over = token is not None and hit.ctx.text[token.start : token.start + 4].lower() in ("mid ", "mid-")
-        return "R", Interval(found.end if over else found.point, None)  # "after mid-May", "after the middle of May"
-    return "R", Interval(found.start if hit.value("p").unit == "day" else found.end, None)
+        start = hit.part("p").start
+        over = hit.ctx.text[start : start + 4].lower() in ("mid ", "mid-")
+        return "R", HalfOpen(found.end if over else found.point)  # "after mid-May", "after the middle of May"
+    return "R", HalfOpen(found.start if hit.value("p").unit == "day" else found.end)
 
 
 def _since(hit: RuleMatch) -> Built:
     found = _place(hit)
-    return ("R", Interval(found.start, None)) if found and found.start else None
+    return ("R", HalfOpen(found.start)) if found else None
 
 
 def _before(hit: RuleMatch) -> Built:
     found = _place(hit)
-    end = (found.point or found.start) if found else None
-    return ("R", Interval(None, end)) if end else None
+    return ("R", HalfOpen(end=_left_edge(found))) if found else None
 
 
 def _same(hit: RuleMatch) -> Built:
-    token = hit.token("p")
-    return (token.symbol, token.value) if token else None
+    token = hit.part("p")
+    return token.symbol, token.value
 
 
 def _through(hit: RuleMatch) -> Built:
     found = _place(hit)
-    end = (found.point or found.end) if found else None
-    return ("R", Interval(None, end)) if end else None
+    return ("R", HalfOpen(end=found.point or found.end)) if found else None
 
 
 def _to_date(hit: RuleMatch) -> Built:

@@ -9,6 +9,7 @@ from recall_integrations.query.temporal.calendar import (
     DAY,
     WEEK,
     Duration,
+    HalfOpen,
     Interval,
     Period,
     duration,
@@ -18,27 +19,32 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
 from recall_integrations.query.temporal.rules_calendar import (
-    month_cycle,
+    named_cycle,
     season_cycle,
+    verb_like,
     weekday_cycle,
 )
 from recall_integrations.query.temporal.tense import PAST
 
-_UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "year": "Y"}
 CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
 
 
 def fixed(start: datetime, end: datetime, unit: str = "span") -> Built:
     """Make the symbol and value of a finished interval."""
-    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
+    return UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
 
 
 def days_from_today(ctx: Context, days: int) -> Built:
     """Return the day that lies `days` days after today."""
     return "D", Period("day", one_day(ctx.today + days * DAY))
+
+
+def unit_from_today(ctx: Context, unit: str, count: int) -> Built:
+    """Return the calendar unit that lies `count` units after the present one."""
+    return UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, count, ctx.week_start))
 
 
 # -------------------------------------------------------------------------------------------------------- durations
@@ -59,8 +65,7 @@ def _duration(hit: RuleMatch) -> Built:
 
 def _decimal(hit: RuleMatch) -> Built:
     """Read "1.5 years", "2.5 hours"; the tokenizer reads such a number as a day of a month, too."""
-    written = hit.token("n")
-    assert written is not None
+    written = hit.part("n")
     text = hit.ctx.text[written.start : written.end]
     return _and_half(hit, int(text[0])) if text[1:] == ".5" else None
 
@@ -114,7 +119,6 @@ def _rolling(ctx: Context, length: Duration, sign: int) -> Built:
         near = unit_shifted(today, length.unit, sign, ctx.week_start)
         far = unit_shifted(today, length.unit, sign * length.count, ctx.week_start)
         first, last = (far, near) if sign < 0 else (near, far)
-        assert first.start is not None and last.end is not None
         return fixed(first.start, last.end)
     if length.unit == "workday":
         return _work_days(today, length.count, sign)
@@ -150,13 +154,12 @@ def _offset(hit: RuleMatch) -> Built:
     if hit.tokens[0].word == "in" and hit.here.tense == PAST:
         return None  # "what did I learn in two weeks" says how long it took
     if length.unit in CALENDAR_ONLY:
-        found = unit_shifted(ctx.today, length.unit, sign * length.count, ctx.week_start)
-        return _UNIT_SYMBOL.get(length.unit, "S"), Period(length.unit, found)
+        return unit_from_today(ctx, length.unit, sign * length.count)
     if length.unit == "workday":
         built = _work_days(ctx.today, length.count, sign)
-        span: Interval = built[1].fixed if built else Interval(None, None)
-        edge = span.start if sign < 0 else span.end and span.end - DAY
-        return ("F", Period("day", one_day(edge))) if edge else None
+        if built is None:
+            return None
+        return "F", Period("day", one_day(built[1].fixed.start if sign < 0 else built[1].fixed.end - DAY))
     if length.seconds:
         if sign > 0:
             return None  # "bake it in 20 minutes" is no date
@@ -169,11 +172,7 @@ def _offset(hit: RuleMatch) -> Built:
 def _between_counts(hit: RuleMatch) -> Built:
     """Read "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
     unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
-    near, far = hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0
-    token = hit.token("r")
-    if token is not None:  # "2-3 weeks ago": the tokenizer has read a pair of numbers
-        written = hit.ctx.text[token.start : token.end].replace("–", "-").split("-")
-        near, far = (int(written[0]), int(written[1])) if len(written) == 2 else (0, 0)
+    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0)
     if not near < far <= near + 50:
         return None
     start, end = (shift(hit.ctx.today, duration(count, unit), -1) for count in (far, near))
@@ -211,19 +210,27 @@ DURATIONS = (
 # ------------------------------------------------------------------------------------------------ days and weekdays
 
 
+def _back(today: datetime, weekday: int) -> int:
+    """Return how many days ago the newest such day before today was."""
+    return (today.weekday() - weekday) % 7 or 7
+
+
+def _ahead(today: datetime, weekday: int) -> int:
+    """Return in how many days the next such day after today comes."""
+    return (weekday - today.weekday()) % 7 or 7
+
+
 def _relative_weekday(hit: RuleMatch) -> Built:
     weekday = hit.lex("w", "WD")
     today, word = hit.ctx.today, hit.word("r")
-    week = week_of(today, hit.ctx.week_start).start
-    assert week is not None
-    here = week + ((weekday - hit.ctx.week_start) % 7) * DAY
+    here = week_of(today, hit.ctx.week_start).start + ((weekday - hit.ctx.week_start) % 7) * DAY
     if hit.lex("r", "REL") < 0:
-        back = (today.weekday() - weekday) % 7 or 7
+        back = _back(today, weekday)
         if back == 1 and word == "last":  # the day before today is called yesterday
             back = 8
-        return "D", Period("day", one_day(today - back * DAY))
+        return days_from_today(hit.ctx, -back)
     if word in ("coming", "upcoming"):
-        return "D", Period("day", one_day(today + ((weekday - today.weekday()) % 7 or 7) * DAY))
+        return days_from_today(hit.ctx, _ahead(today, weekday))
     return "D", Period("day", one_day(here + (WEEK if hit.lex("r", "REL") > 0 else 0 * DAY)))
 
 
@@ -234,29 +241,22 @@ def _weekday_list(hit: RuleMatch) -> Built:
         first, second = second, first
     today = hit.ctx.today
     if hit.token("r") and hit.lex("r", "REL") >= 0:
-        week = week_of(today, hit.ctx.week_start).start
-        assert week is not None
-        week += WEEK * hit.lex("r", "REL")
+        week = week_of(today, hit.ctx.week_start).start + WEEK * hit.lex("r", "REL")
         start = week + ((first - hit.ctx.week_start) % 7) * DAY
         return fixed(start, start + ((second - first) % 7 + 1) * DAY)
-    end = today - ((today.weekday() - second) % 7 or 7) * DAY
+    end = today - _back(today, second) * DAY
     return fixed(end - ((second - first) % 7) * DAY, end + DAY)
 
 
-def _nights(hit: RuleMatch) -> Built:
-    today = hit.ctx.today - (DAY if hit.word("r") else 0 * DAY)
-    return "D", Period("time", Interval(today + timedelta(hours=18), today + timedelta(hours=28)))
+def _night(ctx: Context, ago: int) -> Built:
+    start = ctx.today - ago * DAY
+    return "D", Period("time", Interval(start + timedelta(hours=18), start + timedelta(hours=28)))
 
 
 def _close_of(hit: RuleMatch) -> Built:
     """Read "EOD", "by EOM": the last day of the present unit."""
     whole = unit_of(hit.ctx.today, hit.lex("k", "CLOSEOF") or hit.lex("u", "UNIT"), hit.ctx.week_start)
-    return ("D", Period("day", one_day(whole.end - DAY))) if whole.end else None
-
-
-def _night_before_last(hit: RuleMatch) -> Built:
-    evening = hit.ctx.today - 2 * DAY
-    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
+    return "D", Period("day", one_day(whole.end - DAY))
 
 
 def _two_away(hit: RuleMatch) -> Built:
@@ -264,50 +264,28 @@ def _two_away(hit: RuleMatch) -> Built:
     sign = -2 if hit.says("before") else 2
     ctx, unit = hit.ctx, hit.lex("u", "UNIT")
     if unit:
-        found = unit_shifted(ctx.today, unit, sign, ctx.week_start)
-        return _UNIT_SYMBOL.get(unit, "S"), Period(unit, found)
-    if hit.token("w"):
-        symbol, period = "D", weekday_cycle(hit.lex("w", "WD"))
-    elif hit.token("s"):
-        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
-    elif hit.token("h"):
-        symbol, period = "H", hit.value("h")
-    else:
-        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
+        return unit_from_today(ctx, unit, sign)
+    symbol, period = ("D", weekday_cycle(hit.lex("w", "WD"))) if hit.token("w") else named_cycle(hit)
     if hit.token("w") and sign > 0:  # "next Friday" is next week's, and this is the one after it
         monday = week_of(ctx.today, 0).start
-        assert monday is not None
         return "D", Period("day", one_day(monday + 2 * WEEK + hit.lex("w", "WD") * DAY))
     assert period.cycle is not None
     step = period.cycle.last if sign < 0 else period.cycle.next
     first = step(ctx.today, strict=True)
-    if sign < 0 and first and first.start and first.end and first.end > ctx.today + DAY:  # still running
+    if sign < 0 and first and first.end > ctx.today + DAY:  # still running
         first = step(first.start, strict=True)
-    second = step(first.start, strict=True) if first and first.start else None
+    second = step(first.start, strict=True) if first else None
     return (symbol, Period(period.unit, second)) if second else None
 
 
-def _weekdays_ago(hit: RuleMatch) -> Built:
-    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
-    back = (today.weekday() - weekday) % 7 or 7
-    return "D", Period("day", one_day(today - (back + 7 * (hit.value("n") - 1)) * DAY))
-
-
-def _weekdays_from_now(hit: RuleMatch) -> Built:
-    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
-    ahead = (weekday - today.weekday()) % 7 or 7
-    return "D", Period("day", one_day(today + (ahead + 7 * (hit.value("n") - 1)) * DAY))
+def _weekdays_away(hit: RuleMatch) -> Built:
+    weekday, today, more = hit.lex("w", "WDS"), hit.ctx.today, 7 * (hit.value("n") - 1)
+    return days_from_today(hit.ctx, -_back(today, weekday) - more if hit.says("ago") else _ahead(today, weekday) + more)
 
 
 def _weekday_week(hit: RuleMatch) -> Built:
     """Read "Monday week": British for the Monday after the coming one."""
-    ahead = (hit.lex("w", "WD") - hit.ctx.today.weekday()) % 7 or 7
-    return "D", Period("day", one_day(hit.ctx.today + ahead * DAY + WEEK))
-
-
-def _nights_ago(hit: RuleMatch) -> Built:
-    evening = hit.ctx.today - hit.value("n") * DAY
-    return "D", Period("time", Interval(evening + timedelta(hours=18), evening + timedelta(hours=28)))
+    return days_from_today(hit.ctx, _ahead(hit.ctx.today, hit.lex("w", "WD")) + 7)
 
 
 def _seasons_ago(hit: RuleMatch) -> Built:
@@ -315,16 +293,16 @@ def _seasons_ago(hit: RuleMatch) -> Built:
     cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
     assert cycle is not None
     found = cycle.last(hit.ctx.today)
-    if found and found.end and found.end > hit.ctx.today and found.start:
+    if found and found.end > hit.ctx.today:
         found = cycle.last(found.start, strict=True)
     for _ in range(min(hit.value("n"), 1000) - 1):
-        found = cycle.last(found.start, strict=True) if found and found.start else None
-    return fixed(found.start, found.end) if found and found.start and found.end else None
+        found = cycle.last(found.start, strict=True) if found else None
+    return fixed(found.start, found.end) if found else None
 
 
 def _last_weekdays(hit: RuleMatch) -> Built:
     weekday, today = hit.lex("w", "WDS"), hit.ctx.today
-    newest = today - ((today.weekday() - weekday) % 7 or 7) * DAY
+    newest = today - _back(today, weekday) * DAY
     return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
 
 
@@ -337,19 +315,20 @@ DAYS = (
     Rule("yesterday", "yesterday", lambda h: days_from_today(h.ctx, -1), 0.97, "what did Priya say yesterday"),
     Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
     Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))", _close_of, 0.85, "due by EOM"),
-    Rule("night_before_last", "the? night before last", _night_before_last, 0.93, "the night before last"),
-    Rule("night", "(r:last night|tonight)", _nights, 0.9, "what did we cook last night"),
-    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|h:H) (before last|after next)", _two_away, 0.95,
+    Rule("night_before_last", "the? night before last", lambda h: _night(h.ctx, 2), 0.93, "the night before last"),
+    Rule("night", "(r:last night|tonight)", lambda h: _night(h.ctx, 1 if h.word("r") else 0), 0.9,
+         "what did we cook last night"),
+    Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|c:H) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
     Rule("weekday_list",
          "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD"
          "(?!(of|in)? the? REL UNIT1)",
          _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
-    Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_ago, 0.95, "two Mondays ago"),
-    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_from_now, 0.9,
+    Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_away, 0.95, "two Mondays ago"),
+    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_away, 0.9,
          "2 Sundays from now"),
     Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))", _weekday_week, 0.8, "on Monday week"),
-    Rule("nights_ago", "n:NUM nights ago", _nights_ago, 0.9, "two nights ago"),
+    Rule("nights_ago", "n:NUM nights ago", lambda h: _night(h.ctx, h.value("n")), 0.9, "two nights ago"),
     Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
@@ -381,51 +360,36 @@ def _relative_unit(hit: RuleMatch) -> Built:
     before = hit.beside(-1)
     if word == "past" and before is not None and before.word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
-    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, sign, ctx.week_start))
+    return unit_from_today(ctx, unit, sign)
 
 
 def _same_unit(hit: RuleMatch) -> Built:
     """Read "the same week": another sentence says which; the present one is a guess, and only a hint."""
     unit = hit.lex("u", "UNIT")
-    if unit == "day":
-        return None
-    return _UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(hit.ctx.today, unit, 0, hit.ctx.week_start))
+    return None if unit == "day" else unit_from_today(hit.ctx, unit, 0)
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
     """Read "3 years ago in May", "in May 3 years ago": the one of that year."""
     length: Duration = hit.value("u")
     year = hit.ctx.today.year - length.count
-    token = hit.token("c")
     if length.unit != "year" or length.days or length.months != 12 * length.count or year < 1:
         return None
-    if token is not None:
-        symbol, period = token.symbol, token.value
-    elif hit.word("m") in ("may", "march") and not hit.capital("m"):
-        return None
-    else:
-        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
-    if period.cycle is None or period.cycle.is_weekly:
+    symbol, period = named_cycle(hit)
+    if verb_like(hit) or period.cycle is None or period.cycle.is_weekly:
         return None
     found = period.cycle.next(datetime(year, 1, 1))
-    return (symbol, Period(period.unit, found)) if found and found.start and found.start.year == year else None
+    return (symbol, Period(period.unit, found)) if found and found.start.year == year else None
 
 
 def _relative_cycle(hit: RuleMatch) -> Built:
     """Read "last March", "this summer", "next Easter"."""
-    ctx, sign, token = hit.ctx, hit.lex("r", "REL"), hit.token("h")
+    ctx, sign = hit.ctx, hit.lex("r", "REL")
     after = hit.beside(0)
     modal = hit.content(0) or (after is not None and (after.symbol == "," or after.word in ("not", "or", "and")))
-    if hit.word("m") in ("may", "march") and not hit.capital("m") and modal:
+    if verb_like(hit) and modal:
         return None  # "this may help"
-    if hit.token("m"):
-        symbol, period = "N", month_cycle(hit.lex("m", "MONTH"))
-    elif hit.token("s"):
-        symbol, period = "S", season_cycle(hit.lex("s", "SEASON"))
-    elif token is not None:
-        symbol, period = token.symbol, token.value
-    else:
-        return None
+    symbol, period = named_cycle(hit)
     if period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     if sign == 0:
@@ -434,7 +398,7 @@ def _relative_cycle(hit: RuleMatch) -> Built:
         found = period.cycle.next(ctx.today, strict=True)
     else:
         found = period.cycle.last(ctx.today, strict=True)
-        if found and found.end and found.end > ctx.today + DAY and found.start:  # still running: the one before
+        if found and found.end > ctx.today + DAY:  # still running: the one before
             found = period.cycle.last(found.start, strict=True)
     return (symbol, Period(period.unit, found)) if found else None
 
@@ -453,9 +417,7 @@ def _offset_weekday(hit: RuleMatch) -> Built:
         return None
     weekday = hit.lex("w", "WD")
     far = abs((start - hit.ctx.today).days) > 27
-    week = week_of(start, hit.ctx.week_start).start
-    assert week is not None
-    base = start if far else week
+    base = start if far else week_of(start, hit.ctx.week_start).start
     return "D", Period("day", one_day(base + ((weekday - base.weekday()) % 7) * DAY))
 
 
@@ -463,9 +425,9 @@ def _ago_bound(hit: RuleMatch) -> Built:
     length: Duration = hit.value("u")
     edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
     if hit.says("more", "over") and not hit.says("no", "not"):
-        return "R", Interval(None, edge)
+        return "R", HalfOpen(end=edge)
     if hit.says("least"):
-        return "R", Interval(None, edge if length.seconds else edge + DAY)
+        return "R", HalfOpen(end=edge if length.seconds else edge + DAY)
     return "R", Interval(edge, hit.ctx.local)
 
 
@@ -479,12 +441,13 @@ def _within(hit: RuleMatch) -> Built:
 
 def to_date(hit: RuleMatch) -> Built:
     """Read "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
-    if hit.token("u"):
-        start = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start).start
-    else:
-        start = {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}.get(hit.tokens[0].word)  # type: ignore[assignment]
-        start = unit_of(hit.ctx.today, str(start), hit.ctx.week_start).start if start else None
-    return "R", Interval(start, hit.ctx.local if hit.ctx.local != start else hit.ctx.today + DAY)
+    ctx = hit.ctx
+    said = {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}
+    unit = hit.lex("u", "UNIT") or said.get(hit.tokens[0].word)
+    if unit is None:
+        return "R", HalfOpen(end=ctx.local)
+    start = unit_of(ctx.today, unit, ctx.week_start).start
+    return "R", Interval(start, ctx.local if ctx.local != start else ctx.today + DAY)
 
 
 COUNTS = (
@@ -492,7 +455,7 @@ COUNTS = (
     Rule("relative_unit",
          "the? r:REL (calendar|fiscal|school|academic|working|work|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
-    Rule("relative_cycle", "(?<!UNIT1)(?<!UNITS) the? r:REL (m:MONTH|s:SEASON|the? h:(H|N|Q|D))(?!DAY)",
+    Rule("relative_cycle", "(?<!UNIT1)(?<!UNITS) the? r:REL (m:MONTH|s:SEASON|the? c:(H|N|Q|D))(?!DAY)",
          _relative_cycle, 0.93, "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
          "in the last 10 days"),

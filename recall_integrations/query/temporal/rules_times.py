@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from recall_integrations.query.temporal.calendar import DAY, Interval, Period
-from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch
+from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch, mapped
 from recall_integrations.query.temporal.lexicon import PART_OF_DAY
 from recall_integrations.query.temporal.rules_calendar import clear_weekday, cued_weekday
 from recall_integrations.query.temporal.rules_parts import bare_unit
@@ -25,12 +25,9 @@ def _on_day(hit: RuleMatch, first: timedelta, last: timedelta, point: timedelta 
 
     def hours(whole: Interval) -> Interval | None:
         start = whole.start
-        if start is None:
-            return None
         return Interval(start + first, start + last, None if point is None else start + point)
 
-    built = period.map(hours, "time")
-    return ("D", built) if built else None
+    return mapped("D", period, hours, "time")
 
 
 def _part_of_day(hit: RuleMatch) -> Built:

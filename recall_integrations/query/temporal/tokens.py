@@ -18,15 +18,15 @@ of symbols, so a position in it is the index of a token.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.calendar import Interval, Period, day
-from recall_integrations.query.temporal.lexicon import MONTH
+from recall_integrations.query.temporal.calendar import Interval, Period, day, months_from
+from recall_integrations.query.temporal.lexicon import MONTH, MONTHS
 from recall_integrations.records import record
 
-_NAMES = "|".join(sorted(MONTH, key=len, reverse=True))
 _SCAN = regex(
     r"""
     (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
@@ -47,7 +47,7 @@ _SCAN = regex(
   | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?(?P<junk>[\d_]\w*)?)
   | (?P<mark>[-–—/.,:~()=<>$])
   | (?P<other>[^\s\w'’])
-    """.replace("NAMES", _NAMES),
+    """.replace("NAMES", MONTHS),
     re.VERBOSE | re.IGNORECASE,
 )
 # A word that is one whatever `_SCAN` looks for before words: no digit is beside it. Where there are addresses, or
@@ -96,6 +96,35 @@ class DateToken:
     word: str = ""
     confidence: float = 1.0
     spelled: bool = False
+
+
+def reduced(
+    search: Callable[..., re.Match[str] | None],
+    symbols: str,
+    tokens: list[DateToken],
+    build: Callable[[re.Match[str]], DateToken | None],
+) -> tuple[str, list[DateToken]]:
+    """Replace the tokens of each match by the one that is built of it, from left to right; return symbols and tokens.
+
+    Args:
+        search: searches symbols from a place on.
+        symbols: the symbols of the tokens.
+        tokens: the tokens.
+        build: makes a token of a match; `None` = the match does not count, and the next begins at the next token.
+    """
+    out: list[DateToken] = []
+    kept = position = 0
+    while match := search(symbols, position):
+        first, last = match.span()
+        position = first + 1
+        made = build(match) if last > first else None
+        if made is not None:
+            out += [*tokens[kept:first], made]
+            kept = position = last
+    if not out:
+        return symbols, tokens
+    out += tokens[kept:]
+    return "".join([token.symbol for token in out]), out
 
 
 def number_symbol(value: int) -> str:
@@ -223,10 +252,9 @@ def _special(kind: str, raw: str, start: int, now: datetime) -> DateToken:
         year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
         if not 1200 <= year <= 2190:
             return junk
-        return DateToken("S", Period("decade", Interval(datetime(year, 1, 1), datetime(year + 10, 1, 1))), start, end)
+        return DateToken("S", Period("decade", months_from(year, 1, 120)), start, end)
     if kind == "week" and 1 <= digits[1] <= 53 and digits[0] > 1:
-        monday = day(digits[0], 1, 4).start
-        assert monday is not None
+        monday = datetime(digits[0], 1, 4)
         monday += timedelta(days=7 * (digits[1] - 1) - monday.weekday())
         return DateToken("W", Period("week", Interval(monday, monday + timedelta(days=7))), start, end)
     if kind == "label":
@@ -245,7 +273,7 @@ def _label(raw: str, start: int, now: datetime) -> DateToken | None:
     if part is None:
         if not 1 <= year < 9999:
             return None
-        return DateToken("Y", Period("year", Interval(datetime(year, 1, 1), datetime(year + 1, 1, 1))), start, end)
+        return DateToken("Y", Period("year", months_from(year, 1, 12)), start, end)
     months, which = (3 if part[1] == "q" else 6), int(part[2])
     if not year_text:
         return DateToken("q", (months, which), start, end)
@@ -257,9 +285,7 @@ def year_part(year: int, months: int, which: int) -> Interval | None:
     """Return the `which`-th quarter (3 months) or half (6 months) of a year."""
     if not 1 <= year < 9999:
         return None
-    last = months * which
-    end = datetime(year + 1, 1, 1) if last == 12 else datetime(year, last + 1, 1)
-    return Interval(datetime(year, last - months + 1, 1), end)
+    return months_from(year, months * (which - 1) + 1, months)
 
 
 def _clock(raw: str, digits: list[int], start: int) -> DateToken:
@@ -338,9 +364,9 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken |
         return None
     left, mark, right = match[1], match[2], match[3]
     if len(left) == 4 and len(right) <= 2 and mark != "." and 1 <= int(right) <= 12 and 1500 <= int(left) <= 2199:
-        return DateToken("N", Period("month", _month(int(left), int(right))), start, end)
+        return DateToken("N", Period("month", months_from(int(left), int(right))), start, end)
     if len(right) == 4 and len(left) <= 2 and mark != "." and 1 <= int(left) <= 12 and 1500 <= int(right) <= 2199:
-        return DateToken("N", Period("month", _month(int(right), int(left))), start, end)
+        return DateToken("N", Period("month", months_from(int(right), int(left))), start, end)
     if len(left) <= 2 and len(right) <= 2 and (pair := _month_day(int(left), int(right))):
         return DateToken("s" if mark == "/" else "m", pair, start, end)
     return None
@@ -355,11 +381,6 @@ def _plain(run: str, start: int, now: datetime) -> DateToken | None:
     value = int(run)
     symbol = number_symbol(value)
     return DateToken("g" if symbol == "y" and len(run) != 4 else symbol, value, start, end)
-
-
-def _month(year: int, month: int) -> Interval:
-    start = datetime(year, month, 1)
-    return Interval(start, datetime(year + month // 12, month % 12 + 1, 1))
 
 
 def _month_day(left: int, right: int) -> tuple[int, int] | None:

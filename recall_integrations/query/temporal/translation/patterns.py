@@ -22,7 +22,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.query.temporal.translation.scan import SPACED, Atom, normal
+from recall_integrations.query.temporal.tokens import DateToken
+from recall_integrations.query.temporal.translation.scan import SPACED, normal
 from recall_integrations.records import record
 
 MONTHS = tuple("January February March April May June July August September October November December".split())
@@ -66,7 +67,9 @@ class Phrase:
     weak: bool
     literals: frozenset[str] = frozenset()
 
-    def render(self, match: re.Match[str], atoms: list[Atom], values: Mapping[str, Mapping[str, Any]]) -> str | None:
+    def render(
+        self, match: re.Match[str], atoms: list[DateToken], values: Mapping[str, Mapping[str, Any]]
+    ) -> str | None:
         """Return the English of a match; `None` if it numbers a month that does not exist."""
         out: list[str] = []
         reach = 0
@@ -83,12 +86,12 @@ class Phrase:
         return " ".join("".join([*out, self.english[reach:]]).split())
 
 
-def _written(atom: Atom, cls: str, change: str | None, values: Mapping[str, Mapping[str, Any]]) -> str | None:
+def _written(atom: DateToken, cls: str, change: str | None, values: Mapping[str, Mapping[str, Any]]) -> str | None:
     if cls == "p":
-        return atom.english
+        return str(atom.value)
     value = values[cls].get(atom.word) if atom.word else None
     if value is None:
-        value = atom.number
+        value = atom.value
     if change == "month":
         return MONTHS[value - 1] if 1 <= value <= 12 else None
     if change == "ord" or cls == "ordinal":

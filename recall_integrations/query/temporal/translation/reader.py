@@ -12,6 +12,7 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import tables
 from recall_integrations.patterns import regex
+from recall_integrations.query.temporal.tokens import DateToken, reduced
 from recall_integrations.query.temporal.translation.patterns import (
     MONTHS,
     Lexicon,
@@ -23,7 +24,6 @@ from recall_integrations.query.temporal.translation.patterns import (
 from recall_integrations.query.temporal.translation.scan import (
     FIRST_WORD_SYMBOL,
     PLAIN,
-    Atom,
     digits,
     folded,
     joined_atoms,
@@ -38,7 +38,7 @@ SCRIPTS = ("spaced", "joined", "particles")
 NAME_CHARS_MAX = 40
 JOINED_NAME_MAX = 6  # characters of a name in a script that does not part words
 _QUOTES = ".,;:!?¿¡\"'()«»„“”"
-_ANY_DAY = datetime(2000, 1, 1)
+ANY_DAY = datetime(2000, 1, 1)  # for words alone, none of which has a year in two digits
 FOLDED_MIN = 4  # a shorter word without its marks is another one: "à", "a"
 # Said alone these are dates only behind a preposition, in English.
 _NEEDS_IN = regex(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]|spring|summer|autumn|winter)")
@@ -123,7 +123,7 @@ class Reader:
         for phrase in self.phrases:
             if phrase.pattern.search(symbols) is not None:
                 symbols, atoms = self._apply(phrase, symbols, atoms, text, names)
-        return [Fragment(_alone(a.english), a.start, a.end) for a in atoms if a.symbol == "P"]
+        return [Fragment(_alone(a.value), a.start, a.end) for a in atoms if a.symbol == "P"]
 
     def form(self, word: str) -> str:
         """Return the word of the table that a known word stands for: the one with its marks."""
@@ -131,10 +131,10 @@ class Reader:
 
     def words(self, text: str) -> list[str]:
         """Return the words of the table that a text is made of; none if it holds any other word."""
-        atoms = self._atoms(text, _ANY_DAY)
+        atoms = self._atoms(text, ANY_DAY)
         return [] if any(atom.symbol in "xXz" for atom in atoms) else [atom.word for atom in atoms]
 
-    def _atoms(self, text: str, now: datetime) -> list[Atom]:
+    def _atoms(self, text: str, now: datetime) -> list[DateToken]:
         if self._scan is not None:
             return joined_atoms(text, self.symbols, self._scan, now, particles=self._particles)
         atoms = spaced_atoms(text, self.symbols, now)
@@ -142,7 +142,7 @@ class Reader:
             return self._known(atoms)
         return self._known([part for atom in atoms for part in self._parts(atom)])
 
-    def _known(self, atoms: list[Atom]) -> list[Atom]:
+    def _known(self, atoms: list[DateToken]) -> list[DateToken]:
         """Replace each word without its marks by the word of the table."""
         by_symbol = self._by_symbol
         for atom in atoms:
@@ -154,34 +154,30 @@ class Reader:
     def _by_symbol(self) -> dict[str, str]:
         return {symbol: word for word, symbol in self.lexicon.symbols.items()}
 
-    def _parts(self, atom: Atom) -> list[Atom]:
+    def _parts(self, atom: DateToken) -> list[DateToken]:
         parts = self.compounds.get(atom.word) if atom.symbol in "xX" else None
         if parts is None:
             return [atom]
         middle = atom.start + len(parts[0])
         first, second = (self.lexicon.symbols[part] for part in parts)
-        return [Atom(first, atom.start, middle, parts[0]), Atom(second, middle, atom.end, parts[1])]
+        return [
+            DateToken(first, None, atom.start, middle, parts[0]),
+            DateToken(second, None, middle, atom.end, parts[1]),
+        ]
 
     def _apply(
-        self, phrase: Phrase, symbols: str, atoms: list[Atom], text: str, names: Collection[str]
-    ) -> tuple[str, list[Atom]]:
-        out: list[Atom] = []
-        kept = position = 0
-        while match := phrase.pattern.search(symbols, position):
-            first, last = match.span()
-            position = first + 1
-            if first == last or (phrase.weak and names and self._named(text, atoms[first:last], names)):
-                continue
+        self, phrase: Phrase, symbols: str, atoms: list[DateToken], text: str, names: Collection[str]
+    ) -> tuple[str, list[DateToken]]:
+        def built(match: re.Match[str]) -> DateToken | None:
+            parts = atoms[match.start() : match.end()]
+            if phrase.weak and names and self._named(text, parts, names):
+                return None
             made = phrase.render(match, atoms, self.lexicon.values) if phrase.english else ""
-            if made is None:
-                continue
-            out += atoms[kept:first]
-            out.append(Atom("P" if made else "!", atoms[first].start, atoms[last - 1].end, english=made))
-            kept = position = last
-        out += atoms[kept:]
-        return "".join([atom.symbol for atom in out]), out
+            return None if made is None else DateToken("P" if made else "!", made, parts[0].start, parts[-1].end)
 
-    def _named(self, text: str, atoms: list[Atom], names: Collection[str]) -> bool:
+        return reduced(phrase.pattern.search, symbols, atoms, built)
+
+    def _named(self, text: str, atoms: list[DateToken], names: Collection[str]) -> bool:
         """Say whether a word, alone or with its neighbour, is a name that the store knows."""
         start, end = atoms[0].start, atoms[-1].end
         if not self.spaced:
@@ -226,4 +222,4 @@ def plain_fragments(text: str, now: datetime) -> list[Fragment]:
     if not any(c.isdigit() for c in text):
         return []
     atoms = (digits(match, now, day_first=None) for match in PLAIN.finditer(text))
-    return [Fragment(atom.english, atom.start, atom.end) for atom in atoms if atom is not None and atom.english]
+    return [Fragment(atom.value, atom.start, atom.end) for atom in atoms if atom is not None and atom.value]

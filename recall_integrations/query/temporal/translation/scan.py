@@ -10,18 +10,19 @@ number has a letter by its size, and any other word is `x`. Phrases are matched 
 | `c` | other whole numbers | | `X` | the same with a capital |
 | `y` | 1500–2199 in four digits | | `!` | punctuation, and what a phrase has ruled out |
 | | | | `z` | one character that means nothing, where words are not parted |
+
+The value of a number is itself, and of a date or what a phrase has made: the English that the grammar reads.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.tokens import full_year
-from recall_integrations.records import record
+from recall_integrations.query.temporal.tokens import DateToken, full_year, number_symbol
 
 FIRST_WORD_SYMBOL = 0xE000  # the private use area: no symbol is a character of a regular expression
 _MARKS = (
@@ -47,28 +48,6 @@ PLAIN = regex(_DIGITS, re.VERBOSE)  # for texts in a language that is not read
 _HAN_DIGITS = {c: i for i, c in enumerate("〇一二三四五六七八九")} | {"零": 0, "两": 2, "兩": 2}
 _HAN_UNITS = {"十": 10, "百": 100, "千": 1000}
 HAN_NUMBER = "[〇零一二三四五六七八九十百千两兩]+"
-_SYMBOL_DAYS = 31
-
-
-@record(slots=True)
-class Atom:
-    """An atom, or the one that a phrase has made of several.
-
-    Args:
-        symbol: one character, see the table above.
-        start: first character in the text.
-        end: first character after it.
-        word: the normal form of a word; "" if it is no word.
-        number: value of a number.
-        english: for a date or a phrase: the English that the grammar reads.
-    """
-
-    symbol: str
-    start: int
-    end: int
-    word: str = ""
-    number: int = 0
-    english: str = ""
 
 
 def normal(word: str) -> str:
@@ -100,15 +79,6 @@ def joined_scan(words: Mapping[str, str], *, particles: bool) -> re.Pattern[str]
         rf" | (?P<other>(?!\s)[{re.escape(''.join(m for m in marks if len(m) == 1))}{_MARKS}])",
         re.VERBOSE | re.IGNORECASE,
     )
-
-
-def number_symbol(value: int, digits: int) -> str:
-    """Return the symbol of a whole number that is written with `digits` digits."""
-    if 1 <= value <= 12:
-        return "a"
-    if 12 < value <= _SYMBOL_DAYS:
-        return "b"
-    return "y" if digits == 4 and 1500 <= value <= 2199 else "c"
 
 
 def han_number(run: str) -> tuple[int, int]:
@@ -156,37 +126,37 @@ def digit_date(run: str, mark: str, now: datetime, *, day_first: bool | None) ->
         return None
 
 
-def digits(match: re.Match[str], now: datetime, *, day_first: bool | None) -> Atom | None:
+def digits(match: re.Match[str], now: datetime, *, day_first: bool | None) -> DateToken | None:
     """Return the atom of a match of one of the patterns above, if it is a date in digits or junk with digits."""
     kind, raw = match.lastgroup, match.group()
     start, end = match.span()
     if kind in ("date", "mark") or match["date"]:
         found = digit_date(raw, match["mark"], now, day_first=day_first)
-        return Atom("P", start, end, english=found) if found else Atom("!", start, end)
+        return DateToken("P", found, start, end) if found else DateToken("!", None, start, end)
     if kind == "stamp":
         plain = "".join(str(int(c)) if c.isdigit() else c for c in raw)
-        return Atom("P", start, end, english=plain)
+        return DateToken("P", plain, start, end)
     if kind == "month":
         year, month = (int(part) for part in raw.split("-"))
         good = 1900 <= year <= 2100 and 1 <= month <= 12
-        return Atom("P", start, end, english=f"{year}-{month:02}") if good else Atom("!", start, end)
-    return Atom("!", start, end) if kind == "junk" else None
+        return DateToken("P", f"{year}-{month:02}", start, end) if good else DateToken("!", None, start, end)
+    return DateToken("!", None, start, end) if kind == "junk" else None
 
 
-def spaced_atoms(text: str, words: Mapping[str, str], now: datetime) -> list[Atom]:
+def spaced_atoms(text: str, words: Mapping[str, str], now: datetime) -> list[DateToken]:
     """Return the atoms of a text whose words are parted by spaces."""
-    out: list[Atom] = []
+    out: list[DateToken] = []
     for match in SPACED.finditer(text):
         atom = digits(match, now, day_first=True)
         if atom is None:
-            atom = _atom(match, words, lambda word: words.get(word) or "x")
+            atom = _atom(match, words)
         out.append(atom)
     return out
 
 
 def joined_atoms(
     text: str, words: Mapping[str, str], scan: re.Pattern[str], now: datetime, *, particles: bool
-) -> list[Atom]:
+) -> list[DateToken]:
     """Return the atoms of a text whose words are not parted; the characters between two of them are one `x`.
 
     Args:
@@ -196,34 +166,36 @@ def joined_atoms(
         now: gives the century of a year in two digits.
         particles: a word counts only if a word of the text begins there, or behind another atom.
     """
-    out: list[Atom] = []
+    out: list[DateToken] = []
     reach = 0
     for match in scan.finditer(text):
         start, end = match.span()
         gap = text[reach:start]
         if gap and not gap.isspace():
-            out.append(Atom("z" if len(gap.strip()) == 1 else "x", reach, start, gap))
-        atom = digits(match, now, day_first=True) or _atom(match, words, lambda word: words.get(word) or "x")
+            out.append(DateToken("z" if len(gap.strip()) == 1 else "x", None, reach, start, gap))
+        atom = digits(match, now, day_first=True) or _atom(match, words)
         if particles and match.lastgroup == "word" and gap and not gap[-1].isspace():
-            atom = Atom("x", start, end, atom.word)
+            atom = DateToken("x", None, start, end, atom.word)
         out.append(atom)
         reach = end
     if text[reach:].strip():
-        out.append(Atom("x", reach, len(text)))
+        out.append(DateToken("x", None, reach, len(text)))
     return out
 
 
-def _atom(match: re.Match[str], words: Mapping[str, str], symbol: Callable[[str], str]) -> Atom:
+def _atom(match: re.Match[str], words: Mapping[str, str]) -> DateToken:
     kind, raw = match.lastgroup, match.group()
     start, end = match.span()
     if kind == "number":
         if len(raw) > 9:
-            return Atom("!", start, end)
+            return DateToken("!", None, start, end)
         value, length = (int(raw), len(raw)) if raw.isdecimal() else han_number(raw)
-        return Atom(number_symbol(value, length), start, end, number=value)
+        symbol = number_symbol(value)
+        symbol = symbol if symbol in "ab" or (symbol == "y" and length == 4) else "c"
+        return DateToken(symbol, value, start, end)
     if kind == "other":
         mark = normal(raw)
-        return Atom(words.get(mark, "!"), start, end, mark)
+        return DateToken(words.get(mark, "!"), None, start, end, mark)
     word = normal(raw)
-    known = symbol(word)
-    return Atom("X" if known == "x" and raw[0].isupper() else known, start, end, word)
+    known = words.get(word, "x")
+    return DateToken("X" if known == "x" and raw[0].isupper() else known, None, start, end, word)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from datetime import datetime
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.lexicon import PART_OF_DAY, SEASON, SMALL_UNIT, UNIT
 from recall_integrations.query.temporal.translation.patterns import MONTHS
-from recall_integrations.query.temporal.translation.reader import Reader, reader
+from recall_integrations.query.temporal.translation.reader import ANY_DAY, Reader, reader
 from recall_integrations.query.temporal.translation.scan import folded, normal
 
 _CALENDAR = regex(rf"\b(?:{'|'.join(MONTHS)}|\d{{4}})\b")
 _DAYS = frozenset(("today", "yesterday", "tomorrow", "the day before yesterday", "the day after tomorrow"))
 _SMALL_NUMBER = regex(r"\d{1,2}")
 _YEAR = regex(r"\d{4}")
-_ANY_DAY = datetime(2000, 1, 1)  # no word has a year in two digits
 
 
 class DateWords:
@@ -66,7 +64,7 @@ class DateWords:
         return any(self._known(word) in self._months or _YEAR.fullmatch(word) for word in words)
 
     def _dated(self, word: str) -> bool:
-        return any(_CALENDAR.search(f.english) for f in self._reader.fragments(word, _ANY_DAY))
+        return any(_CALENDAR.search(f.english) for f in self._reader.fragments(word, ANY_DAY))
 
     def _known(self, word: str) -> str | None:
         form = normal(word)
