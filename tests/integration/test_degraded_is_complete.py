@@ -40,6 +40,7 @@ from recall_integrations.resilience.pace import RUNS_MIN
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
 AMPLE_MS, SHORT_MS = 60_000.0, 400.0
+TRIES = 20  # recalls at most, until a part that is late was asked
 EVERY_ARM = "what preferences about updates did Priya have last week?"
 OPEN_NAME = "something about preferences on updates with Preya last week"
 VAGUE = "something about updates"
@@ -506,7 +507,10 @@ def test_what_fails_is_named_and_costs_nothing_else(
             break  # a busy machine may use the time up before the part is asked: that says nothing of the part
         recall()
     calls = failing.calls
-    result = recall(ms=SHORT_MS) if way == LATE and made.short is None else recall()
+    for _ in range(TRIES if way == LATE else 1):
+        result = recall(ms=SHORT_MS) if way == LATE and made.short is None else recall()
+        if failing.calls > calls:
+            break  # else a busy machine used the time up before the part was asked, as above
     assert (failing.calls > calls) == (way not in (OPEN, OVER))
     assert entries(result) == sorted(expected.entries)
     assert [hit.memory.id for hit in result.hits] == [hit.memory.id for hit in off.hits]
