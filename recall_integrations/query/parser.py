@@ -305,7 +305,7 @@ class QueryParser:
 
     def _conversational(self, found: Findings) -> ConversationalVerdict:
         known = found.known
-        rare = rare_by(known.frequency, known.memories, share_max=self._config.query.rare_share)
+        rare = rare_by(known.frequency, known.memories)
         identifiers, language = found.identifiers, found.language
         return conversational(found.text, rare=rare, identifiers=identifiers, language=language, tokens=found.tokens)
 

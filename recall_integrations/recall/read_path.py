@@ -82,6 +82,7 @@ from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 
 SCOPE_SETTINGS = "settings.scope"
+ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
 CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
 BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
@@ -197,9 +198,7 @@ class ReadPath:
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
-            unsure = EntityFallback(
-                llm, guards.of("entities", who=_name(llm), limit_ms=config.query.entity_llm_timeout_ms)
-            )
+            unsure = EntityFallback(llm, guards.of("entities", who=_name(llm), limit_ms=ENTITY_LLM_MS))
         validating = None if llm is None else self._validating(llm)
         precise = config.planner.precise_threshold
         parse = Parse(store, config, validating, unsure, self._admission.waiting)

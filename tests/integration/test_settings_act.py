@@ -98,13 +98,10 @@ FAILING: dict[str, Any] = {**RERANKED, "model": {"fails": True}}
 TURNED: dict[str, Turn] = {
     "week_start": Turn(6),
     "query.spelling_threshold": Turn(1.0, own_store=True),
-    "query.rare_share": Turn(1.0),
-    "query.entity_llm_timeout_ms": Turn(1.0, {"query.entity_llm": True}, model={"slow": 0.1}, as_llm=True),
     "planner.precise_threshold": Turn(0.41),
     "planner.exploratory_threshold": Turn(0.0),
     "planner.entity_confidence_min": Turn(1.0),
     "planner.rarity_promotion": Turn(0.0),
-    "planner.window_confidence_min": Turn(1.0),
     "planner.entity_weight": Turn(5.0),
     "planner.arm_limit": Turn(2),
     "planner.precise_limit": Turn(1, {"planner.precise_threshold": 0.4}),
@@ -129,8 +126,6 @@ TURNED: dict[str, Turn] = {
     "ranking.profile_lift": Turn(1.0),
     "retrieval.cache_mb": Turn(0, own_store=True),
     "retrieval.graph_hops": Turn(1),
-    "retrieval.graph_neighbours": Turn(1),
-    "retrieval.graph_mentions": Turn(1),
     "retrieval.graph_hop_factor": Turn(0.0),
     "ranking.negation_threshold": Turn(1.0),
     "rerank.top_n": Turn(2, **RERANKED),
@@ -163,7 +158,6 @@ UNSEEN = {
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
     "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",
-    "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
     **{
         f"facts.{name}": "how a model is asked for facts; here is none (tests/unit/store/test_fact_reading.py)"
         for name in ("llm_batch", "llm_timeout_ms", "llm_calls_per_hour", "llm_chars_per_hour")
