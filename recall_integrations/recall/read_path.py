@@ -219,7 +219,7 @@ class ReadPath:
             rank,
             Rewrite(rewriting, parse, again, precise),
             *([] if self.reranking is None else [Rerank(self.reranking, depth, delivery)]),
-            Arrange(ranking, delivery, config.rewriting.keep_first, lambda: store.cosine_spread),
+            Arrange(ranking, delivery, lambda: store.cosine_spread),
             Deliver(delivery, ranking.abstain_below, ranking.score_min),
         ]
 
@@ -231,7 +231,7 @@ class ReadPath:
             llm,
             self.guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms),
             settings,
-            RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s, entries_max=settings.cache_entries),
+            RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s),
             Contract(limits, path / CONTRACT_FILE),
         )
 
@@ -249,7 +249,6 @@ class ReadPath:
         settings = RerankSettings(
             gate=gate,
             top_n=r.top_n,
-            weight=r.weight,
             threshold=r.threshold,
         )
         return RerankStage(

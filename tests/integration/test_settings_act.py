@@ -131,7 +131,6 @@ TURNED: dict[str, Turn] = {
     "rerank.top_n": Turn(2, **RERANKED),
     "rerank.min_k": Turn(1_000, **RERANKED),
     "rerank.regret_max": Turn(100.0, **RERANKED),
-    "rerank.weight": Turn(0.0, **RERANKED),
     "rerank.threshold": Turn(0.03, **RERANKED),
     "rerank.coarse_factor": Turn(1.0, {**RERANKED["base"], "planner.arm_limit": 1}, model={}),
     "rerank.score_percentile": Turn(80.0, **RERANKED),
@@ -143,9 +142,7 @@ TURNED: dict[str, Turn] = {
     "breakers.open_s": Turn(0.0, **FAILING),
     "limits.time_budget_ms": Turn(0.1),
     "rewriting.unsure_below": Turn(0.0, REWRITTEN, model={}, as_llm=True),
-    "rewriting.phrasings_max": Turn(1, REWRITTEN, model={}, as_llm=True),
     "rewriting.trust": Turn(0.0, REWRITTEN, model={}, as_llm=True),
-    "rewriting.keep_first": Turn(5, REWRITTEN, model={}, as_llm=True),
     "rewriting.timeout_ms": Turn(1.0, REWRITTEN, model={"slow": 0.1}, as_llm=True),
     "limits.rerank_budget_ms": Turn(1.0, RERANKED["base"], model={"slow": 0.1}),
     "limits.query_chars_max": Turn(10),
@@ -158,18 +155,12 @@ UNSEEN = {
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
     "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",
-    **{
-        f"facts.{name}": "how a model is asked for facts; here is none (tests/unit/store/test_fact_reading.py)"
-        for name in ("llm_batch", "llm_timeout_ms", "llm_calls_per_hour", "llm_chars_per_hour")
-    },
+    "facts.llm_calls_per_hour": "how a model is asked; here is none (tests/unit/store/test_fact_reading.py)",
     **{
         f"budgets.{name}": "how time is shared out; only an index that hangs notices"
         for name in ("lexical", "semantic", "graph", "rank", "rerank", "deliver")
     },
-    **{
-        f"rewriting.{name}": "what is kept for minutes; each question is asked once"
-        for name in ("cache_s", "cache_entries")
-    },
+    "rewriting.cache_s": "what is kept for minutes; each question is asked once",
     **{
         f"rewriting.{name}": "what twenty calls have to keep to; tests/unit/rewriting/test_contract.py"
         for name in ("fallback_max", "empty_max", "median_max_ms")
@@ -177,9 +168,7 @@ UNSEEN = {
     **{
         f"learned.{name}": "what becomes of feedback; here is none (tests/unit/learning, tests/unit/judging)"
         for name in (
-            "results_max",
             "keep_days",
-            "keep_max",
             "min_queries_per_signature",
             "traffic_fraction_for_new_weights",
             "position_bias",

@@ -68,8 +68,8 @@ def test_only_a_number_whose_default_is_none_may_be_none() -> None:
     assert RerankConfig(threshold=None).threshold is None and RerankConfig(threshold=-10).threshold == -10
     with pytest.raises(ConfigError, match="^rerank.threshold must be a number between -1e.06 and 1e.06, or nothing"):
         RerankConfig(threshold=2e17)
-    with pytest.raises(ConfigError, match="rerank.weight must be a number between 0 and 1, not None"):
-        RerankConfig(weight=None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="rerank.regret_max must be a number between 0 and 100, not None"):
+        RerankConfig(regret_max=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["rules", "arms"])

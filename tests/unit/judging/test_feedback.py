@@ -13,6 +13,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import LearnedConfig
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
+from recall_integrations.recall import read_paths
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -136,9 +137,9 @@ def test_a_recall_of_several_scopes(store, optimizer) -> None:
     assert set(store.judgements.counts()) == where == {ANN, BOB}
 
 
-def test_only_so_many_are_remembered(store) -> None:
-    config = RecallConfig(learned=LearnedConfig(results_max=2))
-    with closing(QueryOptimizer(store, config=config)) as optimizer:
+def test_only_so_many_are_remembered(store, monkeypatch) -> None:
+    monkeypatch.setattr(read_paths, "RESULTS_MAX", 2)
+    with closing(QueryOptimizer(store)) as optimizer:
         results = [optimizer.recall("kestrel", scope=ANN) for _ in range(3)]
         with pytest.raises(NotFound):
             optimizer.feedback(results[0].id, rating=True)
