@@ -130,7 +130,7 @@ def test_from_yaml(tmp_path: Path) -> None:
     path = tmp_path / "recall.yaml"
     path.write_text("recall:\n  timezone: Europe/Berlin\n  fallback_fusion: {strategy: rrf}\nother: 1\n")
     assert RecallConfig.from_yaml(path).fallback_fusion.strategy == "rrf"
-    path.write_text("timezone: UTC\n")
+    path.write_text("recall: {timezone: UTC}\n")
     assert RecallConfig.from_yaml(str(path)) == RecallConfig()
     for empty in ("", "recall:\n", "# nothing\n"):
         path.write_text(empty)
