@@ -73,28 +73,6 @@ class QueryConfig:
     entity_llm: Switch = False
 
 
-@section("specificity")
-class SpecificityConfig:
-    """Weights of the specificity formula. They must add up to 1.
-
-    Args:
-        entity_density: of names among the words.
-        temporal: of a time that is asked for.
-        lexical_rarity: of words that few memories hold.
-        type_cues: of words that ask for a type of memory.
-    """
-
-    entity_density: Share = 0.35
-    temporal: Share = 0.25
-    lexical_rarity: Share = 0.25
-    type_cues: Share = 0.15
-
-    def __post_init__(self) -> None:
-        total = self.entity_density + self.temporal + self.lexical_rarity + self.type_cues
-        if abs(total - 1) > 1e-6:
-            raise ConfigError(f"The four weights of specificity must add up to 1, not {total:g}.")
-
-
 @section("retrieval")
 class RetrievalConfig:
     """Sub-retrievers.

@@ -32,7 +32,7 @@ from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
 from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
-from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.judged import RULES
@@ -248,7 +248,7 @@ def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) 
     grid.add_row("", "", *(Text(t, style="dim") for t in ("value", "weight", "adds", "share")))
     stacked, so_far = Text(), 0.0
     for name, title, style in FEATURES:
-        value, weight = getattr(parsed.features, name), getattr(config.specificity, name)
+        value, weight = getattr(parsed.features, name), WEIGHTS[name]
         adds = value * weight
         share = f"{adds / parsed.specificity:.0%}" if parsed.specificity > 0 else ""
         bar = _bar(value, cells, glyphs, style)

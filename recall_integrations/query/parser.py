@@ -166,7 +166,7 @@ class QueryParser:
             temporal_window=found.window,
             predicate_hints=self._predicates(found),
             negations=tuple(n.term for n in found.negations),
-            specificity=features.specificity(vector, self._config.specificity),
+            specificity=features.specificity(vector),
             features=vector,
             type_cues=cued,
             type_filters=filters,

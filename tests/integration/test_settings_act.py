@@ -76,7 +76,6 @@ class Turn:
     Args:
         value: what it is turned to.
         base: other settings, on both sides.
-        with_it: other settings, on the turned side only.
         model: arguments of the model; `None` = there is none.
         as_llm: whether the model rewrites; else it reranks.
         own_store: whether the store is opened with the settings.
@@ -84,7 +83,6 @@ class Turn:
 
     value: Any
     base: Mapping[str, Any] = field(default_factory=dict)
-    with_it: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, Any] | None = None
     as_llm: bool = False
     own_store: bool = False
@@ -105,10 +103,6 @@ TURNED: dict[str, Turn] = {
     "planner.entity_weight": Turn(5.0),
     "planner.arm_limit": Turn(2),
     "planner.precise_limit": Turn(1, {"planner.precise_threshold": 0.4}),
-    "specificity.entity_density": Turn(0.45, with_it={"specificity.temporal": 0.15}),
-    "specificity.temporal": Turn(0.35, with_it={"specificity.entity_density": 0.25}),
-    "specificity.lexical_rarity": Turn(0.35, with_it={"specificity.entity_density": 0.25}),
-    "specificity.type_cues": Turn(0.25, with_it={"specificity.entity_density": 0.25}),
     "fallback_fusion.rrf_k": Turn(1, {**WEIGHTED, "fallback_fusion.strategy": "rrf"}),
     "fallback_fusion.vector": Turn(3.0, WEIGHTED),
     "fallback_fusion.lexical": Turn(3.0, WEIGHTED),
@@ -273,7 +267,7 @@ def test_every_number_is_turned_or_said_not_to_be_seen() -> None:
 @pytest.mark.parametrize("name", TURNED)
 def test_a_turned_setting_is_seen(store: MemoryStore, name: str) -> None:
     turn = TURNED[name]
-    before, after = config_of(turn.base), config_of({**turn.base, **turn.with_it, name: turn.value})
+    before, after = config_of(turn.base), config_of({**turn.base, name: turn.value})
     assert before != after
     plain = seen(store, before, turn)
     if turn.own_store:

@@ -23,7 +23,6 @@ from recall_integrations.config import (
     RankingConfig,
     RecallConfig,
     RerankConfig,
-    SpecificityConfig,
 )
 from recall_integrations.errors import ConfigError
 
@@ -37,15 +36,13 @@ def test_every_number_has_a_range(section: type[Any], value: Any) -> None:
     asked = [field for field in numbers if value is not None or field.default is not None]
     assert asked
     for field in asked:
-        with pytest.raises(ConfigError, match=field.name if section is not SpecificityConfig else "."):
+        with pytest.raises(ConfigError, match=field.name):
             section(**{field.name: value})
 
 
 def test_combinations_that_make_no_sense() -> None:
     with pytest.raises(ConfigError, match="exploratory_threshold"):
         PlannerConfig(exploratory_threshold=0.9)
-    with pytest.raises(ConfigError, match="add up to 1"):
-        SpecificityConfig(temporal=0.5)
     with pytest.raises(ConfigError, match="fallback_fusion.strategy must be one of weighted, boosts, rrf, not"):
         FallbackFusionConfig(strategy="magic")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Europe/Berlin"):
@@ -262,7 +259,7 @@ def test_whatever_is_given_it_is_a_configuration_or_a_mistake_with_a_name(values
     try:
         made = RecallConfig.from_mapping(values)
     except ConfigError as e:
-        known = [*NAMES, *SETTINGS, "setting", "recall", "specificity", "time zone"]
+        known = [*NAMES, *SETTINGS, "setting", "recall", "time zone"]
         assert any(name in str(e) for name in known)
     else:
         assert RecallConfig.from_mapping(dataclasses.asdict(made)) == made
