@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         RerankConfig,
         RetrievalConfig,
         RewritingConfig,
-        SpecificityConfig,
         VectorsConfig,
     )
     from recall_integrations.optimizer import QueryOptimizer
@@ -85,7 +84,6 @@ __all__ = [
     "RetrievalPlan",
     "RewritingConfig",
     "Scope",
-    "SpecificityConfig",
     "TemporalWindow",
     "VectorsConfig",
     "errors",
@@ -97,7 +95,7 @@ _RECORDS = (
 _SETTINGS = (
     "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig "
     "PlannerConfig PostgresConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig "
-    "RewritingConfig SpecificityConfig VectorsConfig"
+    "RewritingConfig VectorsConfig"
 ).split()
 _HOMES = {
     **dict.fromkeys(_RECORDS, "recall_integrations.types"),

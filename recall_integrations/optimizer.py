@@ -283,7 +283,7 @@ class QueryOptimizer:
         one recall the surest 64 memories of a scope are kept: `gains` of the returned value says which.
 
         Args:
-            result: the answer, or its `id`. The last `learned.results_max` answers are known.
+            result: the answer, or its `id`. The last 2,000 answers are known.
             helpful: ids of memories that answered; also of ones that were not among the hits.
             wrong: ids of hits that had nothing to do with it.
             cited: ids that an app saw quoted in the answer; counts half as much.
@@ -310,7 +310,7 @@ class QueryOptimizer:
         return found
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
-        """Return the scopes that a recall searched; none where it is forgotten (`learned.results_max`)."""
+        """Return the scopes that a recall searched; none where it is forgotten."""
         return self._judging().scopes_of(result_id)
 
     def learn(

@@ -39,6 +39,8 @@ from recall_integrations.store.fetching import texts_by_num
 from recall_integrations.store.scope_entities import EdgeColumns, ScopeEntities
 
 HOP_FACTOR = 0.5
+NEIGHBOURS = 10  # per entity that are followed
+MENTIONS = 50  # memories per neighbour that are taken
 HINT_FACTOR = 2.0
 ENTITIES_KEPT = 4_096  # entities per scope whose mentions are kept in memory
 RECENTS_KEPT = 4_096  # scopes whose entities of late are kept in memory
@@ -139,8 +141,8 @@ class GraphRetriever:
         entities_of: Callable[[int], ScopeEntities],
         *,
         hops: int,
-        neighbours: int,
-        mentions: int,
+        neighbours: int = NEIGHBOURS,
+        mentions: int = MENTIONS,
         hop_factor: float = HOP_FACTOR,
     ) -> None:
         self._engine = engine

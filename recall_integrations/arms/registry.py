@@ -62,12 +62,9 @@ class ArmSpec:
     by_names: bool = False
 
 
-def _semantic(store: MemoryStore, config: RecallConfig) -> MakeArm:
-    overfetch = config.retrieval.overfetch
+def _semantic(store: MemoryStore, _config: RecallConfig) -> MakeArm:
     indexes = store.indexes
-    return InMemory(
-        lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, overfetch=overfetch)
-    )
+    return InMemory(lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until))
 
 
 def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
@@ -80,8 +77,6 @@ def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
         store.engine,
         store.entities,
         hops=settings.graph_hops,
-        neighbours=settings.graph_neighbours,
-        mentions=settings.graph_mentions,
         hop_factor=settings.graph_hop_factor,
     )
     return InMemory(lambda: KeptGraph(arm), beside=lambda: arm)

@@ -1,7 +1,7 @@
 """The semantic arm: a scan where the scope's vectors are in memory, HNSW for what does not fit.
 
 Above `retrieval.exact_max`, or where codes of the vectors do not fit into memory, HNSW is over-fetched by
-`overfetch / selectivity` and filtered by the rows the store allows, never by a Chroma `where`, which costs a hundred
+`OVERFETCH / selectivity` and filtered by the rows the store allows, never by a Chroma `where`, which costs a hundred
 times as much. What HNSW does not hold yet (`home_until`: the newest rows, or all of a scope that has just grown large)
 is scanned exactly.
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from recall_integrations.arms.base import SUBSET_MAX, ArmRequest, ArmResult
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.scope_view import Mask, Rows
-from recall_integrations.indexes.vectors import FETCH_MAX, CollectionLost, Neighbours
+from recall_integrations.indexes.vectors import FETCH_MAX, OVERFETCH, CollectionLost, Neighbours
 
 SCANNED_AT_ONCE = 20_000  # rows; between them the time is looked at
 SERVER_SHARE = 0.5  # of the time that is left
@@ -37,13 +37,10 @@ class SemanticRetriever:
         index: Callable[[], Neighbours],
         home_of: Callable[[int], str],
         home_until: Callable[[int], int],
-        *,
-        overfetch: float,
     ) -> None:
         self._index = index
         self._home_of = home_of
         self._home_until = home_until
-        self._overfetch = overfetch
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Return candidates by cosine, in [-1, 1].
@@ -100,7 +97,7 @@ class SemanticRetriever:
     def _approximate(self, request: ArmRequest, rows: Rows, selectivity: float) -> ArmResult:
         assert request.vectors is not None
         view = request.view
-        fetch = request.limit if selectivity > 0.999 else int(self._overfetch * request.limit / max(selectivity, 1e-3))
+        fetch = request.limit if selectivity > 0.999 else int(OVERFETCH * request.limit / max(selectivity, 1e-3))
         fetch = min(max(fetch, request.limit), FETCH_MAX, view.size)
         index = self._index()  # which makes a damaged one anew, so how far it reaches is asked after that
         home = self._home_of(view.scope_id)

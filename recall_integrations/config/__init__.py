@@ -19,7 +19,6 @@ from recall_integrations.config.asking import (
     PlannerConfig,
     QueryConfig,
     RetrievalConfig,
-    SpecificityConfig,
 )
 from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
 from recall_integrations.config.facts import FactsConfig
@@ -65,7 +64,6 @@ __all__ = [
     "RetrievalConfig",
     "RewritingConfig",
     "ScopeSettings",
-    "SpecificityConfig",
     "VectorsConfig",
     "checked_config",
 ]

@@ -29,7 +29,6 @@ class PlannerConfig:
         exploratory_threshold: specificity below which the `exploratory` plan is chosen.
         entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
         rarity_promotion: lexical rarity above which `precision` is chosen where no earlier rule decided.
-        window_confidence_min: confidence from which a temporal window may filter; below, it only lifts what lies in it.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
         precise_limit: candidates asked of the semantic arm by the `precise` plan.
@@ -42,7 +41,6 @@ class PlannerConfig:
     exploratory_threshold: Share = 0.4
     entity_confidence_min: Share = 0.85
     rarity_promotion: Share = 0.8
-    window_confidence_min: Share = 0.5
     entity_weight: Weight = 2.0
     arm_limit: Annotated[int, in_range(1, 10_000)] = 40
     precise_limit: Annotated[int, in_range(1, 10_000)] = 20
@@ -66,39 +64,13 @@ class QueryConfig:
         spelling: whether words that nobody knows are also read as close ones that the memories use.
         spelling_threshold: least similarity of such a word, in (0, 1].
         spelling_learned_max: answers of an LLM about corrections that a scope in memory remembers; 0: it is not asked.
-        rare_share: share of the memories up to which a word is rare, so that a query with it is not small talk.
         entity_llm: whether the optimizer's LLM is asked about names that nothing else resolved.
-        entity_llm_timeout_ms: longest wait for it.
     """
 
     spelling: Switch = True
     spelling_threshold: Annotated[float, in_range(0.01, 1)] = 0.80
     spelling_learned_max: Annotated[int, in_range(0, 100_000)] = 1_000
-    rare_share: Share = 0.05
     entity_llm: Switch = False
-    entity_llm_timeout_ms: Annotated[float, in_range(1, 600_000)] = 1_000.0
-
-
-@section("specificity")
-class SpecificityConfig:
-    """Weights of the specificity formula. They must add up to 1.
-
-    Args:
-        entity_density: of names among the words.
-        temporal: of a time that is asked for.
-        lexical_rarity: of words that few memories hold.
-        type_cues: of words that ask for a type of memory.
-    """
-
-    entity_density: Share = 0.35
-    temporal: Share = 0.25
-    lexical_rarity: Share = 0.25
-    type_cues: Share = 0.15
-
-    def __post_init__(self) -> None:
-        total = self.entity_density + self.temporal + self.lexical_rarity + self.type_cues
-        if abs(total - 1) > 1e-6:
-            raise ConfigError(f"The four weights of specificity must add up to 1, not {total:g}.")
 
 
 @section("retrieval")
@@ -120,11 +92,8 @@ class RetrievalConfig:
         local_max: memories of a scope in PostgreSQL up to which a node reads it whole. Of a larger one it reads the
             candidates of each query alone, which PostgreSQL finds (docs/postgres.md); a scope in a directory is always
             read whole.
-        overfetch: HNSW is asked for this many times the limit, divided by the filter's selectivity.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_hop_factor: what a hop is worth of the one before.
-        graph_neighbours: neighbours per entity that it follows.
-        graph_mentions: memories per neighbour that it takes.
         semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
             entity plan may leave the semantic arm out, and what a cosine is worth is not measured.
     """
@@ -133,9 +102,6 @@ class RetrievalConfig:
     cache_mb: Annotated[int, in_range(0, 1_000_000)] = 1_024
     disk_mb: Annotated[int, in_range(0, 10_000_000)] = 0
     local_max: Annotated[int, in_range(0, 1_000_000_000)] = 2_000_000
-    overfetch: Annotated[float, in_range(1, 100)] = 3.0
     graph_hops: Annotated[int, in_range(1, 2)] = 2
     graph_hop_factor: Share = 0.5
-    graph_neighbours: Annotated[int, in_range(1, 1_000)] = 10
-    graph_mentions: Annotated[int, in_range(1, 10_000)] = 50
     semantic_remote: Switch = False

@@ -23,10 +23,8 @@ class FactsConfig:
             look like, `stops` what tells that one ended. A name that the package has takes the place of its slot; what
             is left out but `nouns` stays as it was there. Stores read their memories anew when they are opened with
             other slots.
-        llm_batch: memories that a language model reads in one call, if there is one for facts.
-        llm_calls_per_hour: calls to it at most in an hour, for a store; what is left waits.
-        llm_chars_per_hour: characters that it is sent and answers at most in an hour, for a store.
-        llm_timeout_ms: longest wait for one answer. No write and no recall waits for it.
+        llm_calls_per_hour: calls at most in an hour to a language model that reads facts, if there is one, for a store;
+            what is left waits.
         llm_privacy: `redact` hides personal data and secrets in what it is sent, so that it finds no phone numbers;
             `allow` sends texts as they are. The privacy mode of recalls says nothing of this.
     """
@@ -34,12 +32,9 @@ class FactsConfig:
     keep: bool = True
     read: bool = True
     slots: Annotated[dict[str, dict[str, Any]], BeforeValidator(own_slots)] = field(default_factory=dict)
-    llm_batch: Annotated[int, in_range(1, 100)] = 20
     llm_calls_per_hour: Annotated[int, in_range(0, 1_000_000)] = 60
-    llm_chars_per_hour: Annotated[int, in_range(0, 1_000_000_000)] = 1_000_000
-    llm_timeout_ms: Annotated[float, in_range(1, 600_000)] = 60_000.0
     llm_privacy: Literal["redact", "allow"] = "redact"
 
     def __hash__(self) -> int:
-        limits = (self.llm_batch, self.llm_calls_per_hour, self.llm_chars_per_hour, self.llm_timeout_ms)
-        return hash((self.keep, self.read, repr(sorted(self.slots.items())), *limits, self.llm_privacy))
+        slots = repr(sorted(self.slots.items()))
+        return hash((self.keep, self.read, slots, self.llm_calls_per_hour, self.llm_privacy))

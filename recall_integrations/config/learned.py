@@ -15,11 +15,9 @@ class LearnedConfig:
 
     Args:
         feedback: whether recalls are remembered for a while, in memory, so that feedback on them can be given.
-        results_max: how many recalls of an optimizer are remembered so.
         keep_text: whether the text of a judged query is kept with its feedback, as the privacy mode of the recall lets
             it through; else only numbers are.
         keep_days: after so many days feedback is removed.
-        keep_max: judged recalls of a scope that are kept; the oldest leaves.
         min_queries_per_signature: judged recalls from which anything is learned of a scope, and from which a signature
             gets a plan of its own.
         update_cadence: `daily`, `weekly` or `monthly`: how often something is learned, and how long it is tried.
@@ -32,10 +30,8 @@ class LearnedConfig:
     """
 
     feedback: Switch = True
-    results_max: Annotated[int, in_range(1, 1_000_000)] = 2_000
     keep_text: Switch = False
     keep_days: Annotated[int, in_range(1, 3_650)] = 90
-    keep_max: Annotated[int, in_range(1, 1_000_000)] = 10_000
     min_queries_per_signature: Annotated[int, in_range(1, 1_000_000)] = 30
     update_cadence: Literal["daily", "weekly", "monthly"] = "weekly"
     traffic_fraction_for_new_weights: Share = 0.1

@@ -133,7 +133,6 @@ class RerankConfig:
         min_k: fewer candidates than this are not worth a rerank.
         regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place; 0 =
             only where it could change nothing.
-        weight: share of the reranker in the order.
         threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2.
         disable_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
             `limits.rerank_budget_ms`.
@@ -144,7 +143,6 @@ class RerankConfig:
     top_n: Annotated[int, in_range(1, 1_000)] = 20
     min_k: Annotated[int, in_range(1, 1_000)] = 3
     regret_max: Annotated[float, in_range(0, 100)] = 0.02
-    weight: Share = 1.0
     threshold: Annotated[float | None, in_range(-1e6, 1e6)] = None
     disable_when_slow: Switch = True
     coarse_factor: Annotated[float, in_range(1, 1_000)] = 10.0

@@ -96,10 +96,9 @@ def _slot(setting: str, given: object) -> dict[str, Any]:
 
 
 def _phrases(setting: str, field: str, given: object) -> tuple[str, ...]:
-    texts = [given] if isinstance(given, str) else given
-    if not isinstance(texts, list | tuple) or not all(map(_is_phrase, texts)):
+    if not isinstance(given, list | tuple) or not all(map(_is_phrase, given)):
         raise ConfigError(f"{setting} must list {_SAYS[field]}; short texts of words, not {given!r}.")
-    return tuple(" ".join(text.casefold().split()) for text in texts)
+    return tuple(" ".join(text.casefold().split()) for text in given)
 
 
 def _is_phrase(text: object) -> bool:
@@ -108,8 +107,7 @@ def _is_phrase(text: object) -> bool:
 
 def schema() -> dict[str, Any]:
     """Return the part of the JSON schema for this setting."""
-    text = {"type": "string", "maxLength": PHRASE_CHARS_MAX}
-    texts = {"anyOf": [text, {"type": "array", "items": text}]}
+    texts = {"type": "array", "items": {"type": "string", "maxLength": PHRASE_CHARS_MAX}}
     said = {field: {**texts, "description": _SAYS[field]} for field in PHRASES}
     one = {"type": "boolean", "description": "Whether one value holds at a time; else values add up."}
     kind = {"enum": list(KINDS), "description": "What its values look like."}

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from recall_integrations.config.asking import PlannerConfig, QueryConfig, RetrievalConfig, SpecificityConfig
+from recall_integrations.config.asking import PlannerConfig, QueryConfig, RetrievalConfig
 from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
 from recall_integrations.config.checking import (
     Mistake,
@@ -62,7 +62,6 @@ class RecallConfig:
 
     query: QueryConfig = field(default_factory=QueryConfig)
     planner: PlannerConfig = field(default_factory=PlannerConfig)
-    specificity: SpecificityConfig = field(default_factory=SpecificityConfig)
     retrieval: RetrievalConfig = field(default_factory=RetrievalConfig)
     postgres: PostgresConfig = field(default_factory=PostgresConfig)
     vectors: VectorsConfig = field(default_factory=VectorsConfig)

@@ -42,13 +42,10 @@ class RewritingConfig:
         unsure_below: confidence of the first answer from which nothing is asked; 1 = always. Needs `ask: unsure`.
         strategy: what is asked for: `alternatives` of the query, or a `hypothetical` memory that would answer it.
         prompt: one of your own instead, with `{query}` where the query goes; empty = that of the strategy.
-        phrasings_max: so many at most are searched for.
         trust: factor of the scores of what they find. At .1 even a hostile model cost no hit in any kind of memories
             that was measured; who trusts theirs gains more with more (docs/benchmarks.md).
-        keep_first: so many hits of the query itself stay where they are, whatever else is found.
         timeout_ms: longest wait; default what `RECALL_REWRITE_TIMEOUT` says (`6s`, `800ms`), else six seconds.
-        cache_s: seconds for which phrasings are kept.
-        cache_entries: so many at most; 0 = none.
+        cache_s: seconds for which phrasings are kept; 0 = none is.
         fallback_max: share of recent calls that may give nothing to search for; beyond it nothing is asked for a while.
         empty_max: the same of answers that were empty.
         median_max_ms: the same of how long calls take.
@@ -58,14 +55,11 @@ class RewritingConfig:
     unsure_below: Share = 0.4
     strategy: Literal["alternatives", "hypothetical"] = "alternatives"
     prompt: Text = ""
-    phrasings_max: Annotated[int, in_range(1, 10)] = 3
     trust: Share = 0.1
-    keep_first: Annotated[int, in_range(1, 1_000)] = 1
     timeout_ms: Annotated[float, in_range(1, 600_000)] = field(
         default_factory=_rewrite_timeout_ms, metadata={"unset": TIMEOUT_MS}
     )
     cache_s: Annotated[float, in_range(0, 86_400)] = 180.0
-    cache_entries: Annotated[int, in_range(0, 10_000)] = 50
     fallback_max: Share = 0.2
     empty_max: Share = 0.05
     median_max_ms: Annotated[float, in_range(1, 600_000)] = 1_200.0

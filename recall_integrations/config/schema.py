@@ -35,7 +35,12 @@ def schema() -> dict[str, Any]:
         "$schema": DRAFT,
         "title": "Settings of recall-integrations",
         "type": "object",
-        "properties": {OWN: _or_nothing(_object(own)), PIPELINE: _or_nothing(_pipeline()), **own},
+        "properties": {
+            OWN: _or_nothing(_object(own)),
+            PIPELINE: _or_nothing(_pipeline()),
+            **dict.fromkeys(held, False),
+        },
+        "anyOf": [{"maxProperties": 0}, {"required": [OWN]}, {"required": [PIPELINE]}],
         "$defs": held,
     }
 

@@ -38,14 +38,7 @@ NOT_PER_SCOPE: Mapping[str, str] = {
     "retrieval.semantic_remote": OF_THE_STORE,
     "postgres": OF_THE_STORE,
     "vectors": OF_THE_STORE,
-    **dict.fromkeys(("facts.keep", "facts.slots"), OF_THE_STORE),
-    **dict.fromkeys(
-        (
-            *("facts.llm_batch", "facts.llm_calls_per_hour", "facts.llm_chars_per_hour"),
-            *("facts.llm_timeout_ms", "facts.llm_privacy"),
-        ),
-        OF_THE_STORE,
-    ),
+    **dict.fromkeys(("facts.keep", "facts.slots", "facts.llm_calls_per_hour", "facts.llm_privacy"), OF_THE_STORE),
     **dict.fromkeys(("ranking.features", "query.spelling_threshold", "query.spelling_learned_max"), OF_THE_STORE),
     **dict.fromkeys(
         (
@@ -60,7 +53,7 @@ NOT_PER_SCOPE: Mapping[str, str] = {
         ),
         OF_ALL,
     ),
-    **dict.fromkeys(("rewriting.cache_s", "rewriting.cache_entries", "rewriting.fallback_max"), OF_ALL),
+    **dict.fromkeys(("rewriting.cache_s", "rewriting.fallback_max"), OF_ALL),
     **dict.fromkeys(("rewriting.empty_max", "rewriting.median_max_ms"), OF_ALL),
 }
 

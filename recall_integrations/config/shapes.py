@@ -5,7 +5,7 @@
       cache: {…}                           mode: cached
                                            rule: {…}, cache: {…}, learned: {…}
 
-A file may use both, each setting in one of them; without either, all of it is settings.
+A file may use both, each setting in one of them.
 """
 
 from __future__ import annotations
@@ -53,15 +53,14 @@ class Shaped:
         if not isinstance(whole, dict):
             self.mistakes.append(((), f"The file must hold a mapping, not {_kind(whole)}."))
             return
-        if OWN not in whole and PIPELINE not in whole:
-            self._own(whole, ())
-            return
-        known = fields_of(RecallConfig)
-        for key in whole:
-            if key in known:
-                says = f"{key} stands beside {OWN if OWN in whole else PIPELINE}, where nothing reads it. "
-                self.mistakes.append(((key,), f"{says}Move it under {OWN}."))
-        self._own(whole.get(OWN), (OWN,))
+        outside = [key for key in whole if key in fields_of(RecallConfig)]
+        for key in outside:
+            self.mistakes.append(
+                ((key,), f"{key} stands outside of {OWN}, where nothing reads it. Move it under {OWN}.")
+            )
+        if whole and not outside and OWN not in whole and PIPELINE not in whole:
+            self.mistakes.append(((), f"The file has no {OWN}, under which settings stand."))
+        self._own(whole.get(OWN))
         if PIPELINE in whole:
             self._pipeline(whole[PIPELINE])
 
@@ -72,12 +71,12 @@ class Shaped:
                 return (*self._from[ours[:end]], *ours[end:])
         return ours
 
-    def _own(self, values: object, where: Where) -> None:
-        self._from[()] = where
+    def _own(self, values: object) -> None:
+        self._from[()] = (OWN,)
         if values is None:
             return
         if not isinstance(values, dict):
-            self.mistakes.append((where, f"{OWN} must be a mapping, not {_kind(values)}."))
+            self.mistakes.append(((OWN,), f"{OWN} must be a mapping, not {_kind(values)}."))
             return
         self.values = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
 

@@ -31,8 +31,8 @@ from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.coverage import ENGLISH
-from recall_integrations.planning.planner import WITHOUT, decides, make_plan
-from recall_integrations.query.features import IMPLICIT
+from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
+from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.judged import RULES
@@ -166,14 +166,14 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
     start, end = window.span
     said = f"“{plain(parsed.original[start:end], 60)}”: " if end > start else "without a date in the words: "
     yield "time", f"{said}{window_words(window)}, confidence {window.confidence:.2f}"
-    least = f"{config.window_confidence_min:g}"
+    least = f"{WINDOW_CONFIDENCE_MIN:g}"
     if plan.time_filter and (parsed.session is None or not parsed.session.found):
         yield "", f"filters: what lies inside comes first (confidence ≥ {least}), for what was said then is asked"
     elif _in_vain(parsed, plan, config) and (parsed.session is None or not parsed.session.found):
         yield "", f"nothing lies inside: {WITHOUT}"
     elif plan.window_filter:
         yield "", f"filters: the graph leaves out what lies outside (confidence ≥ {least})"
-    elif window.confidence >= config.window_confidence_min:
+    elif window.confidence >= WINDOW_CONFIDENCE_MIN:
         yield "", f"lifts what lies inside; sure enough to filter (≥ {least}), if what was said then were asked"
     else:
         yield "", f"only softens: lifts what lies inside, and never filters (confidence < {least})"
@@ -183,7 +183,7 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
 
 def _in_vain(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> bool:
     """Whether a time or a session was to decide, and nothing lies in it."""
-    return "time_filter" in config.rules and decides(parsed, config) and not plan.time_filter
+    return "time_filter" in config.rules and decides(parsed) and not plan.time_filter
 
 
 def _session(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> Iterator[tuple[str, str]]:
@@ -248,7 +248,7 @@ def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) 
     grid.add_row("", "", *(Text(t, style="dim") for t in ("value", "weight", "adds", "share")))
     stacked, so_far = Text(), 0.0
     for name, title, style in FEATURES:
-        value, weight = getattr(parsed.features, name), getattr(config.specificity, name)
+        value, weight = getattr(parsed.features, name), WEIGHTS[name]
         adds = value * weight
         share = f"{adds / parsed.specificity:.0%}" if parsed.specificity > 0 else ""
         bar = _bar(value, cells, glyphs, style)

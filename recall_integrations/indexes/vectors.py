@@ -22,6 +22,7 @@ from recall_integrations.resilience.forking import park_in_children
 NO_HOME = ""  # of a scope that has no collection
 _PREFIX = "recall-"
 FETCH_MAX = 2_000  # neighbours asked of HNSW at most
+OVERFETCH = 3.0  # HNSW is asked for this many times the limit, divided by the filter's selectivity
 BATCH = 1_000
 LISTED_AT_ONCE = 50_000  # ids
 _HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes

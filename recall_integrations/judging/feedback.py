@@ -18,7 +18,7 @@ from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.logs import told
-from recall_integrations.recall.lately import Lately, Recalled
+from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope
 from recall_integrations.types.feedback import Feedback
@@ -141,8 +141,8 @@ class Judging:
             found = None  # nobody may learn whose recall it is
         if query is None:
             raise NotFound(
-                f"There is no recall {result_id!r} here: the last {self._optimizer.config.learned.results_max:,} of "
-                "this optimizer are remembered (learned.results_max, learned.feedback), and each process has its own. "
+                f"There is no recall {result_id!r} here: the last {RESULTS_MAX:,} of this "
+                "optimizer are remembered (learned.feedback), and each process has its own. "
                 "Give its query= and scope= as well."
             )
         request = self._optimizer.checked_request(query, scope=scope, now=now, mode=privacy)

@@ -15,6 +15,7 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.scope_view import Mask, Rows
+from recall_integrations.indexes.vectors import OVERFETCH
 from recall_integrations.ontop.borrowed import Borrowed
 from recall_integrations.store import rows as records
 from recall_integrations.store.memory_store import MemoryStore
@@ -33,7 +34,6 @@ class TheirArm:
         source, borrowed: the vector store, and its vectors.
         store: holds our copy.
         unknown: called with ids that our copy lacks.
-        overfetch: factor by which more ids are asked for where filters apply.
     """
 
     def __init__(
@@ -43,11 +43,9 @@ class TheirArm:
         borrowed: Borrowed,
         store: MemoryStore,
         unknown: Callable[[Sequence[str]], None],
-        overfetch: float,
     ) -> None:
         self.name = name
         self._source, self._borrowed, self._store, self._unknown = source, borrowed, store, unknown
-        self._overfetch = overfetch
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Return the nearest memories by the vector store.
@@ -83,7 +81,7 @@ class TheirArm:
         wanted = min(request.limit, FETCH_MAX)
         allowed = request.view.count if request.allowed is None else int(np.count_nonzero(_allowed(request)))
         share = max(allowed, 1) / max(request.view.count, 1)
-        most = wanted if share >= 1 else int(min(FETCH_MAX, self._overfetch * wanted / share))
+        most = wanted if share >= 1 else int(min(FETCH_MAX, OVERFETCH * wanted / share))
         return max(1, min(most, request.view.count + NEW))
 
     def _living(self, request: ArmRequest, ids: Sequence[str]) -> list[tuple[int, float]]:
@@ -112,7 +110,7 @@ def spec_of(source: Source, borrowed: Borrowed, unknown: Callable[[Sequence[str]
     name = SEMANTIC if source.readable else ALONE
     return ArmSpec(
         name=name,
-        make=lambda store, config: lambda: TheirArm(name, source, borrowed, store, unknown, config.retrieval.overfetch),
+        make=lambda store, _config: lambda: TheirArm(name, source, borrowed, store, unknown),
         by_vector=source.readable,
         reason=f"near by {source.name}",
     )

@@ -36,6 +36,7 @@ from recall_integrations.types.making import maker
 from recall_integrations.types.readings import ALL
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
+WINDOW_CONFIDENCE_MIN = 0.5  # from which a temporal window may filter; below, it only lifts what lies in it
 IDENTIFIER_FACTOR = 1.5
 GRAPH_FACTOR = 2.0
 TEMPORAL_WEIGHT = 2.0  # 1.5 to 3 were no better on questions with a date in chats of people and on phones
@@ -123,10 +124,10 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     typed = "type_filter" in planner.rules and bool(parsed.type_filters)
     if typed and not any(a.name == "type_filter" for a in arms):
         arms = (*arms, ArmPlan(name="type_filter", limit=planner.arm_limit))
-    timed = "time_filter" in planner.rules and decides(parsed, planner)
+    timed = "time_filter" in planner.rules and decides(parsed)
     if "time_filter" in planner.rules:
         arms = _with_time(arms, parsed, planner)
-        why.extend(_when(parsed, planner))
+        why.extend(_when(parsed))
     if parsed.memories_in is not None:
         asked, held = name_of(parsed.language), name_of(parsed.memories_in)
         why.append(f"asked in {asked}, while the memories are in {held}: only names and the embedding can find them")
@@ -140,7 +141,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
         diversity=name == "exploratory",
         type_hints=parsed.type_filters if typed else parsed.type_cues,
         type_filter=typed,
-        window_filter="window_filter" in planner.rules and name == "entity_centric" and _sure_window(parsed, planner),
+        window_filter="window_filter" in planner.rules and name == "entity_centric" and _sure_window(parsed),
         time_filter=timed,
         in_order=timed and parsed.talk == ALL and not parsed.negations,
         exact_match="identifiers" in planner.rules and bool(parsed.identifiers),
@@ -156,7 +157,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
 
 def _with_time(arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig) -> tuple[ArmPlan, ...]:
     """Add the temporal arm if the query has a session or a sure window, to make the memories in it candidates."""
-    if any(a.name == "temporal" for a in arms) or not (decides(parsed, config) or _sure_window(parsed, config)):
+    if any(a.name == "temporal" for a in arms) or not (decides(parsed) or _sure_window(parsed)):
         return arms
     return (*arms, ArmPlan(name="temporal", weight=TEMPORAL_WEIGHT, limit=config.arm_limit))
 
@@ -221,7 +222,7 @@ def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:
     return tuple(r for r in parsed.entity_refs if r.mention)
 
 
-def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
+def decides(parsed: ParsedQuery) -> bool:
     """Say whether the time or the session that the query asks for decides which hits come first.
 
     A session always does. A window does if the query asks what was said in it. What somebody *did* in May may be told
@@ -229,14 +230,14 @@ def decides(parsed: ParsedQuery, config: PlannerConfig) -> bool:
     """
     if parsed.session is not None and parsed.session.found:
         return True
-    return bool(parsed.talk) and _sure_window(parsed, config)
+    return bool(parsed.talk) and _sure_window(parsed)
 
 
-def _when(parsed: ParsedQuery, config: PlannerConfig) -> list[str]:
+def _when(parsed: ParsedQuery) -> list[str]:
     """Describe the effect of the time that the query asks for, in words."""
     session = parsed.session
     missing = [] if session is None or session.found or not session.because else [f"{session.because}; {WITHOUT}"]
-    return [*missing, filters(parsed)] if decides(parsed, config) else missing
+    return [*missing, filters(parsed)] if decides(parsed) else missing
 
 
 def filters(parsed: ParsedQuery) -> str:
@@ -248,9 +249,9 @@ def filters(parsed: ParsedQuery) -> str:
     return f"{asked}{reason}{', in the order of the conversation' if parsed.talk == ALL else ''}"
 
 
-def _sure_window(parsed: ParsedQuery, config: PlannerConfig) -> bool:
+def _sure_window(parsed: ParsedQuery) -> bool:
     window = parsed.temporal_window
-    return window is not None and round(window.confidence, ROUNDING) >= config.window_confidence_min
+    return window is not None and round(window.confidence, ROUNDING) >= WINDOW_CONFIDENCE_MIN
 
 
 def _named(parsed: ParsedQuery) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from recall_integrations.config import SpecificityConfig
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
 from recall_integrations.query.glance import Glance, glance, word_set
@@ -21,19 +20,25 @@ from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.types.readings import SessionRef
 
+WEIGHTS: Mapping[str, float] = {  # of specificity; they add up to 1
+    "entity_density": 0.35,  # of names among the words
+    "temporal": 0.25,  # of a time that is asked for
+    "lexical_rarity": 0.25,  # of words that few memories hold
+    "type_cues": 0.15,  # of words that ask for a type of memory
+}
 SATURATION = 0.5  # share of entity words at which the density is full
 IMPLICIT = "implicit"  # stage of the user, who is an entity of every scope and says nothing about the query
 ROUNDING = 3  # decimals of the normalised vector: the planner takes values that lie closer together as equal
 PRIOR_MEMORIES = 20  # a scope smaller than this is treated as if it had this many: two texts know no rarity
 
 
-def specificity(features: QueryFeatures, weights: SpecificityConfig) -> float:
+def specificity(features: QueryFeatures) -> float:
     """Return the weighted sum of the four features."""
     return (
-        weights.entity_density * features.entity_density
-        + weights.temporal * features.temporal
-        + weights.lexical_rarity * features.lexical_rarity
-        + weights.type_cues * features.type_cues
+        WEIGHTS["entity_density"] * features.entity_density
+        + WEIGHTS["temporal"] * features.temporal
+        + WEIGHTS["lexical_rarity"] * features.lexical_rarity
+        + WEIGHTS["type_cues"] * features.type_cues
     )
 
 

@@ -166,7 +166,7 @@ class QueryParser:
             temporal_window=found.window,
             predicate_hints=self._predicates(found),
             negations=tuple(n.term for n in found.negations),
-            specificity=features.specificity(vector, self._config.specificity),
+            specificity=features.specificity(vector),
             features=vector,
             type_cues=cued,
             type_filters=filters,
@@ -305,7 +305,7 @@ class QueryParser:
 
     def _conversational(self, found: Findings) -> ConversationalVerdict:
         known = found.known
-        rare = rare_by(known.frequency, known.memories, share_max=self._config.query.rare_share)
+        rare = rare_by(known.frequency, known.memories)
         identifiers, language = found.identifiers, found.language
         return conversational(found.text, rare=rare, identifiers=identifiers, language=language, tokens=found.tokens)
 

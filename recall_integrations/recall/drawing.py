@@ -125,7 +125,6 @@ class Drawing:
             index=lambda: indexes.neighbours,
             home=indexes.home_of(scope_id),
             until=until,
-            overfetch=self._config.retrieval.overfetch,
             seconds=lambda: wanted.deadline.remaining() / 2,
         )
 

@@ -15,6 +15,7 @@ from recall_integrations.types.judged import RULES
 from recall_integrations.types.making import changed, maker
 from recall_integrations.types.request import RecallRequest
 
+RESULTS_MAX = 2_000  # recalls of an optimizer that are remembered for feedback
 _PREFIX_BYTES = 6
 
 

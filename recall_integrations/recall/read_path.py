@@ -82,6 +82,7 @@ from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 
 SCOPE_SETTINGS = "settings.scope"
+ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
 CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
 BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
@@ -197,9 +198,7 @@ class ReadPath:
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
-            unsure = EntityFallback(
-                llm, guards.of("entities", who=_name(llm), limit_ms=config.query.entity_llm_timeout_ms)
-            )
+            unsure = EntityFallback(llm, guards.of("entities", who=_name(llm), limit_ms=ENTITY_LLM_MS))
         validating = None if llm is None else self._validating(llm)
         precise = config.planner.precise_threshold
         parse = Parse(store, config, validating, unsure, self._admission.waiting)
@@ -220,7 +219,7 @@ class ReadPath:
             rank,
             Rewrite(rewriting, parse, again, precise),
             *([] if self.reranking is None else [Rerank(self.reranking, depth, delivery)]),
-            Arrange(ranking, delivery, config.rewriting.keep_first, lambda: store.cosine_spread),
+            Arrange(ranking, delivery, lambda: store.cosine_spread),
             Deliver(delivery, ranking.abstain_below, ranking.score_min),
         ]
 
@@ -232,7 +231,7 @@ class ReadPath:
             llm,
             self.guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms),
             settings,
-            RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s, entries_max=settings.cache_entries),
+            RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s),
             Contract(limits, path / CONTRACT_FILE),
         )
 
@@ -250,7 +249,6 @@ class ReadPath:
         settings = RerankSettings(
             gate=gate,
             top_n=r.top_n,
-            weight=r.weight,
             threshold=r.threshold,
         )
         return RerankStage(

@@ -18,6 +18,7 @@ from recall_integrations.learning.serving import served as served_by
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.recall.lately import RESULTS_MAX
 from recall_integrations.recall.looking import Looked
 from recall_integrations.recall.read_path import ReadPath, Sources
 from recall_integrations.recall.result_cache import ResultCache
@@ -50,7 +51,7 @@ class ReadPaths:
         )
         self.base = ReadPath(sources, config.with_entry(None), self._results)
         learned = config.learned
-        sources.lately.hold(learned.results_max if learned.feedback else 0)
+        sources.lately.hold(RESULTS_MAX if learned.feedback else 0)
         self._learned = (learned.traffic_fraction_for_new_weights, learned.shared) if config.mode == "learned" else None
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)

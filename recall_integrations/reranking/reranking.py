@@ -1,6 +1,6 @@
 """The rerank stage: gate, reranker under its time limit, new order, and the outcome.
 
-    calibrated scores ─ gate ─▶ texts ─ gate on time ─▶ reranker in a thread ─▶ order by `blend` ─▶ threshold
+    calibrated scores ─ gate ─▶ texts ─ gate on time ─▶ reranker in a thread ─▶ order by `reordered` ─▶ threshold
          ─▶ Reranked(order, judgements, RerankOutcome, degradations)
 
 It never raises: if the reranker fails, the order before it stands and the result names the failure. One stage
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.records import record
 from recall_integrations.reranking.bands import Band, band, has_bands
-from recall_integrations.reranking.blend import blend
 from recall_integrations.reranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
 from recall_integrations.reranking.history import MovementHistory, work_of
+from recall_integrations.reranking.order import reordered
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
@@ -41,7 +41,6 @@ class RerankSettings:
     Args:
         gate: settings of the gate.
         top_n: number of the best candidates, which it may reorder.
-        weight: share of the reranker in the order, see `blend`.
         threshold: candidates that the reranker scores below this, on its own scale, are left out, and so are those that
             it did not see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
             did not see all: other scores have another scale.
@@ -52,14 +51,11 @@ class RerankSettings:
 
     gate: GateSettings = field(default_factory=GateSettings)
     top_n: int = 20
-    weight: float = 1.0
     threshold: float | None = None
 
     def __post_init__(self) -> None:
         if self.top_n < 1:
             raise ConfigError(f"rerank.top_n must be at least 1, not {self.top_n!r}.")
-        if not 0 <= self.weight <= 1:
-            raise ConfigError(f"rerank.weight must be between 0 and 1, not {self.weight!r}.")
         if self.threshold is not None and not np.isfinite(self.threshold):
             raise ConfigError(f"rerank.threshold must be a finite number or null, not {self.threshold!r}.")
 
@@ -290,7 +286,7 @@ class RerankStage:
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:
         settings, n, k = self._settings, outcome.candidates, request.k
         calibrated = request.calibrated[:n]
-        first = blend(calibrated, judged.scores, settings.weight, judged.unscored)
+        first = reordered(judged.scores, judged.unscored)
         if outcome.audited and not judged.unscored:
             self._movements.record(movement(calibrated, first, k))
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])

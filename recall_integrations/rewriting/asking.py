@@ -32,6 +32,7 @@ from recall_integrations.rewriting.prompts import PROMPTS, prompt_for
 from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome, Scope
 
 STAGE = "rewrite"
+PHRASINGS_MAX = 3  # so many at most are searched for
 Phrasings = tuple[str, ...]
 # What the guard says → what the outcome says, in the words of the rewrite contract.
 REASONS: Mapping[str, str] = {
@@ -147,7 +148,7 @@ class Rewriting:
         """
         sent = door.query(parsed.original).text
         template = self.template
-        key = key_of(sent, template, self._identity, self.settings.phrasings_max, scope, door.mode)
+        key = key_of(sent, template, self._identity, scope, door.mode)
         kept = None if self._cache is None else self._cache.get(key)
         if kept is not None:
             return Asking(key, sent, answer=Answer(reason=SUCCESS, value=kept), cached=True)
@@ -211,7 +212,7 @@ class Rewriting:
         """Ask the model for phrasings. An answer too late for this recall serves the next."""
         assert self._llm is not None
         said = self._llm(prompt_for(query, template))
-        found = parse_rewrites(said, query, self.settings.phrasings_max, prompt=template)
+        found = parse_rewrites(said, query, PHRASINGS_MAX, prompt=template)
         if found and self._cache is not None:
             self._cache.put(key, found)
         return found

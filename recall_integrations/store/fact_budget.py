@@ -17,6 +17,7 @@ from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number, is_whole
 
 HOUR_S = 3_600.0
+CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a store
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -48,8 +49,7 @@ class Budget:
     def left_s(self, connection: Connection) -> float:
         """Return the seconds until the next call may begin; 0 = now."""
         spent = self._spent(connection)
-        calls, chars = self._settings.llm_calls_per_hour, self._settings.llm_chars_per_hour
-        if spent.calls < calls and spent.chars < chars:
+        if spent.calls < self._settings.llm_calls_per_hour and spent.chars < CHARS_PER_HOUR:
             return 0.0
         return max(1.0, spent.since + HOUR_S - self._clock())
 

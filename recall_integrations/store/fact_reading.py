@@ -47,6 +47,8 @@ from recall_integrations.types.roles import Role, role_of
 logger = logging.getLogger("recall_integrations")
 
 COMPONENT = "facts"
+BATCH = 20  # memories that a language model reads in one call
+TIMEOUT_MS = 60_000.0  # longest wait for one answer; no write and no recall waits for it
 BATCH_CHARS_MAX = 24_000  # of the texts in one call
 PEOPLE_MAX = 200  # names of a thread
 KEPT_MAX = 2_000  # answers to texts that come again: "ok", "thanks"
@@ -128,7 +130,7 @@ class FactReader:
         self._name = f"{prompts.VERSION} {getattr(llm, '__name__', type(llm).__name__)}"[:200]
         self._guard = Guard(
             COMPONENT,
-            limit_ms=config.facts.llm_timeout_ms,
+            limit_ms=TIMEOUT_MS,
             breaker=Breaker(
                 f"{COMPONENT}:{identity_of(llm)}",
                 failures_max=config.breakers.failures_max,
@@ -138,7 +140,7 @@ class FactReader:
             ),
             threads=Bulkhead(COMPONENT, 2),
         )
-        self._size = self._settings.llm_batch
+        self._size = BATCH
         self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
         self._kept: OrderedDict[bytes, Sequence[Said]] = OrderedDict()
@@ -319,7 +321,7 @@ class FactReader:
             tally.refused[UNANSWERED] += len(missing)
             self._unanswered(batch.scope_id, missing, len(batch.asked))
         else:
-            self._size = min(self._settings.llm_batch, self._size * SMALLER)
+            self._size = min(BATCH, self._size * SMALLER)
         self._store(batch, said, tally)
 
     def _believed(self, message: Message, claims: Sequence[Any], refused: Counter[str]) -> list[Said]:

@@ -18,6 +18,7 @@ from recall_integrations.types import Scope
 from recall_integrations.types.judged import GAINS_MAX, Gain, Judged, Replay, gains_of, gains_to_text, packed, unpacked
 
 logger = logging.getLogger("recall_integrations")
+KEEP_MAX = 10_000  # judged recalls of a scope that are kept; the oldest leaves
 PRUNED_EVERY = 64  # judged recalls, after which the oldest leave
 ROWS_AT_ONCE = 500
 _j = schema.judged.c
@@ -58,7 +59,7 @@ class Judgements:
             with parts.engine.begin() as connection:
                 kept = self._put(connection, scope_id, judged, query)
                 count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
-                if count % PRUNED_EVERY == 0 or count > settings.keep_max:
+                if count % PRUNED_EVERY == 0 or count > KEEP_MAX:
                     self._prune(connection, scope_id, settings)
         return tuple(gain.num for gain in kept)
 
@@ -178,10 +179,7 @@ class Judgements:
     def _prune(self, connection: Connection, scope_id: int, settings: LearnedConfig) -> None:
         connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.at < self._oldest(settings)))
         newest = (
-            select(_j.result_id)
-            .where(_j.scope_id == scope_id)
-            .order_by(_j.at.desc(), _j.result_id)
-            .limit(settings.keep_max)
+            select(_j.result_id).where(_j.scope_id == scope_id).order_by(_j.at.desc(), _j.result_id).limit(KEEP_MAX)
         )
         connection.execute(delete(schema.judged).where(_j.scope_id == scope_id, _j.result_id.not_in(newest)))
 

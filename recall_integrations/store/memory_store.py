@@ -462,7 +462,7 @@ class MemoryStore:
         Args:
             llm: as `QueryOptimizer(llm=...)`; default the one that the store was opened with.
             scope: the tenant; `None` = all of them.
-            budget: maximum number of calls; `None` = the rest of `facts.llm_calls_per_hour` and `llm_chars_per_hour`.
+            budget: maximum number of calls; `None` = the rest of the hour's (`facts.llm_calls_per_hour`).
             progress: as for `remember_many`.
 
         Raises:

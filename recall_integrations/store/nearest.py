@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
 from recall_integrations.errors import RecallTimeout, VectorsAway, VectorsRefused
-from recall_integrations.indexes.vectors import FETCH_MAX, CollectionLost, Neighbours
+from recall_integrations.indexes.vectors import FETCH_MAX, OVERFETCH, CollectionLost, Neighbours
 from recall_integrations.records import record
 from recall_integrations.store.outlines import Outline
 from recall_integrations.store.where import Conditions
@@ -35,14 +35,12 @@ class Server:
         index: gives the index of the server.
         home: the collection.
         until: the highest number in the collection.
-        overfetch: `retrieval.overfetch`.
         seconds: gives the seconds that a call may take.
     """
 
     index: Callable[[], Neighbours]
     home: str
     until: int
-    overfetch: float
     seconds: Callable[[], float]
 
 
@@ -112,7 +110,7 @@ class Nearest:
             few = self._connection.execute(text(sql), wanted.given()).scalars().all()
             if len(few) <= COMPARED_MAX:
                 return self.of(few)
-        fetch = limit if wanted.plain else min(int(server.overfetch * limit * 10), FETCH_MAX)
+        fetch = limit if wanted.plain else min(int(OVERFETCH * limit * 10), FETCH_MAX)
         found: dict[int, float] = {}
         try:
             index = server.index()

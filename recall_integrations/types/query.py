@@ -48,7 +48,7 @@ class TemporalWindow:
         start: first instant, timezone-aware; `None` = open.
         end: first instant after it (exclusive), timezone-aware; `None` = open.
         span: `(start, end)` of the words in the query, in characters; `(0, 0)` if implicit.
-        confidence: in [0, 1]. Below `planner.window_confidence_min` the window only softens the ranking.
+        confidence: in [0, 1]. Below 0.5 the window only softens the ranking.
     """
 
     start: datetime | None = None

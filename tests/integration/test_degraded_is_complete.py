@@ -33,7 +33,7 @@ from recall_integrations.config import (
 )
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
-from recall_integrations.recall import Stage, StageEvent
+from recall_integrations.recall import Stage, StageEvent, read_path
 from recall_integrations.recall.runner import Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.pace import RUNS_MIN
@@ -224,8 +224,8 @@ def _an_arm(name: str, *, here: bool = False) -> Part:
     )
 
 
-_NAMES = RecallConfig(query=QueryConfig(entity_llm=True, entity_llm_timeout_ms=AMPLE_MS))
-_REWRITE = RecallConfig(rewriting=RewritingConfig(timeout_ms=AMPLE_MS, unsure_below=1.0, cache_entries=0))
+_NAMES = RecallConfig(query=QueryConfig(entity_llm=True))
+_REWRITE = RecallConfig(rewriting=RewritingConfig(timeout_ms=AMPLE_MS, unsure_below=1.0, cache_s=0))
 _RERANK = RecallConfig(
     limits=LimitsConfig(rerank_budget_ms=AMPLE_MS),
     planner=PlannerConfig(exploratory_threshold=0.79),
@@ -239,7 +239,7 @@ PARTS: dict[str, Part] = {
         lambda: {"llm": _llm(Failing(), names=False), "config": RecallConfig()},
         query=OPEN_NAME,
         config=_NAMES,
-        short=replace(_NAMES, query=replace(_NAMES.query, entity_llm_timeout_ms=1)),
+        short=_NAMES,
         again=6,  # every other one waits for the call that the one before has begun
     ),
     "rewrite": Part(
@@ -449,8 +449,9 @@ Ask = Callable[..., RecallResult]
 
 
 @pytest.fixture
-def ask(request: pytest.FixtureRequest) -> Iterator[Callable[..., Ask]]:
+def ask(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Ask]]:
     """Makes optimizers, on a store that knows of no failure, and gives what asks them."""
+    monkeypatch.setattr(read_path, "ENTITY_LLM_MS", AMPLE_MS)
     opened: list[QueryOptimizer] = []
 
     def make(part: str, **given: Any) -> Ask:
@@ -492,7 +493,13 @@ def test_a_part_that_works_is_not_named(part: str, ask: Callable[..., Ask], fail
 
 @pytest.mark.parametrize(("part", "way", "expected"), list(_cases()))
 def test_what_fails_is_named_and_costs_nothing_else(
-    part: str, way: str, expected: Names, ask: Callable[..., Ask], failing: Failing, vectors: Vectors
+    part: str,
+    way: str,
+    expected: Names,
+    ask: Callable[..., Ask],
+    failing: Failing,
+    vectors: Vectors,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = PARTS[part]
     off = ask(part, **{"config": made.config, **made.without()})()
@@ -500,6 +507,8 @@ def test_what_fails_is_named_and_costs_nothing_else(
     failing.way = LATE if way == OVER else way
     vectors.failing = failing
     config = made.short if way in (LATE, OVER) and made.short is not None else made.config
+    if way in (LATE, OVER):
+        monkeypatch.setattr(read_path, "ENTITY_LLM_MS", 1.0)
     breakers = BreakerConfig(failures_max=1 if way == OPEN else 1_000)
     recall = ask(part, **made.with_it(failing), config=replace(config, breakers=breakers))
     for done in range({OPEN: 1, OVER: 20}.get(way, 0)):  # what it does before it is left alone

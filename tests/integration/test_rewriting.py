@@ -134,7 +134,7 @@ def test_cache_reuse(store: MemoryStore) -> None:
     again = recall(store, model, f" {QUERY.upper()}? ".lower())
     assert (again.rewrite.strategy, again.rewrite.reason, again.rewrite.used) == ("cache", "cache_hit", True)
     assert model.calls == 1 and again.query.rewrites == first.query.rewrites
-    assert recall(store, model, config=replace(ALWAYS, rewriting=replace(ALWAYS.rewriting, cache_entries=0))).rewrite
+    assert recall(store, model, config=replace(ALWAYS, rewriting=replace(ALWAYS.rewriting, cache_s=0))).rewrite
     assert model.calls == 2
 
 
@@ -177,7 +177,7 @@ def test_two_models_of_one_class_are_two(store: MemoryStore) -> None:
 
 
 def test_beside_the_search_for_the_query_itself(store: MemoryStore) -> None:
-    vague = RecallConfig(rewriting=RewritingConfig(ask="vague", cache_entries=0))
+    vague = RecallConfig(rewriting=RewritingConfig(ask="vague", cache_s=0))
     result = recall(store, Model(GOOD), config=vague)
     assert "ask" in result.timings_ms and found(result) == found(recall(store, Model(GOOD)))
     assert recall(store, Model(""), config=vague).rewrite.reason == "failure.empty"
@@ -240,7 +240,7 @@ def test_clients_of_either_framework_and_of_the_event_loop(store: MemoryStore, m
     result = recall(store, make())
     assert (result.rewrite.reason, result.degraded) == ("success", ())
     again = asyncio.run(
-        QueryOptimizer(store, llm=make(), config=replace(ALWAYS, rewriting=replace(ALWAYS.rewriting, cache_entries=0)))
+        QueryOptimizer(store, llm=make(), config=replace(ALWAYS, rewriting=replace(ALWAYS.rewriting, cache_s=0)))
         .arecall(QUERY, now=NOW, k=5, time_budget_ms=20_000)
     )  # fmt: skip
     assert found(again) == found(result) and again.rewrite.reason == "success"

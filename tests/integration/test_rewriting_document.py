@@ -11,6 +11,7 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting import about, contract
 from recall_integrations.rewriting.answers import REWRITE_CHARS_MAX
+from recall_integrations.rewriting.asking import PHRASINGS_MAX
 from recall_integrations.rewriting.heuristics import SHORT_CHARS_MAX
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,10 +29,7 @@ def test_every_promise_has_a_test_that_is_there() -> None:
 
 def test_the_numbers_are_the_defaults() -> None:
     settings = RecallConfig().rewriting
-    assert (
-        f"timeout_ms: {settings.timeout_ms:g}" in PAGE
-        and f"`rewriting.phrasings_max` ({settings.phrasings_max})" in PAGE
-    )
+    assert f"timeout_ms: {settings.timeout_ms:g}" in PAGE and f"up to {PHRASINGS_MAX} lines" in PAGE
     assert f"at most {REWRITE_CHARS_MAX} characters" in PAGE and f"than {SHORT_CHARS_MAX} characters" in PAGE
     assert f"Of the last {contract.WINDOW} calls at most {settings.fallback_max:.0%}".replace("%", " %") in PAGE
     assert f"at most {settings.empty_max:.0%}".replace("%", " %") in PAGE
@@ -42,5 +40,5 @@ def test_the_numbers_are_the_defaults() -> None:
 
 
 def test_every_setting_is_read_of() -> None:
-    ours = ("ask", "unsure_below", "strategy", "prompt", "phrasings_max", "trust", "keep_first", "timeout_ms")
+    ours = ("ask", "unsure_below", "strategy", "prompt", "trust", "timeout_ms")
     assert all(name in PAGE for name in (*ours, "fallback_max", "empty_max", "median_max_ms"))

@@ -202,7 +202,7 @@ def test_others_need_a_token(tmp_path: Path) -> None:
 def test_the_command_serves_reads_its_settings_again_and_stops(tmp_path: Path, tokens: tuple[Path, str]) -> None:
     path, token = tokens
     store, config = tmp_path / "store", tmp_path / "recall.yaml"
-    config.write_text("ranking:\n  score_min: 0.0\n")
+    config.write_text("recall: {ranking: {score_min: 0.0}}\n")
     with MemoryStore.open(store) as filled:
         filled.remember("The deploy is on Friday", scope=Scope("u1"))
     arguments = ["serve", str(store), "--port", "0", "--tokens", str(path), "--config", str(config)]
@@ -221,7 +221,10 @@ def test_the_command_serves_reads_its_settings_again_and_stops(tmp_path: Path, t
             asked = {"query": "when is the deploy?"}
             assert len(client.post("/recall", json=asked).json()["hits"]) == 1
             if os.name == "posix":
-                for text, said in (("ranking:\n  score_min: 1.0\n", "read again"), ("ranking: 5\n", "stay as they")):
+                for text, said in (
+                    ("recall: {ranking: {score_min: 1.0}}\n", "read again"),
+                    ("recall: {ranking: 5}\n", "stay as they"),
+                ):
                     config.write_text(text)
                     process.send_signal(signal.SIGHUP)
                     assert said in process.stderr.readline()

@@ -76,7 +76,6 @@ class Turn:
     Args:
         value: what it is turned to.
         base: other settings, on both sides.
-        with_it: other settings, on the turned side only.
         model: arguments of the model; `None` = there is none.
         as_llm: whether the model rewrites; else it reranks.
         own_store: whether the store is opened with the settings.
@@ -84,7 +83,6 @@ class Turn:
 
     value: Any
     base: Mapping[str, Any] = field(default_factory=dict)
-    with_it: Mapping[str, Any] = field(default_factory=dict)
     model: Mapping[str, Any] | None = None
     as_llm: bool = False
     own_store: bool = False
@@ -98,20 +96,13 @@ FAILING: dict[str, Any] = {**RERANKED, "model": {"fails": True}}
 TURNED: dict[str, Turn] = {
     "week_start": Turn(6),
     "query.spelling_threshold": Turn(1.0, own_store=True),
-    "query.rare_share": Turn(1.0),
-    "query.entity_llm_timeout_ms": Turn(1.0, {"query.entity_llm": True}, model={"slow": 0.1}, as_llm=True),
     "planner.precise_threshold": Turn(0.41),
     "planner.exploratory_threshold": Turn(0.0),
     "planner.entity_confidence_min": Turn(1.0),
     "planner.rarity_promotion": Turn(0.0),
-    "planner.window_confidence_min": Turn(1.0),
     "planner.entity_weight": Turn(5.0),
     "planner.arm_limit": Turn(2),
     "planner.precise_limit": Turn(1, {"planner.precise_threshold": 0.4}),
-    "specificity.entity_density": Turn(0.45, with_it={"specificity.temporal": 0.15}),
-    "specificity.temporal": Turn(0.35, with_it={"specificity.entity_density": 0.25}),
-    "specificity.lexical_rarity": Turn(0.35, with_it={"specificity.entity_density": 0.25}),
-    "specificity.type_cues": Turn(0.25, with_it={"specificity.entity_density": 0.25}),
     "fallback_fusion.rrf_k": Turn(1, {**WEIGHTED, "fallback_fusion.strategy": "rrf"}),
     "fallback_fusion.vector": Turn(3.0, WEIGHTED),
     "fallback_fusion.lexical": Turn(3.0, WEIGHTED),
@@ -129,14 +120,11 @@ TURNED: dict[str, Turn] = {
     "ranking.profile_lift": Turn(1.0),
     "retrieval.cache_mb": Turn(0, own_store=True),
     "retrieval.graph_hops": Turn(1),
-    "retrieval.graph_neighbours": Turn(1),
-    "retrieval.graph_mentions": Turn(1),
     "retrieval.graph_hop_factor": Turn(0.0),
     "ranking.negation_threshold": Turn(1.0),
     "rerank.top_n": Turn(2, **RERANKED),
     "rerank.min_k": Turn(1_000, **RERANKED),
     "rerank.regret_max": Turn(100.0, **RERANKED),
-    "rerank.weight": Turn(0.0, **RERANKED),
     "rerank.threshold": Turn(0.03, **RERANKED),
     "rerank.coarse_factor": Turn(1.0, {**RERANKED["base"], "planner.arm_limit": 1}, model={}),
     "rerank.score_percentile": Turn(80.0, **RERANKED),
@@ -148,9 +136,7 @@ TURNED: dict[str, Turn] = {
     "breakers.open_s": Turn(0.0, **FAILING),
     "limits.time_budget_ms": Turn(0.1),
     "rewriting.unsure_below": Turn(0.0, REWRITTEN, model={}, as_llm=True),
-    "rewriting.phrasings_max": Turn(1, REWRITTEN, model={}, as_llm=True),
     "rewriting.trust": Turn(0.0, REWRITTEN, model={}, as_llm=True),
-    "rewriting.keep_first": Turn(5, REWRITTEN, model={}, as_llm=True),
     "rewriting.timeout_ms": Turn(1.0, REWRITTEN, model={"slow": 0.1}, as_llm=True),
     "limits.rerank_budget_ms": Turn(1.0, RERANKED["base"], model={"slow": 0.1}),
     "limits.query_chars_max": Turn(10),
@@ -163,19 +149,12 @@ UNSEEN = {
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
     "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",
-    "retrieval.overfetch": "how far an approximate search looks; it finds all of so few",
-    **{
-        f"facts.{name}": "how a model is asked for facts; here is none (tests/unit/store/test_fact_reading.py)"
-        for name in ("llm_batch", "llm_timeout_ms", "llm_calls_per_hour", "llm_chars_per_hour")
-    },
+    "facts.llm_calls_per_hour": "how a model is asked; here is none (tests/unit/store/test_fact_reading.py)",
     **{
         f"budgets.{name}": "how time is shared out; only an index that hangs notices"
         for name in ("lexical", "semantic", "graph", "rank", "rerank", "deliver")
     },
-    **{
-        f"rewriting.{name}": "what is kept for minutes; each question is asked once"
-        for name in ("cache_s", "cache_entries")
-    },
+    "rewriting.cache_s": "what is kept for minutes; each question is asked once",
     **{
         f"rewriting.{name}": "what twenty calls have to keep to; tests/unit/rewriting/test_contract.py"
         for name in ("fallback_max", "empty_max", "median_max_ms")
@@ -183,9 +162,7 @@ UNSEEN = {
     **{
         f"learned.{name}": "what becomes of feedback; here is none (tests/unit/learning, tests/unit/judging)"
         for name in (
-            "results_max",
             "keep_days",
-            "keep_max",
             "min_queries_per_signature",
             "traffic_fraction_for_new_weights",
             "position_bias",
@@ -290,7 +267,7 @@ def test_every_number_is_turned_or_said_not_to_be_seen() -> None:
 @pytest.mark.parametrize("name", TURNED)
 def test_a_turned_setting_is_seen(store: MemoryStore, name: str) -> None:
     turn = TURNED[name]
-    before, after = config_of(turn.base), config_of({**turn.base, **turn.with_it, name: turn.value})
+    before, after = config_of(turn.base), config_of({**turn.base, name: turn.value})
     assert before != after
     plain = seen(store, before, turn)
     if turn.own_store:

@@ -101,7 +101,7 @@ def query(vector: QueryFeatures, named: tuple[EntityRef, ...], read: dict[str, o
         original="q",
         entity_refs=named,
         features=vector,
-        specificity=specificity(normalised(vector), CONFIG.specificity),
+        specificity=specificity(normalised(vector)),
         **read,  # type: ignore[arg-type]
     )
 
@@ -375,7 +375,7 @@ def test_ways_of_writing_combine(optimizer: QueryOptimizer, data: st.DataObject)
 @pytest.mark.parametrize("text", QUERIES)
 def test_the_specificity_follows_from_the_normalised_vector(optimizer: QueryOptimizer, text: str) -> None:
     parsed = optimizer.parse(text, now=NOW)
-    assert round(parsed.specificity, 9) == round(specificity(normalised(parsed.features), CONFIG.specificity), 9)
+    assert round(parsed.specificity, 9) == round(specificity(normalised(parsed.features)), 9)
 
 
 # -- what makes it so ----------------------------------------------------------------------------------------------

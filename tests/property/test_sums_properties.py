@@ -66,11 +66,11 @@ CONFIGS = {
     "rewritten and reranked": RecallConfig(
         planner=EVERYWHERE,
         rewriting=TRUSTING,
-        rerank=RerankConfig(regret_max=0, weight=0.5),
+        rerank=RerankConfig(regret_max=0),
         breakers=NEVER_OPEN,
     ),
     "reranked": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0)),
-    "half reranked": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0, weight=0.5, threshold=0.3)),
+    "trimmed": RecallConfig(planner=EVERYWHERE, rerank=RerankConfig(regret_max=0, threshold=0.3)),
 }
 
 

@@ -39,7 +39,6 @@ PUBLIC = {
     "RetrievalPlan",
     "RewritingConfig",
     "Scope",
-    "SpecificityConfig",
     "TemporalWindow",
     "VectorsConfig",
     "errors",

@@ -21,6 +21,8 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.types.making import changed
 
+KEEP_FIRST = 1  # so many hits of the query itself stay where they are, whatever its phrasings found
+
 
 class Arrange(Stage):
     """Puts candidates in order. None is lost, but for repeats, which are listed with the hit that they repeat.
@@ -28,7 +30,6 @@ class Arrange(Stage):
     Args:
         settings: settings of the ranking.
         delivery: fetches texts.
-        keep_first: number of hits of the query itself that stay first, whatever its phrasings found.
         spread: how far apart cosines of the store's embedding are (`MemoryStore.cosine_spread`).
     """
 
@@ -40,16 +41,15 @@ class Arrange(Stage):
         self,
         settings: RankingConfig,
         delivery: Delivery,
-        keep_first: int = 1,
         spread: Callable[[], float] = lambda: 1.0,
     ) -> None:
-        self._settings, self._delivery, self._keep_first, self._spread = settings, delivery, keep_first, spread
+        self._settings, self._delivery, self._spread = settings, delivery, spread
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """Return the state with `fused`, `denied`, `folded`, `overtaken` and `confidence`."""
         fused, denied, folded, overtaken = self._arranged(state, state.candidates)
         if state.unphrased is not None and not state.rerank.used:
-            own = self._arranged(state, state.unphrased)[0].rows[: self._keep_first].tolist()
+            own = self._arranged(state, state.unphrased)[0].rows[:KEEP_FIRST].tolist()
             fused = first_of_the_query(fused, own)
         confidence, k = state.confidence, state.request.k
         if confidence is not None:  # it was known before candidates were folded, moved down and reordered

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from recall_integrations.config import RewritingConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.arranging.phrasings import with_phrasings
 from recall_integrations.recall.again import Again
 from recall_integrations.recall.runner import Stage, Turn, degradation
+from recall_integrations.recall.stages.arrange import KEEP_FIRST
 from recall_integrations.recall.stages.parse import Parse
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -20,7 +20,16 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import CANCELLED, EMPTY, NO_TIME, SUCCESS, Answer
 from recall_integrations.rewriting import about
-from recall_integrations.rewriting.asking import CACHE_HIT, OFF_TOPIC, REASONS, SURE, Asking, Phrasings, Rewriting
+from recall_integrations.rewriting.asking import (
+    CACHE_HIT,
+    OFF_TOPIC,
+    PHRASINGS_MAX,
+    REASONS,
+    SURE,
+    Asking,
+    Phrasings,
+    Rewriting,
+)
 from recall_integrations.store.worth import bundled_worth
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.making import changed
@@ -51,7 +60,7 @@ class Ask(Stage):
         """Return the state with `asking`."""
         if self._rewriting.needless(state.query, state.plan, self._precise, state.door) is not None:
             return state
-        deadline = patience(turn.deadline, self._rewriting.settings)
+        deadline = patience(turn.deadline)
         return replace(state, asking=self._rewriting.begin(state.query, state.request.scope, state.door, deadline))
 
 
@@ -85,7 +94,7 @@ class Rewrite(Stage):
         why = self._needless(state)
         if why is not None:
             return self._skipped(state, why)
-        deadline = patience(turn.deadline, self._rewriting.settings)
+        deadline = patience(turn.deadline)
         asking = state.asking or self._rewriting.begin(state.query, state.request.scope, state.door, deadline)
         reader = _Reader(self._parse, state, asking)
         answer = self._rewriting.end(asking, deadline, reader.useless)
@@ -134,9 +143,7 @@ class Rewrite(Stage):
         """Return the state with what the phrasings find."""
         settings, k, before = self._rewriting.settings, state.request.k, state.candidates
         found, problems = self._again.search(state, reader.kept, turn.deadline, turn.step)
-        fused, ways = with_phrasings(
-            before, found, state.scope, k=k, trust=settings.trust, keep_first=settings.keep_first
-        )
+        fused, ways = with_phrasings(before, found, state.scope, k=k, trust=settings.trust, keep_first=KEEP_FIRST)
         texts = tuple(text for text, _ in reader.kept)
         moved = sum(old != new for old, new in zip(before.rows[:k].tolist(), fused.rows[:k].tolist(), strict=False))
         moved += max(0, min(k, len(fused.rows)) - len(before.rows))
@@ -154,10 +161,10 @@ class Rewrite(Stage):
         return state.degraded_by(Degradation(stage=STAGE, reason=PARTIAL, detail=f"Not all was searched for: {said}."))
 
 
-def patience(deadline: Deadline, settings: RewritingConfig) -> Deadline:
+def patience(deadline: Deadline) -> Deadline:
     """Return the deadline of the LLM: what it finds has to be searched for, ranked and delivered as well."""
     left = deadline.remaining_ms()
-    later = min(SHARE_MAX * left, SEARCH_MS * (settings.phrasings_max + 1))
+    later = min(SHARE_MAX * left, SEARCH_MS * (PHRASINGS_MAX + 1))
     return deadline.child(None if left == float("inf") else left - later)
 
 

@@ -12,6 +12,7 @@ from recall_integrations.counterfactual.recalls import parts_of
 from recall_integrations.delivery.as_data import explanation_data
 from recall_integrations.delivery.marks import marks
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.query.features import WEIGHTS
 from recall_integrations.types import RecallResult, Scope
 
 QUERY_CHARS = 4_000  # of the query that are marked
@@ -107,16 +108,10 @@ def looked(
 
 def _knobs(config: RecallConfig) -> dict[str, Any]:
     """Return the settings that turn features into a plan."""
-    weights, planner = config.specificity, config.planner
     return {
-        "weights": {
-            "entity_density": weights.entity_density,
-            "temporal": weights.temporal,
-            "lexical_rarity": weights.lexical_rarity,
-            "type_cues": weights.type_cues,
-        },
-        "exploratory_below": planner.exploratory_threshold,
-        "precise_from": planner.precise_threshold,
+        "weights": dict(WEIGHTS),
+        "exploratory_below": config.planner.exploratory_threshold,
+        "precise_from": config.planner.precise_threshold,
     }
 
 

@@ -28,7 +28,7 @@ START = datetime(2024, 1, 1, tzinfo=timezone.utc)
 
 def arm(store: MemoryStore) -> SemanticRetriever:
     indexes = store.indexes
-    return SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, overfetch=3.0)
+    return SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until)
 
 
 def fill(store: MemoryStore) -> None:
@@ -224,7 +224,7 @@ def test_what_the_collection_lacks_is_compared_one_by_one(
             nums, scores = store.semantic.nearest(home, vector, limit)
             return nums[nums <= held], scores[nums <= held]
 
-    late = SemanticRetriever(Behind, store.indexes.home_of, lambda _scope: held, overfetch=3.0)
+    late = SemanticRetriever(Behind, store.indexes.home_of, lambda _scope: held)
     wanted = by_hand(store, "text 190", BIG, lambda i: i >= 100, 5)
     assert [i for i in ids(request, late.search(request)) if i >= "m100"][:5] == wanted
     few = replace(request, allowed=request.view.nums > int(request.view.nums[150]))
@@ -248,7 +248,7 @@ def test_without_its_server_it_says_so_and_finds_what_it_can(
             waited.append(seconds)
             raise error("it is not there")
 
-    arm_of = SemanticRetriever(Away, lambda _scope: "home", lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type]
+    arm_of = SemanticRetriever(Away, lambda _scope: "home", lambda _scope: held)  # type: ignore[arg-type]
     found = arm_of.search(replace(request, deadline=Deadline.after(10_000)))
     assert found.without == ("vectors.away", "it is not there") and 4 < waited[0] <= 5
     keep = (lambda i: True) if cache_mb else (lambda i: i >= 100)
@@ -270,10 +270,10 @@ def test_what_a_server_says_of_numbers_that_it_should_not_hold_is_not_heard(
             assert home == "old", "how far the other reaches is not known"
             return np.asarray([strange]), np.ones(1, dtype=np.float32)
 
-    steady = SemanticRetriever(Copied, lambda _scope: "old", lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type]
+    steady = SemanticRetriever(Copied, lambda _scope: "old", lambda _scope: held)  # type: ignore[arg-type]
     wanted = by_hand(store, "text 190", BIG, lambda i: i >= 100, request.limit)
     assert ids(request, steady.search(request)) == wanted
-    changing = SemanticRetriever(Copied, lambda _scope: homes.pop(), lambda _scope: held, overfetch=3.0)  # type: ignore[arg-type]
+    changing = SemanticRetriever(Copied, lambda _scope: homes.pop(), lambda _scope: held)  # type: ignore[arg-type]
     assert ids(request, changing.search(request)) == by_hand(store, "text 190", BIG, lambda i: True, request.limit)
 
 
@@ -351,7 +351,7 @@ def test_no_more_neighbours_are_asked_for_than_an_index_gives_well(ask: Ask, sto
         alive=np.ones(size, dtype=np.bool_),
         vectors=None,
     )
-    told = SemanticRetriever(Told, lambda _scope: "own", lambda _scope: 10**9, overfetch=3.0)  # type: ignore[arg-type]
+    told = SemanticRetriever(Told, lambda _scope: "own", lambda _scope: 10**9)  # type: ignore[arg-type]
     told.search(replace(request, view=many, allowed=None, limit=10))
     told.search(replace(request, view=many, allowed=np.arange(size) % 5 != 0, limit=800))  # 3 · 800 / 0.8 is more
     assert asked == [10, 2_000]

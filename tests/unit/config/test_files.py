@@ -120,27 +120,31 @@ def test_all_mistakes_are_told_at_once_with_their_places(tmp_path: Path) -> None
 
 
 def test_a_mistake_between_two_settings_is_where_it_is_written(tmp_path: Path) -> None:
-    (said,) = mistakes(tmp_path, "planner:\n  arm_limit: 7\n  exploratory_threshold: 0.9\n")
-    assert said.startswith("r.yaml, line 3, column 3: planner.exploratory_threshold must not exceed")
-    (said,) = mistakes(tmp_path, "week_start: 0\ntimezone: Mars/Olympus\n")
-    assert said.startswith("r.yaml, line 2, column 1: timezone must be an IANA name such as 'Europe/Berlin'")
-    (said,) = mistakes(tmp_path, "mode: rule\nspecificity:\n  temporal: 0.9\n")
-    assert said.startswith("r.yaml, line 2, column 1: The four weights of specificity")
+    (said,) = mistakes(tmp_path, "recall:\n  planner:\n    arm_limit: 7\n    exploratory_threshold: 0.9\n")
+    assert said.startswith("r.yaml, line 4, column 5: planner.exploratory_threshold must not exceed")
+    (said,) = mistakes(tmp_path, "recall:\n  week_start: 0\n  timezone: Mars/Olympus\n")
+    assert said.startswith("r.yaml, line 3, column 3: timezone must be an IANA name such as 'Europe/Berlin'")
 
 
 def test_a_file_of_an_application_may_hold_other_things(tmp_path: Path) -> None:
     assert RecallConfig.from_yaml(file(tmp_path, "recall: {week_start: 6}\nserver: {port: 1}\n")).week_start == 6
     (said,) = mistakes(tmp_path, "recall: {week_start: 6}\nplanner: {arm_limit: 7}\n")
     assert (
-        said == "r.yaml, line 2, column 1: planner stands beside recall, where nothing reads it. Move it under recall."
+        said
+        == "r.yaml, line 2, column 1: planner stands outside of recall, where nothing reads it. Move it under recall."
     )
+    assert mistakes(tmp_path, "planner: {}\nserver: {}\n")[0].startswith(
+        "r.yaml, line 1, column 1: planner stands outside"
+    )
+    (said,) = mistakes(tmp_path, "server: {port: 1}\n")
+    assert said == "r.yaml, line 1, column 1: The file has no recall, under which settings stand."
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("planner: {arm_limit: 7}\nplanner: {}\n", "r.yaml, line 2, column 1: planner is there twice: line 1 has it"),
-        ("planner:\n  arm_limit: 7\n  arm_limit: 7\n", "line 3, column 3: planner.arm_limit is there twice: line 2"),
+        ("recall: {week_start: 6}\nrecall: {}\n", "r.yaml, line 2, column 1: recall is there twice: line 1 has it"),
+        ("recall:\n  mode: rule\n  mode: rule\n", "line 3, column 3: recall.mode is there twice: line 2"),
         ("planner:\n\tarm_limit: 7\n", "r.yaml, line 2, column 1: this is not YAML: .* Indent with spaces."),
         ("planner: [\n", "this is not YAML"),
         ("--- 1\n--- 2\n", "r.yaml, line 2, column 1: this is not YAML"),
@@ -162,7 +166,7 @@ def test_a_file_of_an_application_may_hold_other_things(tmp_path: Path) -> None:
         ("planner: {<<: 7}\n", "<< takes a mapping, or a list of them"),
         ("a: &a [*a]\n", "stands in more than 20 others"),
         ("[" * 2_000, "this is not YAML"),
-        ("timezone: 2020-99-99\n", "this is not YAML|timezone must be text"),
+        ("recall: {timezone: 2020-99-99}\n", "this is not YAML|timezone must be text"),
     ],
 )
 def test_what_is_no_file_of_settings(tmp_path: Path, text: str | bytes, said: str) -> None:
@@ -213,11 +217,13 @@ def test_json_is_read_with_places_too(tmp_path: Path) -> None:
 
 def test_numbers_of_yaml_are_numbers(tmp_path: Path) -> None:
     assert (
-        RecallConfig.from_yaml(file(tmp_path, "ranking: {recency_half_life_days: 1e2}")).ranking.recency_half_life_days
+        RecallConfig.from_yaml(
+            file(tmp_path, "recall: {ranking: {recency_half_life_days: 1e2}}")
+        ).ranking.recency_half_life_days
         == 100
     )
     with pytest.raises(ConfigError, match="must be a number"):
-        RecallConfig.from_yaml(file(tmp_path, "ranking: {recency_half_life_days: '1e2'}"))
+        RecallConfig.from_yaml(file(tmp_path, "recall: {ranking: {recency_half_life_days: '1e2'}}"))
 
 
 def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
@@ -229,7 +235,7 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_environment_stands_over_the_file(tmp_path: Path) -> None:
-    path = file(tmp_path, "planner: {arm_limit: 7, precise_limit: 8}\n")
+    path = file(tmp_path, "recall: {planner: {arm_limit: 7, precise_limit: 8}}\n")
     environ = {
         "RECALL_PLANNER__ARM_LIMIT": "9",
         "RECALL_TIMEZONE": "Europe/Berlin",
@@ -254,7 +260,7 @@ def test_mistakes_in_the_environment_name_the_variable(tmp_path: Path) -> None:
         "RECALL_PLANNER__ARMS": "[",
         "RECALL_HOME": "x",
     }
-    said = mistakes(tmp_path, "timezone: 7", environ)
+    said = mistakes(tmp_path, "recall: {timezone: 7}", environ)
     assert (
         sum(
             "Unknown name RECALL_PLANER__ARM_LIMIT in the environment. Did you mean RECALL_PLANNER__ARM_LIMIT?" in s
@@ -265,13 +271,16 @@ def test_mistakes_in_the_environment_name_the_variable(tmp_path: Path) -> None:
     assert any(s.startswith("Unknown name RECALL_HOME in the environment. Names") for s in said)
     assert any(s.startswith("RECALL_WEEK_START in the environment: week_start must be a whole number") for s in said)
     assert any(s.startswith("RECALL_PLANNER__ARMS, line 1") for s in said)
-    assert any(s.startswith("r.yaml, line 1, column 1: timezone must be text") for s in said) and len(said) == 5
+    assert any(s.startswith("r.yaml, line 1, column 10: timezone must be text") for s in said) and len(said) == 5
 
 
 def test_the_environment_names_the_file(tmp_path: Path) -> None:
-    path = file(tmp_path, "week_start: 6\n")
+    path = file(tmp_path, "recall: {week_start: 6}\n")
     assert loaded(None, {"RECALL_CONFIG": str(path)}).config.week_start == 6
-    assert loaded(file(tmp_path, "week_start: 5\n", "b.yaml"), {"RECALL_CONFIG": str(path)}).config.week_start == 5
+    assert (
+        loaded(file(tmp_path, "recall: {week_start: 5}\n", "b.yaml"), {"RECALL_CONFIG": str(path)}).config.week_start
+        == 5
+    )
     assert loaded(None, {"RECALL_CONFIG": ""}).config == RecallConfig()
 
 
@@ -301,13 +310,13 @@ def test_where_each_value_was_said(tmp_path: Path, monkeypatch: Any) -> None:
 
 
 def test_a_file_that_has_changed(tmp_path: Path) -> None:
-    path = file(tmp_path, "week_start: 6\n")
+    path = file(tmp_path, "recall: {week_start: 6}\n")
     watched = ConfigFile(path)
     assert not watched.changed() and watched.load({}).config.week_start == 6
-    path.write_text("week_start: 5 # other\n")
+    path.write_text("recall: {week_start: 5} # other\n")
     assert watched.changed() and watched.changed()
     assert watched.load({}).config.week_start == 5 and not watched.changed()
-    path.write_text("week_start: 77\n")
+    path.write_text("recall: {week_start: 77}\n")
     with pytest.raises(ConfigError):
         watched.load({})
     assert watched.changed()  # a file that could not be read is still to be read
@@ -322,7 +331,15 @@ def test_a_file_that_has_changed(tmp_path: Path) -> None:
         st.text(max_size=10) | st.sampled_from(["7", "[lexical]", "cached", "null", "{a: 1}"]),
         max_size=3,
     ),
-    st.sampled_from(["", "planner: 7", "planner:", "scopes: [{user_id: x, planner: {arm_limit: 3}}]", "scopes: [7]"]),
+    st.sampled_from(
+        [
+            "",
+            "recall: {planner: 7}",
+            "recall: {planner: }",
+            "recall: {scopes: [{user_id: x, planner: {arm_limit: 3}}]}",
+            "recall: {scopes: [7]}",
+        ]
+    ),
 )
 def test_any_environment_gives_settings_or_mistakes(environ: dict[str, str], text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -337,7 +354,7 @@ def test_any_environment_gives_settings_or_mistakes(environ: dict[str, str], tex
 
 
 def test_what_the_environment_sets_no_entry_changes(tmp_path: Path) -> None:
-    path = file(tmp_path, "scopes: [{user_id: x, planner: {arm_limit: 3, precise_limit: 4}}]\n")
+    path = file(tmp_path, "recall: {scopes: [{user_id: x, planner: {arm_limit: 3, precise_limit: 4}}]}\n")
     made = loaded(path, {"RECALL_PLANNER__ARM_LIMIT": "7"}).config.for_scope(Scope("x"))[0]
     assert (made.planner.arm_limit, made.planner.precise_limit) == (7, 4)
 

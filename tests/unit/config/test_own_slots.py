@@ -12,11 +12,11 @@ from recall_integrations.config.own_slots import KINDS, own_slots
 from recall_integrations.config.schema import schema
 from recall_integrations.errors import ConfigError
 
-DESK = {"nouns": ["Desk", " desk  number"], "kind": "code", "verbs": "sit at", "starts": ["Move to"], "one": False}
+DESK = {"nouns": ["Desk", " desk  number"], "kind": "code", "verbs": ["sit at"], "starts": ["Move to"], "one": False}
 
 
 def test_what_is_said_of_a_slot_is_kept_and_nothing_else() -> None:
-    assert own_slots({"desk": DESK, "badge": {"nouns": "badge"}}) == {
+    assert own_slots({"desk": DESK, "badge": {"nouns": ["badge"]}}) == {
         "desk": {
             "nouns": ("desk", "desk number"),
             "one": False,
@@ -41,6 +41,7 @@ def test_what_is_said_of_a_slot_is_kept_and_nothing_else() -> None:
         ({"desk": "desk"}, "facts.slots.desk must be a mapping with `nouns`"),
         ({"desk": {"nouns": ["desk"], "verb": ["sit at"]}}, "facts.slots.desk has no verb: it may have `nouns`"),
         ({"desk": {}}, "facts.slots.desk.nouns must list what people call it"),
+        ({"desk": {"nouns": "desk"}}, "facts.slots.desk.nouns must list"),
         ({"desk": {"nouns": []}}, "facts.slots.desk.nouns must list"),
         ({"desk": {"nouns": [4]}}, "facts.slots.desk.nouns must list"),
         (

@@ -56,30 +56,43 @@ def test_the_schema_takes_what_the_settings_take(tmp_path: Path) -> None:
         {"recall": None},
         {"recall": {"planner": {"arm_limit": 7}, "rerank": {"threshold": None}}, "other": 1},
         {"read_pipeline": {"optimizer": {"mode": "cached", "rule": {"precise_threshold": 1}, "learned": {}}}},
-        {"scopes": [{"user_id": "x", "ranking": {"score_min": 0.5}}, {"agent_id": "", "timezone": "Asia/Tokyo"}]},
-        {"scopes": [{"user_id": "*", "namespace": "n", "rerank": {}, "planner": {"arm_limit": 3}}]},
-        {"rewriting": {"prompt": "Say {query} otherwise"}, "planner": {"rules": []}},
-        {"rewriting": {"prompt": ""}},
-        {"privacy": {"patterns": {"badge": "B-[0-9]+"}}, "planner": {"arms": ["lexical"]}},
+        *(
+            {"recall": own}
+            for own in (
+                {"scopes": [{"user_id": "x", "ranking": {"score_min": 0.5}}, {"agent_id": "", "timezone": "UTC"}]},
+                {"scopes": [{"user_id": "*", "namespace": "n", "rerank": {}, "planner": {"arm_limit": 3}}]},
+                {"rewriting": {"prompt": "Say {query} otherwise"}, "planner": {"rules": []}},
+                {"rewriting": {"prompt": ""}},
+                {"privacy": {"patterns": {"badge": "B-[0-9]+"}}, "planner": {"arms": ["lexical"]}},
+            )
+        ),
     ):
         assert [*check.iter_errors(right)] == [], right
         file.write_text(json.dumps(right), encoding="utf-8")
         RecallConfig.from_yaml(file)
     for wrong in (
-        {"recall": {"planner": {"arm_limit": 0}}},
-        {"recall": {"planer": {}}},
-        {"planner": {"arms": ["magic"]}},
-        {"mode": "learnt"},
-        {"scopes": [{"user_id": "x", "cache": {"ttl_seconds": 1}}]},
-        {"scopes": [{"user_id": "x", "ranking": {"features": False}}]},
+        {"planner": {"arm_limit": 7}},
+        {"recall": {}, "mode": "rule"},
+        {"other": 1},
         {"read_pipeline": {"optimizer": {"learned": {"enabled": 1}}}},
-        {"scopes": [{"user_id": "*", "rerank": {"top_n": 3}}]},
-        {"scopes": [{"rerank": {"top_n": 3}}]},
-        {"scopes": [{"user_id": "x"}]},
-        {"scopes": [{"user_id": "x", "rerank": {}}]},
-        {"planner": {"arms": []}},
-        {"rewriting": {"prompt": "Say it otherwise"}},
-        {"privacy": {"patterns": {"A b": "x"}}},
+        *(
+            {"recall": own}
+            for own in (
+                {"planner": {"arm_limit": 0}},
+                {"planer": {}},
+                {"planner": {"arms": ["magic"]}},
+                {"mode": "learnt"},
+                {"scopes": [{"user_id": "x", "cache": {"ttl_seconds": 1}}]},
+                {"scopes": [{"user_id": "x", "ranking": {"features": False}}]},
+                {"scopes": [{"user_id": "*", "rerank": {"top_n": 3}}]},
+                {"scopes": [{"rerank": {"top_n": 3}}]},
+                {"scopes": [{"user_id": "x"}]},
+                {"scopes": [{"user_id": "x", "rerank": {}}]},
+                {"planner": {"arms": []}},
+                {"rewriting": {"prompt": "Say it otherwise"}},
+                {"privacy": {"patterns": {"A b": "x"}}},
+            )
+        ),
     ):
         assert [*check.iter_errors(wrong)], wrong
         file.write_text(json.dumps(wrong), encoding="utf-8")

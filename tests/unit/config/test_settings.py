@@ -23,7 +23,6 @@ from recall_integrations.config import (
     RankingConfig,
     RecallConfig,
     RerankConfig,
-    SpecificityConfig,
 )
 from recall_integrations.errors import ConfigError
 
@@ -37,15 +36,13 @@ def test_every_number_has_a_range(section: type[Any], value: Any) -> None:
     asked = [field for field in numbers if value is not None or field.default is not None]
     assert asked
     for field in asked:
-        with pytest.raises(ConfigError, match=field.name if section is not SpecificityConfig else "."):
+        with pytest.raises(ConfigError, match=field.name):
             section(**{field.name: value})
 
 
 def test_combinations_that_make_no_sense() -> None:
     with pytest.raises(ConfigError, match="exploratory_threshold"):
         PlannerConfig(exploratory_threshold=0.9)
-    with pytest.raises(ConfigError, match="add up to 1"):
-        SpecificityConfig(temporal=0.5)
     with pytest.raises(ConfigError, match="fallback_fusion.strategy must be one of weighted, boosts, rrf, not"):
         FallbackFusionConfig(strategy="magic")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Europe/Berlin"):
@@ -68,8 +65,8 @@ def test_only_a_number_whose_default_is_none_may_be_none() -> None:
     assert RerankConfig(threshold=None).threshold is None and RerankConfig(threshold=-10).threshold == -10
     with pytest.raises(ConfigError, match="^rerank.threshold must be a number between -1e.06 and 1e.06, or nothing"):
         RerankConfig(threshold=2e17)
-    with pytest.raises(ConfigError, match="rerank.weight must be a number between 0 and 1, not None"):
-        RerankConfig(weight=None)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="rerank.regret_max must be a number between 0 and 100, not None"):
+        RerankConfig(regret_max=None)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["rules", "arms"])
@@ -130,7 +127,7 @@ def test_from_yaml(tmp_path: Path) -> None:
     path = tmp_path / "recall.yaml"
     path.write_text("recall:\n  timezone: Europe/Berlin\n  fallback_fusion: {strategy: rrf}\nother: 1\n")
     assert RecallConfig.from_yaml(path).fallback_fusion.strategy == "rrf"
-    path.write_text("timezone: UTC\n")
+    path.write_text("recall: {timezone: UTC}\n")
     assert RecallConfig.from_yaml(str(path)) == RecallConfig()
     for empty in ("", "recall:\n", "# nothing\n"):
         path.write_text(empty)
@@ -262,7 +259,7 @@ def test_whatever_is_given_it_is_a_configuration_or_a_mistake_with_a_name(values
     try:
         made = RecallConfig.from_mapping(values)
     except ConfigError as e:
-        known = [*NAMES, *SETTINGS, "setting", "recall", "specificity", "time zone"]
+        known = [*NAMES, *SETTINGS, "setting", "recall", "time zone"]
         assert any(name in str(e) for name in known)
     else:
         assert RecallConfig.from_mapping(dataclasses.asdict(made)) == made

@@ -62,10 +62,10 @@ def test_the_environment_stands_over_an_entry(file: str) -> None:
 def test_check_tells_all_mistakes(file: str, tmp_path: Path) -> None:
     assert run("config", "check", file) == f"{file} is right. 2 settings are not as by default.\n"
     wrong = tmp_path / "wrong.yaml"
-    wrong.write_text("planner:\n  arm_limt: 7\n  precise_limit: 0\n")
+    wrong.write_text("recall:\n  planner: {arm_limt: 7}\n  rerank: {top_n: 0}\n")
     assert run("config", "check", str(wrong), code=1).splitlines() == [
-        f"{wrong}, line 2, column 3: Unknown setting planner.arm_limt. Did you mean arm_limit?",
-        f"{wrong}, line 3, column 3: planner.precise_limit must be a whole number between 1 and 10000, not 0.",
+        f"{wrong}, line 2, column 13: Unknown setting planner.arm_limt. Did you mean arm_limit?",
+        f"{wrong}, line 3, column 12: rerank.top_n must be a whole number between 1 and 1000, not 0.",
         f"2 mistakes. {wrong} cannot be used.",
     ]
     wrong.write_text("planner: [")

@@ -161,7 +161,7 @@ def test_compact_of_a_store_that_is_open_says_so(store: Path, recall: Recall) ->
 @pytest.mark.parametrize("command", ["search", "explain"])
 def test_search_and_explain_take_the_same_options(store: Path, tmp_path: Path, recall: Recall, command: str) -> None:
     config = tmp_path / "recall.yaml"
-    config.write_text("timezone: UTC\n")
+    config.write_text("recall: {timezone: UTC}\n")
     options = ["--scope", "u2", "--timezone", "Europe/Berlin", "--type", "fact", "--where", "n=3", "--json"]
     result = recall(command, store, "tea", *options, "--config", config, "--privacy", "allow")
     assert result.exit_code == 0, result.output

@@ -18,6 +18,7 @@ from recall_integrations.judging.replay import PAIRS_KEPT
 from recall_integrations.learning.shelf import SHARED, Shelf
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.recall import read_paths
 from recall_integrations.types.judged import GAINS_MAX
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
@@ -168,9 +169,9 @@ def test_a_recall_of_several_scopes(store, optimizer) -> None:
     assert set(store.judgements.counts()) == where == {ANN, BOB}
 
 
-def test_only_so_many_are_remembered(store) -> None:
-    config = RecallConfig(learned=LearnedConfig(results_max=2))
-    with closing(QueryOptimizer(store, config=config)) as optimizer:
+def test_only_so_many_are_remembered(store, monkeypatch) -> None:
+    monkeypatch.setattr(read_paths, "RESULTS_MAX", 2)
+    with closing(QueryOptimizer(store)) as optimizer:
         results = [optimizer.recall("kestrel", scope=ANN) for _ in range(3)]
         with pytest.raises(NotFound):
             optimizer.feedback(results[0].id, rating=True)

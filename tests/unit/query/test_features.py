@@ -6,8 +6,6 @@ import math
 
 import pytest
 
-from recall_integrations.config import SpecificityConfig
-from recall_integrations.errors import ConfigError
 from recall_integrations.query.features import (
     entity_density,
     lexical_rarity,
@@ -32,12 +30,7 @@ from recall_integrations.types import EntityRef, MemoryType, QueryFeatures
 def test_specificity(vector, expected):
     density, temporal, rarity, cues = vector
     features = QueryFeatures(entity_density=density, temporal=temporal, lexical_rarity=rarity, type_cues=cues)
-    assert specificity(features, SpecificityConfig()) == pytest.approx(expected)
-
-
-def test_weights_must_add_up():
-    with pytest.raises(ConfigError):
-        SpecificityConfig(entity_density=0.5)
+    assert specificity(features) == pytest.approx(expected)
 
 
 def ref(text: str, mention: str, confidence: float = 1.0, stage: str = "exact") -> EntityRef:

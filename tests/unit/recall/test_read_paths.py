@@ -254,12 +254,12 @@ def test_reload_reads_the_file_that_the_environment_names(
     filled: MemoryStore, tmp_path: Path, monkeypatch: Any
 ) -> None:
     path = tmp_path / "r.yaml"
-    path.write_text("planner: {arm_limit: 7}\n")
+    path.write_text("recall: {planner: {arm_limit: 7}}\n")
     monkeypatch.setenv("RECALL_CONFIG", str(path))
     optimizer = QueryOptimizer(filled, config=RecallConfig())
     assert optimizer.reload() == ("planner.arm_limit",)
-    path.write_text("planner: {arm_limit: 0}\n")
-    with pytest.raises(errors.ConfigError, match="line 1, column 11"):
+    path.write_text("recall: {planner: {arm_limit: 0}}\n")
+    with pytest.raises(errors.ConfigError, match="line 1, column 20"):
         optimizer.reload()
     assert limits(optimizer, Scope()) == {7}
 

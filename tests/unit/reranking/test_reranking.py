@@ -141,10 +141,6 @@ def test_only_the_top_n_are_asked_about() -> None:
     assert done.order.tolist() == [2, 1, 0, 3, 4, 5]
 
 
-def test_the_weight_shares_the_order_between_both() -> None:
-    assert stage(Fake(), weight=0.0).run(request()).order.tolist() == [0, 1, 2, 3, 4, 5]
-
-
 def test_a_reranker_may_drop() -> None:
     done = stage(Fake(give=(None, 1.0, None, 3.0, None, 2.0))).run(request())
     assert done.order.tolist() == [3, 5, 1, 0, 2, 4]
@@ -392,9 +388,7 @@ def test_a_reranker_that_turns_everything_round_is_always_asked() -> None:
     assert {own.run(request()).outcome.reason for _ in range(100)} == {"success"}
 
 
-@pytest.mark.parametrize(
-    "bad", [{"top_n": 0}, {"weight": 1.5}, {"threshold": math.nan}, {"threshold": math.inf}, {"weight": math.nan}]
-)
+@pytest.mark.parametrize("bad", [{"top_n": 0}, {"threshold": math.nan}, {"threshold": math.inf}])
 def test_settings_out_of_range(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"rerank\."):
         RerankSettings(**bad)

@@ -95,7 +95,6 @@ def test_what_was_found_lately_is_not_asked_again(tmp_path: Path) -> None:
         {"mode": "redact"},
         {"settings": {"strategy": "hypothetical"}},
         {"settings": {"prompt": "Say it again: {query}"}},
-        {"settings": {"phrasings_max": 1}},
         {"model": lambda _prompt: "what storage system it was"},
     ],
 )

@@ -21,7 +21,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts.by_llm import validation
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import fact_filling, fact_reading, filling
+from recall_integrations.store import fact_budget, fact_filling, fact_reading, filling
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Memory, Relation, Scope
@@ -59,11 +59,17 @@ Open = Callable[..., MemoryStore]
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Iterator[Open]:
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens the store of the test, with settings of facts."""
     stores: list[MemoryStore] = []
 
-    def open_it(facts_llm: object = None, breakers: dict[str, Any] | None = None, **settings: Any) -> MemoryStore:
+    def open_it(
+        facts_llm: object = None,
+        breakers: dict[str, Any] | None = None,
+        batch: int = fact_reading.BATCH,
+        **settings: Any,
+    ) -> MemoryStore:
+        monkeypatch.setattr(fact_reading, "BATCH", batch)
         config = RecallConfig.from_mapping({"facts": settings, "breakers": breakers or {}})
         stores.append(MemoryStore.open(tmp_path / "s", embedding=FAKE, config=config, facts_llm=facts_llm))
         return stores[-1]
@@ -94,7 +100,7 @@ NAMES = [f"Inbox{i}" for i in range(1, 8)]
 
 
 def test_each_memory_is_read_once(opened: Open) -> None:
-    store, model = opened(llm_batch=3), Reader()
+    store, model = opened(batch=3), Reader()
     store.remember_many(works(NAMES))
     found = store.read_facts(model)
     assert (found.memories, found.facts, found.calls, found.left, found.stopped) == (7, 7, 3, 0, "")
@@ -130,7 +136,7 @@ def test_a_replaced_memory_is_read_again_and_a_forgotten_one_leaves_nothing(open
 
 
 def test_the_same_text_of_the_same_day_is_asked_about_once(opened: Open) -> None:
-    store, model = opened(llm_batch=1), Reader()
+    store, model = opened(batch=1), Reader()
     store.remember_many(["I clock in at Kestrel", "ok", "ok", "...", "I clock in at Kestrel"])
     found = store.read_facts(model)
     assert (found.memories, found.calls, found.reused, found.facts) == (5, 2, 3, 2)
@@ -202,7 +208,7 @@ def test_a_recall_follows_what_was_read(opened: Open) -> None:
 
 
 def test_a_budget_of_calls_ends_it_and_the_next_goes_on(opened: Open) -> None:
-    store, model = opened(llm_batch=2, llm_calls_per_hour=0), Reader()
+    store, model = opened(batch=2, llm_calls_per_hour=0), Reader()
     store.remember_many(works(NAMES))
     first = store.read_facts(model, budget=2)
     assert (first.memories, first.left, first.stopped, first.calls) == (4, 3, "budget", 2)
@@ -212,19 +218,20 @@ def test_a_budget_of_calls_ends_it_and_the_next_goes_on(opened: Open) -> None:
     assert sorted(model.texts) == sorted(one.text for one in works(NAMES))
 
 
-@pytest.mark.parametrize("limit", [{"llm_calls_per_hour": 2}, {"llm_chars_per_hour": 5_000}])
+@pytest.mark.parametrize(("limit", "chars"), [({"llm_calls_per_hour": 2}, 1_000_000), ({}, 5_000)])
 def test_the_hour_holds_also_for_who_opens_the_store_again(
-    opened: Open, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int]
+    opened: Open, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int], chars: int
 ) -> None:
+    monkeypatch.setattr(fact_budget, "CHARS_PER_HOUR", chars)
     now = [1_000_000.0]
     monkeypatch.setattr(fact_reading, "wall", lambda: now[0])
-    store, model = opened(llm_batch=1, **limit), Reader()
+    store, model = opened(batch=1, **limit), Reader()
     store.remember_many(works(NAMES))
     first = store.read_facts(model)
     assert first.stopped == "budget"
     assert 0 < first.memories < 7
     store.close()
-    store = opened(llm_batch=1, **limit)
+    store = opened(batch=1, **limit)
     assert store.read_facts(model).calls == 0
     now[0] += 3_601
     assert store.read_facts(model).memories == first.memories
@@ -261,8 +268,11 @@ def raising(_prompt: str) -> str:
 
 
 @pytest.mark.parametrize("model", [raising, lambda _: "", lambda _: "Sure!", lambda _: "x" * 1_000_000, lambda _: 7])
-def test_a_model_that_fails_is_left_alone_and_nothing_is_lost(opened: Open, model: Any) -> None:
-    store = opened(breakers={"failures_max": 3, "open_s": 300}, llm_chars_per_hour=10_000_000)
+def test_a_model_that_fails_is_left_alone_and_nothing_is_lost(
+    opened: Open, monkeypatch: pytest.MonkeyPatch, model: Any
+) -> None:
+    monkeypatch.setattr(fact_budget, "CHARS_PER_HOUR", 10_000_000)
+    store = opened(breakers={"failures_max": 3, "open_s": 300})
     store.remember_many(works(NAMES))
     found = store.read_facts(model)
     assert (found.memories, found.left, found.calls) == (0, 7, 3)
@@ -273,9 +283,10 @@ def test_a_model_that_fails_is_left_alone_and_nothing_is_lost(opened: Open, mode
     assert store.read_facts(Reader()).memories == 7  # another model does not inherit that
 
 
-def test_one_that_hangs_is_given_up(opened: Open) -> None:
+def test_one_that_hangs_is_given_up(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
-    store = opened(llm_timeout_ms=30, breakers={"failures_max": 1})
+    monkeypatch.setattr(fact_reading, "TIMEOUT_MS", 30.0)
+    store = opened(breakers={"failures_max": 1})
     store.remember_many(works(NAMES))
     began = time.monotonic()
     found = store.read_facts(lambda _: str(free.wait(20)))
@@ -328,7 +339,7 @@ def test_what_is_forgotten_meanwhile_gets_no_facts(opened: Open) -> None:
 
 
 def test_two_who_read_ask_about_nothing_twice(opened: Open) -> None:
-    store, model = opened(llm_batch=1), Reader()
+    store, model = opened(batch=1), Reader()
     store.remember_many(works(NAMES))
     threads = [threading.Thread(target=store.read_facts, args=(model,)) for _ in range(3)]
     for thread in threads:
@@ -366,7 +377,7 @@ def until(met: Callable[[], bool]) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_it_reads_after_writes(opened: Open) -> None:
-    store = opened(Reader(), llm_batch=2)
+    store = opened(Reader(), batch=2)
     store.remember_many(works(NAMES))
     until(lambda: marks(store) == 7)
     store.remember("I clock in at Kestrel")
@@ -454,7 +465,8 @@ def test_models_of_the_frameworks(opened: Open) -> None:
 KILLED = """
 import json, os, sys
 from recall_integrations.testing import HashEmbedding
-from recall_integrations import MemoryStore, RecallConfig
+from recall_integrations import MemoryStore
+from recall_integrations.store import fact_reading
 
 calls = []
 
@@ -466,8 +478,8 @@ def model(prompt):
     facts = [{"slot": "employer", "value": "Kestrel"}]
     return "\\n".join(json.dumps({"n": one["n"], "facts": facts}) for one in said)
 
-config = RecallConfig.from_mapping({"facts": {"llm_batch": 2}})
-MemoryStore.open(sys.argv[1], embedding=HashEmbedding(), config=config).read_facts(model)
+fact_reading.BATCH = 2
+MemoryStore.open(sys.argv[1], embedding=HashEmbedding()).read_facts(model)
 """
 
 

@@ -14,6 +14,7 @@ from recall_integrations.config import LearnedConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import StoreClosed
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.store import judgements
 from recall_integrations.store.judgements import joined
 from recall_integrations.types.judged import Gain, Judged, Replay
 
@@ -70,11 +71,11 @@ def test_a_scope_that_was_never_seen_has_no_feedback(store) -> None:
     assert rows(store) == 0
 
 
-def test_the_oldest_leave(store) -> None:
-    few = LearnedConfig(keep_max=3)
+def test_the_oldest_leave(store, monkeypatch) -> None:
+    monkeypatch.setattr(judgements, "KEEP_MAX", 3)
     for i in range(6):
-        store.judgements.put(ANN, of(f"r{i}", days=6 - i), settings=few)
-    store.judgements.put(BOB, of("other"), settings=few)
+        store.judgements.put(ANN, of(f"r{i}", days=6 - i), settings=SETTINGS)
+    store.judgements.put(BOB, of("other"), settings=SETTINGS)
     assert [one.result_id for one in store.judgements.of(ANN)] == ["r3", "r4", "r5"]
     assert len(store.judgements.of(BOB)) == 1
 

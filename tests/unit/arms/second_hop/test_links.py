@@ -48,7 +48,7 @@ def hop(store: MemoryStore) -> Hop:
         scope_id = store.scope_id(Scope())
         assert scope_id is not None
         view = store.view(scope_id)
-        graph = GraphRetriever(store.engine, store.entities, hops=2, neighbours=10, mentions=50)
+        graph = GraphRetriever(store.engine, store.entities, hops=2)
         found = graph.second_hop(
             view, lambda rows: [every[row] for row in rows.tolist()], terms=stems(query), allowed=allowed(view)
         )

@@ -37,7 +37,7 @@ def bridge(
     assert scope_id is not None
     view = store.view(scope_id)
     terms = stems(query)
-    graph = GraphRetriever(store.engine, store.entities, hops=2, neighbours=10, mentions=50)
+    graph = GraphRetriever(store.engine, store.entities, hops=2)
     hop = graph.second_hop(view, lambda of: [every[row] for row in of.tolist()], terms=terms)
     assert hop is not None and view.text is not None
     own = np.asarray(rows, dtype=np.int64)
