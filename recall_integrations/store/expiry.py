@@ -103,7 +103,7 @@ class Expiry:
             return
         with self._lock:
             self._next[scope_id] = min(at, self._next.get(scope_id, at))
-            if at <= self._ended.get(scope_id, 0):
+            if scope_id in self._ended and at <= self._ended[scope_id]:
                 self._back(scope_id)
 
     def ended(self, scope_id: int) -> int:

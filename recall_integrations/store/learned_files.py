@@ -127,7 +127,7 @@ class LearnedFiles:
                     file.flush()
                     os.fsync(file.fileno())
                 Path(temporary).replace(path)
-            except OSError:
+            except BaseException:
                 Path(temporary).unlink(missing_ok=True)
                 raise
         except OSError as e:
