@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,19 +60,6 @@ def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice |
         return None
     nums, vectors = stacked([(row.num, row.vector) for row in rows])
     return Slice(after=after, upto=upto, nums=nums, vectors=vectors, gone=gone, mark=mark)
-
-
-def batches(engine: Engine, scope_id: int, upto: int, limit: int) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-    """Yield all vectors of a scope up to a number, `limit` at a time."""
-    v, last = schema.vectors.c, 0
-    while True:
-        query = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > last, v.num <= upto)
-        with engine.connect() as connection:
-            rows = connection.execute(query.order_by(v.num).limit(limit)).all()
-        if not rows:
-            return
-        last = rows[-1].num
-        yield stacked([(row.num, row.vector) for row in rows])
 
 
 def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
