@@ -33,7 +33,7 @@ from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, sy
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.indexes.pg_vectors import PgVectors
-from recall_integrations.store.slices import next_slice
+from recall_integrations.store.collections_base import next_slice
 
 K = 5
 SETTLE_S = 7_200.0

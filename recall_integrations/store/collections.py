@@ -30,10 +30,18 @@ from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, finds_it
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import epochs, history, homes, journal, seal
-from recall_integrations.store.collections_base import CLOSE_S, LEAVES, SLICE, WAITING_MAX, CollectionsBase
+from recall_integrations.store.collections_base import (
+    CLOSE_S,
+    LEAVES,
+    SLICE,
+    WAITING_MAX,
+    CollectionsBase,
+    Progress,
+    Slice,
+    next_slice,
+)
 from recall_integrations.store.history import Point
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.slices import Progress, Slice, next_slice
 from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")

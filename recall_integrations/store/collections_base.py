@@ -8,29 +8,51 @@ damaged or gone without a write failing. Vectors are in SQL: whatever is wrong, 
 from __future__ import annotations
 
 import contextlib
-import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Engine, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable, RecallError
-from recall_integrations.indexes.asked_server import CollectionServer
-from recall_integrations.resilience.guard import Health
+from recall_integrations.records import record
+from recall_integrations.store import journal
 from recall_integrations.store.filling import Filling
+from recall_integrations.store.history import Point
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.slices import Progress, stacked
 from recall_integrations.store.turns import Lock
 
-logger = logging.getLogger("recall_integrations")
+if TYPE_CHECKING:
+    from recall_integrations.indexes.asked_server import CollectionServer
+    from recall_integrations.resilience.guard import Health
 
+Progress = Callable[[str, int, int], None]  # (what, done, total)
 SLICE = 2_000  # changes after which it is noted how far a collection reaches
 WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
 LEAVES = 0.8  # of the largest scope that is scanned: below, one leaves its collection at an open
 CLOSE_S = 10.0  # for a part that is under way; leaving it behind costs only work
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The next part for a collection.
+
+    Args:
+        after, upto: changes before and at the end of the part.
+        nums, vectors: to add.
+        gone: nums to remove.
+        mark: a point of the journal beyond which the part holds nothing.
+    """
+
+    after: int
+    upto: int
+    nums: list[int]
+    vectors: NDArray[np.float32]
+    gone: list[int]
+    mark: Point | None
 
 
 class CollectionsBase(ABC):
@@ -147,3 +169,40 @@ class CollectionsBase(ABC):
 
 def _count(connection: Connection, which: ColumnElement[bool]) -> int:
     return int(connection.execute(select(func.count()).select_from(schema.vectors).where(which)).scalar_one())
+
+
+def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice | None:
+    """Return the next part for the collection of a scope; `None` = it has everything.
+
+    Args:
+        after: the change up to which it reaches.
+        limit: of the vectors to add, and of those to remove.
+    """
+    c, v = schema.changes.c, schema.vectors.c
+    with engine.connect() as connection:  # one snapshot
+        cursor = upto = journal.cursors(connection).get(SEMANTIC, 0)
+        removed: Sequence[Row[int, int]] = ()
+        if after:
+            query = select(c.seq, c.num).where(c.scope_id == scope_id, c.op == "del", c.seq > after, c.seq <= upto)
+            removed = connection.execute(query.order_by(c.seq).limit(limit)).all()
+            upto = removed[-1].seq if len(removed) == limit else upto
+        new = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > after, v.num <= upto)
+        rows = connection.execute(new.order_by(v.num).limit(limit)).all()
+        upto = rows[-1].num if len(rows) == limit else upto
+        mark = journal.point(connection, cursor)
+    gone = [row.num for row in removed if row.seq <= upto]
+    if not rows and not gone:
+        return None
+    nums, vectors = stacked([(row.num, row.vector) for row in rows])
+    return Slice(after=after, upto=upto, nums=nums, vectors=vectors, gone=gone, mark=mark)
+
+
+def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
+    """Return numbers and vectors; 0 for an unreadable vector, as in the columns: the doctor finds it."""
+    lengths = [len(blob) if isinstance(blob, bytes) else 0 for _, blob in rows]
+    width = max(set(lengths), key=lengths.count, default=0) // 2 * 2
+    blank = bytes(width)
+    joined = b"".join(blob if n == width else blank for (_, blob), n in zip(rows, lengths, strict=True))
+    vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), width // 2).astype(np.float32)
+    vectors[~np.isfinite(vectors).all(axis=1)] = 0
+    return [num for num, _ in rows], vectors

@@ -39,9 +39,17 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
 from recall_integrations.store import homes, journal
-from recall_integrations.store.collections_base import CLOSE_S, LEAVES, SLICE, WAITING_MAX, CollectionsBase
+from recall_integrations.store.collections_base import (
+    CLOSE_S,
+    LEAVES,
+    SLICE,
+    WAITING_MAX,
+    CollectionsBase,
+    Progress,
+    Slice,
+    next_slice,
+)
 from recall_integrations.store.history import Point
-from recall_integrations.store.slices import Progress, Slice, next_slice
 from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
@@ -307,9 +315,7 @@ class ServedCollections(CollectionsBase):
 
     def _all(self, connection: Connection) -> dict[int, Home]:
         """Read the collections of all scopes, whatever they hold."""
-        s = schema.scopes.c
-        rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
-        return {int(i): Home(name=str(home), until=int(until)) for i, home, until in rows if homes.served(str(home))}
+        return {i: Home(name=home, until=until) for i, (home, until) in homes.noted(connection).items()}
 
     def _work(self, *, looking: bool = False) -> bool:
         """Say whether there is work to do on the server.
