@@ -347,7 +347,7 @@ class Collections(CollectionsBase):
         if not part.after:
             index.drop(home)  # rest of an interrupted slice; some memories may be removed by now
             self._searched.discard(home)
-        for done in self._applied(index, home, part):
+        for done in self._applied(index, home, part, SLICE if whole else AT_ONCE):
             if self.filling.halted and not whole:
                 return
             if not self.filling.hurried and not whole:
@@ -359,11 +359,11 @@ class Collections(CollectionsBase):
                     connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_until=part.upto))
                 self._until[scope_id] = part.upto
 
-    def _applied(self, index: SemanticIndex, home: str, part: Slice) -> Iterator[float]:
-        """Give a slice to Chroma, a few vectors at a time; yield the seconds that each part took."""
+    def _applied(self, index: SemanticIndex, home: str, part: Slice, at_once: int) -> Iterator[float]:
+        """Give a slice to Chroma, `at_once` vectors at a time; yield the seconds that each part took."""
         empty = part.vectors[:0]
-        for start in range(0, max(len(part.nums), len(part.gone)), AT_ONCE):
-            some = slice(start, start + AT_ONCE)
+        for start in range(0, max(len(part.nums), len(part.gone)), at_once):
+            some = slice(start, start + at_once)
             begun = time.monotonic()
             index.apply(home, part.nums[some], part.vectors[some], [])
             index.apply(home, [], empty, part.gone[some])
@@ -420,6 +420,8 @@ class Collections(CollectionsBase):
             with self._open_lock:
                 self.load()
                 self._leave()
+            if self._homes:
+                self.filling.wake()  # after this, for what a failure leaves
             self._fill_all(progress)
         self.failed = ""
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Engine, func, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.indexes.ends import ends
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.resilience.failures import time_of
@@ -157,8 +158,7 @@ class Expiry:
         if scope_id not in self._left:
             return []
         found: list[int] = []
-        for start in range(0, len(nums), schema.SQL_VARIABLES):
-            part = nums[start : start + schema.SQL_VARIABLES]
+        for part in in_parts(nums):
             over = select(_m.num).where(_m.scope_id == scope_id, _m.num.in_(part), ends(upto=ended))
             found.extend(connection.execute(over).scalars())
         return found
