@@ -33,7 +33,7 @@ from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, sy
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.indexes.pg_vectors import PgVectors
-from recall_integrations.store.slices import batches
+from recall_integrations.store.collections_base import next_slice
 
 K = 5
 SETTLE_S = 7_200.0
@@ -114,12 +114,14 @@ def grown(address: str) -> float:
         assert scope_id is not None
         server.check()
         server.make(home, "grown")
-        for nums, vectors in batches(store.engine, scope_id, 2**62, 500):
+        upto = 0
+        while (part := next_slice(store.engine, scope_id, upto, 500)) is not None:
+            upto = part.upto
             if not took:
-                server.load(home, nums[:1], vectors[:1], [])
+                server.load(home, part.nums[:1], part.vectors[:1], [])
                 server.index(home, lambda: False)
             began = time.perf_counter()
-            server.apply(home, nums, vectors, [])
+            server.apply(home, part.nums, part.vectors, [])
             took += time.perf_counter() - began
         server.drop(home)
     return took

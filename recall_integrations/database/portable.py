@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import (
@@ -19,9 +19,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.compiler import compiles
 
+from recall_integrations.database.schema import SQL_VARIABLES
 from recall_integrations.database.sending import send_sql
 from recall_integrations.errors import InvalidMemory
 
+T = TypeVar("T")
 Query = TypeVar("Query", bound=Select[Any])
 NUL = "\x00"
 _LIMIT_MAX_MS = 2**31 - 1
@@ -87,3 +89,9 @@ def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") ->
             f"{what} holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it, for example with "
             '`text.replace("\\x00", "")`.'
         )
+
+
+def in_parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield the values in parts that fit into one statement."""
+    for start in range(0, len(values), SQL_VARIABLES):
+        yield values[start : start + SQL_VARIABLES]

@@ -9,10 +9,15 @@ Text is compared byte by byte, and JSON is kept as the text that was written, so
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from sqlalchemy import (
+    JSON,
     VARCHAR,
     BigInteger,
     Column,
+    Dialect,
     Float,
     Index,
     Integer,
@@ -22,20 +27,37 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TypeDecorator,
     UniqueConstraint,
 )
-
-from recall_integrations.database.json_text import json_type
 
 SCHEMA_VERSION = 17
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
 
+
+class JsonText(TypeDecorator[Any]):
+    """JSON in a column of text, written as SQLAlchemy's `JSON` writes it in SQLite.
+
+    `jsonb` orders keys anew and refuses `\\u0000`, and the driver decodes both of PostgreSQL's own types, where most
+    readers want the text.
+    """
+
+    impl = VARCHAR(collation="C")
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> str:
+        return json.dumps(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
 # A database has a collation of its own in PostgreSQL, by which "a" may come before "B".
 Name = String().with_variant(VARCHAR(collation="C"), "postgresql")
 Words = Text().with_variant(VARCHAR(collation="C"), "postgresql")
-Json = json_type()
+Json = JSON().with_variant(JsonText(), "postgresql")
 
 meta = Table(
     "meta",

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Text, select, type_coerce
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.frameworks.items import NOT_INDEXED, OWN, Kept, Namespace, channel_of, place_of
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.rows import in_parts
 from recall_integrations.types import Scope
 
 

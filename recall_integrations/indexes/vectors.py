@@ -25,6 +25,7 @@ FETCH_MAX = 2_000  # neighbours asked of HNSW at most
 OVERFETCH = 3.0  # HNSW is asked for this many times the limit, divided by the filter's selectivity
 BATCH = 1_000
 LISTED_AT_ONCE = 50_000  # ids
+SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 _HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes
 
 # Chroma's defaults lose a tenth of the neighbours; see docs/decisions.md.
@@ -190,6 +191,11 @@ class SemanticIndex:
             self._collections.clear()
             if client is not None and hasattr(client, "close"):
                 _guarded(client.close)
+
+
+def finds_itself(cosines: NDArray[np.float32]) -> bool:
+    """Say whether a search for a collection's own vector has found it, given the cosines of what it found."""
+    return bool(len(cosines)) and float(cosines.max()) >= SELF_COSINE
 
 
 def home_name(home: str) -> str:

@@ -20,6 +20,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exis
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.portable import in_parts
 from recall_integrations.indexes.columns import WORDS_MAX, TextBlock, asked_words, is_question
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words, stem
@@ -209,8 +210,7 @@ def counted(
     """Count stems in memories whose words are not in memory, `(len(terms), len(nums))`."""
     w = schema.words
     said: dict[int, str] = {}
-    for start in range(0, len(nums), schema.SQL_VARIABLES):
-        part = nums[start : start + schema.SQL_VARIABLES]
+    for part in in_parts(nums):
         query = select(w.c.num, w.c.words, w.c.more).where(w.c.scope_id == scope_id, w.c.num.in_(part))
         said.update((num, _joined(words, more)) for num, words, more in connection.execute(query))
     missing = [num for num in nums if num not in said]
@@ -240,8 +240,7 @@ def cut_anew(connection: Connection, scope_id: int, nums: Sequence[int]) -> list
     """Cut memories that the table lacks and return their rows."""
     m = schema.memories
     found: dict[int, tuple[str, str | None]] = {}
-    for start in range(0, len(nums), schema.SQL_VARIABLES):
-        part = nums[start : start + schema.SQL_VARIABLES]
+    for part in in_parts(nums):
         query = select(m.c.num, m.c.text, m.c.actor).where(m.c.scope_id == scope_id, m.c.num.in_(part))
         found.update((num, (text, actor)) for num, text, actor in connection.execute(query))
     return [to_row(scope_id, num, *found.get(num, ("", None))) for num in nums]

@@ -25,6 +25,7 @@ from recall_integrations.adapters.shapes import DIGEST, own
 from recall_integrations.adapters.sources.source import Row, Source, in_pages
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import InvalidArgument, InvalidMemory, StorePathError
 from recall_integrations.observability.progress import counted
 from recall_integrations.ontop.borrowed import Borrowed, Vector, unit
@@ -33,7 +34,6 @@ from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store.given import BATCH
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.rows import in_parts
 from recall_integrations.types import Memory, MemoryType, Scope
 from recall_integrations.types.memory import indexed_text
 

@@ -3,10 +3,8 @@
     a write ─▶ vectors in SQL ─▶ the scope outgrows `exact_max`: it gets a home, which is empty at first
                                     └─▶ in a thread: slice after slice from SQL ─▶ Chroma ─▶ `vector_until` moves
 
-A collection follows the journal of its scope up to `vector_until`: it holds the vectors up to that number, without the
-ones removed up to it. Later vectors are scanned exactly (`arms.semantic`), so a recall finds the same at any moment,
-and Chroma may be slow, damaged or gone without a write failing. Vectors are in SQL: whatever is wrong with Chroma's
-directory, it is made anew, in the next epoch. Where no scope is large, there is no directory: Chroma is not loaded.
+A collection follows the journal of its scope. Where no scope is large, there is no directory: Chroma is not loaded. A
+damaged directory is replaced by one of the next epoch.
 
 A scope leaves its collection when the store is opened and the scope has shrunk to `LEAVES` of `exact_max`, or
 `exact_max` was raised.
@@ -17,52 +15,54 @@ at a time, and rests as long as that took, unless somebody waits for the end.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, torn
+from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, finds_itself, torn
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.privacy.logs import told
-from recall_integrations.resilience.guard import Health
 from recall_integrations.store import epochs, history, homes, journal, seal
-from recall_integrations.store.filling import Filling
+from recall_integrations.store.collections_base import (
+    CLOSE_S,
+    LEAVES,
+    SLICE,
+    WAITING_MAX,
+    CollectionsBase,
+    Progress,
+    Slice,
+    next_slice,
+)
 from recall_integrations.store.history import Point
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.slices import Progress, Slice, batches, next_slice, stacked
 from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
 
-SLICE = 2_000  # changes after which it is noted how far a collection reaches
 AT_ONCE = 32  # vectors given to Chroma at a time
-WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
 REST_MAX_S = 0.2
-LEAVES = 0.8  # of `exact_max`
-CLOSE_S = 10.0  # for a part that Chroma is busy with; leaving it behind costs only work
 SAMPLES = 16  # vectors that a collection is asked for when it is opened
-SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 REBUILT = "It is rebuilt from the store."
 
 
-class Collections:
-    """The collections of large scopes, how far each reaches, and the thread that fills them.
+class Collections(CollectionsBase):
+    """The collections of large scopes in a directory, how far each reaches, and the thread that fills them.
 
     Args:
-        scan_max: number of memories that a scope may hold without a collection.
-        write_lock: of the store; held by the thread that changes the database.
-        note: called with a sentence about each failure.
+        directory: of the store.
+        scan_max, write_lock, note: of `CollectionsBase`.
     """
+
+    BEHIND = (
+        "The semantic index is behind and will be caught up at the next write or open: {} What it lacks is scanned."
+    )
 
     def __init__(
         self,
@@ -73,11 +73,8 @@ class Collections:
         write_lock: Lock,
         note: Callable[[str], None],
     ) -> None:
-        self._engine = engine
+        super().__init__(engine, scan_max=scan_max, write_lock=write_lock, note=note)
         self._directory = directory
-        self._scan_max = scan_max
-        self._write_lock = write_lock
-        self._note = note
         self._open_lock = threading.RLock()
         self._homes: dict[int, str] = {}
         self._until: dict[int, int] = {}
@@ -86,10 +83,6 @@ class Collections:
         self._sealed: dict[str, seal.Entry] = {}
         self._marked: Point | None = None
         self._searched: set[str] = set()  # collections whose graph is in memory
-        self._waiting = 0  # changes since the thread was idle
-        self._closed = False
-        self.failed = ""  # why the thread last ended; empty = its work was done
-        self.filling = Filling(self._step, self._could_not)
 
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
@@ -103,11 +96,6 @@ class Collections:
         The number may fall to 0 when `index` opens a damaged directory: ask again after that.
         """
         return self._until.get(scope_id, 0)
-
-    @property
-    def outside(self) -> None:
-        """`None`: there is no server."""
-        return None
 
     @property
     def index(self) -> SemanticIndex:
@@ -134,22 +122,8 @@ class Collections:
         """True if Chroma has been loaded."""
         return self._index is not None and self._index.opened
 
-    def health(self) -> tuple[Health, ...]:
-        """Return nothing: files have no breaker."""
-        return ()
-
-    def lacking(self) -> dict[int, int]:
-        """Count the vectors that the collection of each large scope does not have yet, by scope."""
-        v = schema.vectors.c
-        with self._engine.connect() as connection:
-            return {
-                scope_id: int(
-                    connection.execute(
-                        select(func.count()).where(v.scope_id == scope_id, v.num > self.home_until(scope_id))
-                    ).scalar_one()
-                )
-                for scope_id in sorted(self._homes)
-            }
+    def _reached(self, _connection: Connection) -> dict[int, int]:
+        return {scope_id: self.home_until(scope_id) for scope_id in self._homes}
 
     # -- opening and closing -----------------------------------------------------------------------------------------
 
@@ -249,42 +223,21 @@ class Collections:
         Raises:
             IndexUnavailable: vectors are missing, or are not found.
         """
-        v, wanted = schema.vectors.c, 0
         reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
         if not reached:
             return
-        with self._engine.connect() as connection:
-            for scope_id, until in reached.items():
-                mine = select(func.count()).where(v.scope_id == scope_id, v.num <= until)
-                wanted += int(connection.execute(mine).scalar_one())
-        found = index.count()
+        of = {scope_id: self._wanted(scope_id, until, SAMPLES) for scope_id, until in reached.items()}
+        found, wanted = index.count(), sum(count for count, _ in of.values())
         if found < wanted:
             raise IndexUnavailable(f"The semantic index holds {found:,} vectors, the store {wanted:,}.")
-        for scope_id, until in reached.items():
-            sample = self._sample(scope_id, until)
-            missed = 0
-            for vector in sample:
-                _, cosines = index.nearest(self._homes[scope_id], vector, 1)
-                missed += not len(cosines) or float(cosines[0]) < SELF_COSINE
-            self._searched.add(self._homes[scope_id])
+        for scope_id, (_, sample) in of.items():
+            home = self._homes[scope_id]
+            missed = sum(not finds_itself(index.nearest(home, vector, 1)[1]) for vector in sample)
+            self._searched.add(home)
             if missed > len(sample) // 8:
                 raise IndexUnavailable(
                     f"The semantic index does not find {missed} of {len(sample)} of its own vectors."
                 )
-
-    def _sample(self, scope_id: int, until: int) -> list[NDArray[np.float32]]:
-        """Read some vectors that a collection must hold, spread over the scope; without those that are zero."""
-        v = schema.vectors
-        with self._engine.connect() as connection:
-            mine = (v.c.scope_id == scope_id) & (v.c.num <= until)
-            low, high = connection.execute(select(func.min(v.c.num), func.max(v.c.num)).where(mine)).one()
-            blobs: dict[int, bytes] = {}
-            for i in range(SAMPLES if low is not None else 0):
-                start = low + (high - low) * i // SAMPLES
-                query = select(v.c.num, v.c.vector).where(mine, v.c.num >= start).order_by(v.c.num).limit(1)
-                blobs.update({row[0]: row[1] for row in connection.execute(query)})
-        _, vectors = stacked(list(blobs.items()))
-        return [vector for vector in vectors if vector.any()]
 
     def close(self, *, sealed: bool) -> None:
         """Close Chroma after its current part of work. Missing vectors are filled in after the next open.
@@ -308,38 +261,27 @@ class Collections:
     def _path(self) -> Path:
         return self._directory / f"{SEMANTIC}.{self._epoch}"
 
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock.
-
-        Raises:
-            IndexUnavailable: the store is being closed, or the collections are being made anew.
-        """
-        while not self._write_lock.acquire(timeout=0.05):
-            if self._closed or (self.filling.mine and self.filling.halted):
-                raise IndexUnavailable("The semantic index is closed.")
-        try:
-            yield
-        finally:
-            self._write_lock.release()
-
     def _begin_anew(self, problem: str, epoch: int) -> None:
         """Replace a damaged directory, and fill the new one in the background; do nothing if that is done already."""
         with self._writing(), self._open_lock:
             if self._closed or self._epoch != epoch:
                 return
-            old, self._index = self._index, None
-            with self._engine.begin() as connection:
-                following = epochs.advance(connection, SEMANTIC)
-                connection.execute(update(schema.scopes).values(vector_until=0))
-            self._until = dict.fromkeys(self._homes, 0)
-            self._epoch, self._sealed, self._marked = following, {}, None
-            self._searched.clear()
-            if old is not None:
-                quiet_close(old)
-            epochs.sweep(self._directory, SEMANTIC, [self._path])
+            self._leave()
         self._note(f"{problem} {REBUILT}")
         self.filling.wake(urgent=True)
+
+    def _leave(self) -> None:
+        """Leave the directory for one of the next epoch, where nothing is."""
+        with self._engine.begin() as connection:
+            following = epochs.advance(connection, SEMANTIC)
+            connection.execute(update(schema.scopes).values(vector_until=0))
+        old, self._index = self._index, None
+        self._until = dict.fromkeys(self._homes, 0)
+        self._epoch, self._sealed, self._marked = following, {}, None
+        self._searched.clear()
+        if old is not None:
+            quiet_close(old)
+        epochs.sweep(self._directory, SEMANTIC, [self._path])
 
     # -- following the vectors ---------------------------------------------------------------------------------------
 
@@ -388,7 +330,14 @@ class Collections:
         self._waiting, self.failed = 0, ""
         return False
 
-    def _fill(self, scope_id: int, home: str, part: Slice) -> None:
+    def _give(self, scope_id: int) -> int | None:
+        part = self._next(scope_id)
+        if part is None:
+            return None
+        self._fill(scope_id, self._homes[scope_id], part, whole=True)
+        return len(part.nums)
+
+    def _fill(self, scope_id: int, home: str, part: Slice, *, whole: bool = False) -> None:
         epoch, index = self._epoch, self.index
         if self._epoch != epoch:
             return  # it was begun anew
@@ -398,22 +347,23 @@ class Collections:
         if not part.after:
             index.drop(home)  # rest of an interrupted slice; some memories may be removed by now
             self._searched.discard(home)
-        for done in self._applied(index, home, part):
-            if self.filling.halted:
+        for done in self._applied(index, home, part, SLICE if whole else AT_ONCE):
+            if self.filling.halted and not whole:
                 return
-            if not self.filling.hurried:
+            if not self.filling.hurried and not whole:
                 time.sleep(min(done, REST_MAX_S))
         with self._writing():
             if self._epoch == epoch and self.home_until(scope_id) == part.after:
+                s = schema.scopes
                 with self._engine.begin() as connection:
-                    self._reach(connection, scope_id, part.upto)
+                    connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_until=part.upto))
                 self._until[scope_id] = part.upto
 
-    def _applied(self, index: SemanticIndex, home: str, part: Slice) -> Iterator[float]:
-        """Give a slice to Chroma, a few vectors at a time; yield the seconds that each part took."""
+    def _applied(self, index: SemanticIndex, home: str, part: Slice, at_once: int) -> Iterator[float]:
+        """Give a slice to Chroma, `at_once` vectors at a time; yield the seconds that each part took."""
         empty = part.vectors[:0]
-        for start in range(0, max(len(part.nums), len(part.gone)), AT_ONCE):
-            some = slice(start, start + AT_ONCE)
+        for start in range(0, max(len(part.nums), len(part.gone)), at_once):
+            some = slice(start, start + at_once)
             begun = time.monotonic()
             index.apply(home, part.nums[some], part.vectors[some], [])
             index.apply(home, [], empty, part.gone[some])
@@ -423,21 +373,9 @@ class Collections:
                 self._searched.add(home)
             yield time.monotonic() - begun
 
-    @staticmethod
-    def _reach(connection: Connection, scope_id: int, upto: int) -> None:
-        s = schema.scopes
-        connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_until=upto))
-
     def _could_not(self, error: BaseException) -> None:
-        if self._closed or self.filling.halted:
-            return
-        said = f"{type(error).__name__}: {error}" if not isinstance(error, IndexUnavailable) else str(error)
-        if said != self.failed:  # report each failure once
-            self.failed = said
-            self._note(
-                f"The semantic index is behind and will be caught up at the next write or open: {said} "
-                "What it lacks is scanned."
-            )
+        if not self._closed and not self.filling.halted:
+            self._report(error)
 
     # -- for who prunes the journal ----------------------------------------------------------------------------------
 
@@ -474,63 +412,18 @@ class Collections:
             self.filling.stop(CLOSE_S)
             with self._open_lock:
                 self.load()
-                with self._engine.begin() as connection:
-                    following = epochs.advance(connection, SEMANTIC)
-                    connection.execute(update(schema.scopes).values(vector_until=0))
-                old, self._index = self._index, None
-                self._until = dict.fromkeys(self._homes, 0)
-                self._epoch, self._sealed, self._marked = following, {}, None
-                self._searched.clear()
-                if old is not None:
-                    quiet_close(old)
-                epochs.sweep(self._directory, SEMANTIC, [])
+                self._leave()
 
     def rebuild(self, progress: Progress | None = None) -> None:
-        """Make all collections anew in a new directory, which then replaces the one in use."""
+        """Make all collections anew in a new directory. What they lack meanwhile is scanned."""
         with self.filling.held():
             with self._open_lock:
                 self.load()
-                path = self._directory / f"{SEMANTIC}.{self._epoch + 1}"
-            epochs.remove(path)
-            built, until = None, dict.fromkeys(self._homes, 0)
-            try:
-                if self._homes:
-                    built = SemanticIndex(path)
-                    self._build(built, path, until, progress)
-            except BaseException:
-                if built is not None:
-                    quiet_close(built)
-                raise
-            with self._open_lock:
-                with self._engine.begin() as connection:
-                    following = epochs.advance(connection, SEMANTIC)
-                    for scope_id, upto in until.items():
-                        self._reach(connection, scope_id, upto)
-                old, self._index = self._index, built
-                self._until, self._epoch, self._sealed = until, following, {}
-                self._searched = set(self._homes.values())
-                if old is not None:
-                    quiet_close(old)
-                epochs.sweep(self._directory, SEMANTIC, [self._path] if self._homes else [])
+                self._leave()
+            if self._homes:
+                self.filling.wake()  # after this, for what a failure leaves
+            self._fill_all(progress)
         self.failed = ""
-
-    def _build(self, built: SemanticIndex, path: Path, until: dict[int, int], progress: Progress | None) -> None:
-        v = schema.vectors.c
-        with self._engine.connect() as connection:
-            cursor = journal.cursors(connection).get(SEMANTIC, 0)
-            mine = select(func.count()).where(v.scope_id.in_(until), v.num <= cursor)
-            total, done = connection.execute(mine).scalar_one(), 0
-            self._marked = journal.point(connection, cursor)
-        if self._marked is not None:
-            history.note(path, self._marked)
-        built.count()  # opens it, so that an empty index is a sound one
-        for scope_id in sorted(until):
-            for nums, vectors in batches(self._engine, scope_id, cursor, SLICE):
-                built.apply(self._homes[scope_id], nums, vectors, [])
-                done += len(nums)
-                if progress is not None:
-                    progress(SEMANTIC, done, total)
-            until[scope_id] = cursor
 
 
 def home_for(scope_id: int) -> str:

@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import Connection, delete, exists, or_, select
+from sqlalchemy import Connection, Engine, delete, exists, or_, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
-from recall_integrations.database.freeing import free_rows
 from recall_integrations.database.meta import OWED, get_meta, put_meta
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, rows
+from recall_integrations.store.collections_base import Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.doctor.surroundings import PUT_ASIDE
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing
-from recall_integrations.store.slices import Progress
 
 ALONE = "to remove for good what was forgotten"
 COMPACTED = "compacted"  # key in `meta`: the last change when the store was last compacted
@@ -129,9 +128,21 @@ def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
     finally:
         parts.views.drop()
     if parts.engine.dialect.name == "postgresql":
-        free_rows(parts.engine)
+        _free_rows(parts.engine)
     else:
         write_anew(parts.engine, parts.path / DATABASE)
     with parts.engine.begin() as connection:
         put_meta(connection, COMPACTED, str(journal.last_seq(connection)))
         put_meta(connection, OWED, "")
+
+
+def _free_rows(engine: Engine) -> None:
+    """Make the room of deleted rows free, and count anew what queries are planned by. Others read and write meanwhile.
+
+    The server does both by itself after many changes; the files do not grow smaller.
+    """
+    with engine.connect() as connection:
+        outside = connection.execution_options(isolation_level="AUTOCOMMIT")  # it may not be part of a transaction
+        quoted = engine.dialect.identifier_preparer.quote
+        names = ", ".join(quoted(table.name) for table in schema.metadata.sorted_tables)
+        outside.exec_driver_sql(f"VACUUM (ANALYZE) {names}")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from sqlalchemy import insert, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes import pushed_words
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
@@ -84,7 +85,7 @@ class Declarations:
         n, m = schema.mentions, schema.memories
         some = False
         with self._parts.engine.begin() as connection:
-            for part in rows.in_parts(sorted(nums)):
+            for part in in_parts(sorted(nums)):
                 said = connection.execute(
                     select(m.c.num, m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part))
                 ).all()

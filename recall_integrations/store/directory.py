@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from filelock import FileLock, Timeout
 from sqlalchemy import Engine
@@ -30,7 +30,9 @@ from recall_integrations.store.turns import OfFile, WriteTurn
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
+    from recall_integrations.store.nodes import Node
 
+Held: TypeAlias = "HeldDirectory | Node"  # an open store, with its database and what goes with it
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
 LOCK = "LOCK"  # of who keeps the indexes

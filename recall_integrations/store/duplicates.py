@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import in_parts, streamed
 from recall_integrations.indexes.ends import has_ended
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.records import record
@@ -143,7 +143,7 @@ class Duplicates:
         wanted = {key: codes.of(hash(key)) for key in map(_said, batch)}
         nums = sorted({num for found in wanted.values() for num in found})
         there: dict[Said, list[tuple[str, int]]] = {}
-        for part in rows.in_parts(nums):
+        for part in in_parts(nums):
             query = select(_m.id, _m.num, _m.expires_at, *_SAID).where(_m.scope_id == scope_id, _m.num.in_(part))
             for memory_id, num, expires_at, *said in connection.execute(query.order_by(_m.num)):
                 if tuple(said) in wanted and not has_ended(expires_at, ended):
@@ -153,7 +153,7 @@ class Duplicates:
     def _known(self, connection: Connection, scope_id: int, ids: Sequence[str], ended: int) -> set[str]:
         """Return the ids that are stored."""
         known: set[str] = set()
-        for part in rows.in_parts(ids):
+        for part in in_parts(ids):
             query = select(_m.id, _m.expires_at).where(_m.scope_id == scope_id, _m.id.in_(part))
             known.update(i for i, end in connection.execute(query) if not has_ended(end, ended))
         return known

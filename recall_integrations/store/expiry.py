@@ -16,6 +16,7 @@ from datetime import datetime
 from sqlalchemy import Connection, Engine, func, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.indexes.ends import ends
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.resilience.failures import time_of
@@ -103,7 +104,7 @@ class Expiry:
             return
         with self._lock:
             self._next[scope_id] = min(at, self._next.get(scope_id, at))
-            if at <= self._ended.get(scope_id, 0):
+            if scope_id in self._ended and at <= self._ended[scope_id]:
                 self._back(scope_id)
 
     def ended(self, scope_id: int) -> int:
@@ -157,8 +158,7 @@ class Expiry:
         if scope_id not in self._left:
             return []
         found: list[int] = []
-        for start in range(0, len(nums), schema.SQL_VARIABLES):
-            part = nums[start : start + schema.SQL_VARIABLES]
+        for part in in_parts(nums):
             over = select(_m.num).where(_m.scope_id == scope_id, _m.num.in_(part), ends(upto=ended))
             found.extend(connection.execute(over).scalars())
         return found

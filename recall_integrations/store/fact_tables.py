@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -260,23 +260,6 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
     return Line(stretches=stretches, own=own, older=older, older_from=older_from)
 
 
-class Shown(Protocol):
-    """The living memories of a scope: a `ScopeView`, or `Telling`."""
-
-    @property
-    def scope_id(self) -> int: ...
-    @property
-    def nums(self) -> NDArray[np.int64]: ...
-    @property
-    def at(self) -> NDArray[np.int64]: ...
-    @property
-    def alive(self) -> NDArray[np.bool_]: ...
-    @property
-    def size(self) -> int: ...
-    @property
-    def memo(self) -> dict[str, Any]: ...
-
-
 @record(frozen=True, slots=True, kw_only=True)
 class Telling:
     """The memories with facts in a scope that is not read whole.
@@ -298,6 +281,9 @@ class Telling:
     def size(self) -> int:
         """Number of memories."""
         return len(self.nums)
+
+
+Shown: TypeAlias = ScopeView | Telling  # the living memories of a scope
 
 
 class _Kept:

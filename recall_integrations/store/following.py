@@ -42,7 +42,8 @@ from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.store.held import Watching
+    from recall_integrations.database.turns import Committed
+    from recall_integrations.database.watching import Watch
     from recall_integrations.store.parts import StoreParts
 
 logger = logging.getLogger("recall_integrations")
@@ -107,7 +108,7 @@ class Followed:
         watch: tells whether anything was committed; `None` = no other process can write to the store.
     """
 
-    def __init__(self, watch: Watching | None) -> None:
+    def __init__(self, watch: Watch | Committed | None) -> None:
         self.watch = watch
         self.lock = threading.Lock()
         self.at = -1  # version that the watch gave

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, delete, func, select
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
 from recall_integrations.database.meta import OWED, put_meta
+from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import InvalidArgument, InvalidFilter
 from recall_integrations.store import rows
 from recall_integrations.store.given import checked_filters
@@ -66,7 +67,7 @@ class Forgetting:
 
             def chosen(connection: Connection, scope_id: int, part: Sequence[int] = part) -> list[int]:
                 there: list[int] = []
-                for few in rows.in_parts(part):
+                for few in in_parts(part):
                     query = select(m.num).where(m.scope_id == scope_id, m.num.in_(few)).order_by(m.num)
                     there.extend(connection.execute(query).scalars())
                 return there

@@ -14,9 +14,11 @@ import json
 import secrets
 from collections.abc import Iterable
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
+from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.indexes.vectors import NO_HOME
 
 STORE = "vectors_store"  # key in `meta`: the first part of the names
 LEFT = "vectors_left"  # key in `meta`: collections that the server may still have, and nobody needs any more
@@ -60,6 +62,13 @@ def store_part(home: str) -> str:
 def fits(home: str, fingerprint: str) -> bool:
     """Say whether a collection on a server holds vectors of an embedding."""
     return served(home) and home.split(".")[2] == kind_of(fingerprint)
+
+
+def noted(connection: Connection) -> dict[int, tuple[str, int]]:
+    """Return the collection on a server of each scope that has one, and the last change that it holds."""
+    s = schema.scopes.c
+    rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
+    return {int(i): (str(home), int(until)) for i, home, until in rows if served(str(home))}
 
 
 def left(connection: Connection) -> list[str]:

@@ -1,8 +1,9 @@
 """The indexes derived from the memories of a store: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
 
 Words and vectors are kept in step with the journal, and Chroma with the vectors (`store.collections`). tantivy and
-Chroma live in directories named after their epochs (`lexical.3`). A rebuild fills a new directory beside the old one
-and switches to it in one SQL transaction, so a crash during a rebuild leaves the old state in force.
+Chroma live in directories named after their epochs (`lexical.3`). A rebuild of tantivy fills a new directory beside the
+old one and switches to it in one SQL transaction, so a crash during a rebuild leaves the old state in force. A rebuild
+of Chroma begins with an empty directory, and how far that is filled is noted as it goes.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, Table, func, insert, select
+from sqlalchemy import Engine, Row, Table, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -33,10 +34,10 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.store import epochs, history, journal, seal
 from recall_integrations.store.ahead import NotYet, Vectors
 from recall_integrations.store.collections import Collections, quiet_close
+from recall_integrations.store.collections_base import Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.owed import Owed
-from recall_integrations.store.slices import Progress
 from recall_integrations.store.tailed_words import TailedWords
 from recall_integrations.store.turns import Lock
 from recall_integrations.text import language_of
@@ -53,6 +54,7 @@ WRITER_WAIT_S = 0.05  # of who reads, for a writer
 CLOSE_S = 5.0  # wait for a writer that hangs while the process ends
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
+_Row: TypeAlias = "Row[Any, Any, Any, Any]"
 Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of the lexical index)
 
 
@@ -570,45 +572,34 @@ class Indexes:
                 journal.move(connection, SEMANTIC, journal.last_seq(connection))
         self.collections.rebuild(progress)
 
-    def _fill_lexical(self, index: LexicalIndex, progress: Progress | None) -> None:
-        m = schema.memories
+    def _memories(self, what: str, progress: Progress | None) -> Iterator[Sequence[_Row]]:
+        """Yield all memories in batches, and tell the progress after each."""
+        m = schema.memories.c
         last, done, total = 0, 0, self._memory_count()
         while True:
-            query = (
-                select(m.c.num, m.c.scope_id, m.c.text, m.c.actor).where(m.c.num > last).order_by(m.c.num).limit(BATCH)
-            )
+            query = select(m.num, m.scope_id, m.text, m.actor).where(m.num > last).order_by(m.num).limit(BATCH)
             with self._engine.connect() as connection:
                 rows = connection.execute(query).all()
             if not rows:
                 return
-            last = rows[-1][0]
-            index.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
+            yield rows
+            last = rows[-1].num
             done += len(rows)
             if progress is not None:
-                progress(LEXICAL, done, total)
+                progress(what, done, total)
+
+    def _fill_lexical(self, index: LexicalIndex, progress: Progress | None) -> None:
+        for rows in self._memories(LEXICAL, progress):
+            index.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
 
     def _embed_all(self, progress: Progress | None) -> None:
-        m, v = schema.memories, schema.vectors
-        last, done, total = 0, 0, self._memory_count()
-        while True:
-            query = (
-                select(m.c.num, m.c.scope_id, m.c.text, m.c.actor).where(m.c.num > last).order_by(m.c.num).limit(BATCH)
-            )
-            with self._engine.connect() as connection:
-                rows = connection.execute(query).all()
-            if not rows:
-                return
-            last = rows[-1][0]
+        v = schema.vectors
+        for rows in self._memories("embedding", progress):
             found = self.embed([indexed_text(r.text, r.actor) for r in rows])
             with self._engine.begin() as connection:
-                for row, vector in zip(rows, found, strict=True):
+                for row in rows:
                     connection.execute(v.delete().where(v.c.scope_id == row.scope_id, v.c.num == row.num))
-                    if vector is not None:
-                        blob = vector.astype("<f2").tobytes()
-                        connection.execute(insert(v).values(scope_id=row.scope_id, num=row.num, vector=blob))
-            done += len(rows)
-            if progress is not None:
-                progress("embedding", done, total)
+                insert_rows(connection, v, vector_rows(rows, found))
 
     def embed_missing(self, missing: Sequence[tuple[int, int]], progress: Progress | None = None) -> int:
         """Make the vectors of memories that have none, given as scope and num; return the number of vectors made.
@@ -627,12 +618,9 @@ class Indexes:
                     connection.execute(query.where(m.c.scope_id == scope_id, m.c.num == num)).one()
                     for scope_id, num in part
                 ]
-                for row, vector in zip(rows, self.embed([indexed_text(r.text, r.actor) for r in rows]), strict=True):
-                    if vector is not None:
-                        blob = vector.astype("<f2").tobytes()
-                        values = {"scope_id": row.scope_id, "num": row.num, "vector": blob}
-                        connection.execute(insert(schema.vectors).values(**values))
-                        made += 1
+                vectors = vector_rows(rows, self.embed([indexed_text(r.text, r.actor) for r in rows]))
+                insert_rows(connection, schema.vectors, vectors)
+                made += len(vectors)
             if progress is not None:
                 progress("embedding", start + len(part), len(missing))
         return made
@@ -681,7 +669,9 @@ class Indexes:
         del self.notices[:-100]
 
 
-def vector_rows(puts: Iterable[Change], vectors: Iterable[NDArray[np.float32] | None]) -> list[dict[str, object]]:
+def vector_rows(
+    puts: Iterable[Change | _Row], vectors: Iterable[NDArray[np.float32] | None]
+) -> list[dict[str, object]]:
     """Make rows of the table `vectors`; none for a memory without a vector."""
     return [
         {"scope_id": put.scope_id, "num": put.num, "vector": vector.astype("<f2").tobytes()}

@@ -18,6 +18,7 @@ from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
+from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import Sent, send
 from recall_integrations.records import record
 from recall_integrations.store import history
@@ -249,8 +250,7 @@ def embedded(connection: Connection, changes: Sequence[Change]) -> set[int]:
     """Return the numbers of changed memories that have vectors."""
     v = schema.vectors.c
     found: set[int] = set()
-    for start in range(0, len(changes), schema.SQL_VARIABLES):
-        part = changes[start : start + schema.SQL_VARIABLES]
+    for part in in_parts(changes):
         query = select(v.num).where(v.scope_id.in_({c.scope_id for c in part}), v.num.in_([c.num for c in part]))
         found.update(int(num) for num in connection.execute(query).scalars())
     return found

@@ -50,30 +50,20 @@ class Judgements:
         Returns:
             Numbers of the memories whose gains were stored; none where the scope is gone.
         """
-        parts = self._parts
-        with parts.write_lock, parts.errors():
-            parts.check_open()
-            scope_id = parts.scopes.get(scope)
+        with self._writing(scope) as (connection, scope_id):
             if scope_id is None:
                 return ()
-            with parts.engine.begin() as connection:
-                kept = self._put(connection, scope_id, judged, query)
-                count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
-                if count % PRUNED_EVERY == 0 or count > KEEP_MAX:
-                    self._prune(connection, scope_id, settings)
+            kept = self._put(connection, scope_id, judged, query)
+            count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
+            if count % PRUNED_EVERY == 0 or count > KEEP_MAX:
+                self._prune(connection, scope_id, settings)
         return tuple(gain.num for gain in kept)
 
     def replayed(self, scope: Scope, result_id: str, replay: Replay) -> None:
         """Store the result of a replay; nothing where the scope or the judgement is gone."""
-        parts = self._parts
-        with parts.write_lock, parts.errors():
-            parts.check_open()
-            scope_id = parts.scopes.get(scope)
-            if scope_id is None:
-                return
-            with parts.engine.begin() as connection:
-                where = (_j.scope_id == scope_id, _j.result_id == result_id)
-                connection.execute(update(schema.judged).where(*where).values(replay=packed(replay)))
+        with self._writing(scope) as (connection, scope_id):
+            where = (_j.scope_id == scope_id, _j.result_id == result_id)
+            connection.execute(update(schema.judged).where(*where).values(replay=packed(replay)))
 
     @contextmanager
     def while_there(self, scope: Scope) -> Iterator[bool]:
@@ -85,6 +75,15 @@ class Judgements:
             with parts.engine.connect() as connection:
                 found = connection.execute(select(_j.result_id).where(_j.scope_id == scope_id).limit(1)).first()
             yield found is not None
+
+    @contextmanager
+    def _writing(self, scope: Scope | None = None) -> Iterator[tuple[Connection, int | None]]:
+        """Open a transaction in a turn to write; yield it, and the number of the scope, if it is there."""
+        parts = self._parts
+        with parts.write_lock, parts.errors():
+            parts.check_open()
+            with parts.engine.begin() as connection:
+                yield connection, None if scope is None else parts.scopes.get(scope)
 
     def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
         """Return the judged recalls of a scope, oldest first. Damaged rows are left out.
@@ -126,12 +125,9 @@ class Judgements:
 
     def prune(self, settings: LearnedConfig) -> int:
         """Remove judged recalls that are too old; return how many."""
-        parts = self._parts
-        with parts.write_lock, parts.errors():
-            parts.check_open()
-            with parts.engine.begin() as connection:
-                gone = delete(schema.judged).where(_j.at < self._oldest(settings))
-                return int(connection.execute(gone).rowcount)
+        with self._writing() as (connection, _):
+            gone = delete(schema.judged).where(_j.at < self._oldest(settings))
+            return int(connection.execute(gone).rowcount)
 
     def _rows(self, scope_id: int, since: int) -> Iterator[Judged]:
         parts, after, damaged = self._parts, (since - 1, ""), 0

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sqlalchemy import Connection, bindparam, delete, func, select, text
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import send
 from recall_integrations.text.leanings import WHOLE
 from recall_integrations.text.spoken import ENGLISH, UNTOLD, Count, Spoken, counted
@@ -40,8 +41,7 @@ def write(connection: Connection, scope_id: int, texts: Iterable[str]) -> frozen
 def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
     """Subtract memories that the caller's transaction is about to remove."""
     m = schema.memories
-    for start in range(0, len(nums), schema.SQL_VARIABLES):
-        part = nums[start : start + schema.SQL_VARIABLES]
+    for part in in_parts(nums):
         texts = connection.execute(select(m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part)))
         _add(connection, scope_id, counted(texts.scalars()), -1)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import VectorsLate
+from recall_integrations.indexes.asked_server import CollectionServer, VectorsLate
 from recall_integrations.records import record
 from recall_integrations.store import homes
 
@@ -22,17 +22,6 @@ THERE = "there"
 AWAY = "away"  # on a server that does not answer now
 BEHIND_MAX = 20_001  # vectors up to which is counted how many are not there yet
 _P, _S, _V = schema.pushed.c, schema.scopes.c, schema.vectors.c
-
-
-class Building(Protocol):
-    """A server of vectors of large scopes."""
-
-    @property
-    def resting(self) -> float:
-        """Seconds for which the server is left alone, since it failed several times in a row."""
-
-    def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Return the collections whose index is being built, and the number of vectors in it."""
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -56,7 +45,7 @@ class LargeScope:
     indexed: int = 0
 
 
-def look(connection: Connection, local_max: int | None, server: Building | None) -> dict[int, LargeScope]:
+def look(connection: Connection, local_max: int | None, server: CollectionServer | None) -> dict[int, LargeScope]:
     """Return the large scopes by number: reads a row or two of each, and asks the server about indexes.
 
     Args:
@@ -90,7 +79,7 @@ def look(connection: Connection, local_max: int | None, server: Building | None)
     return found
 
 
-def _built(loading: Sequence[str], server: Building | None) -> tuple[dict[str, int], bool]:
+def _built(loading: Sequence[str], server: CollectionServer | None) -> tuple[dict[str, int], bool]:
     """Return the collections being indexed among new ones, and whether the server is away."""
     if server is None or server.resting:
         return {}, server is not None

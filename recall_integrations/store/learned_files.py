@@ -13,15 +13,19 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from filelock import FileLock, Timeout
 
 from recall_integrations.errors import StoreError, StoreLocked
 from recall_integrations.types import Scope
 
+if TYPE_CHECKING:
+    from recall_integrations.store.learned_rows import LearnedRows
+
+Kept: TypeAlias = "LearnedFiles | LearnedRows"
 LEARNING = "learning"
 LEARNS = "LOCK.learning"  # of the process that learns
 TAKEN = "Another process is learning from this store. Try again when it is done."
@@ -34,51 +38,8 @@ def name_of(scope: Scope, key: bytes) -> str:
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=key[:64]).hexdigest()
 
 
-class Kept(Protocol):
-    """Texts by the name of a scope and a name of their own.
-
-    Every method may raise `StoreError`: the text cannot be read, written or removed, and is unchanged.
-    """
-
-    def any(self) -> bool:
-        """Say whether a text was ever put."""
-        ...
-
-    def sign(self, name: str, of: str) -> object | None:
-        """Return a value that changes with each `put`; `None` where there is no text."""
-        ...
-
-    def read(self, name: str, of: str) -> str | None:
-        """Read a text; `None` where there is none."""
-        ...
-
-    def put(self, name: str, of: str, text: str) -> None:
-        """Write a text, in place of the old one."""
-        ...
-
-    def names(self) -> tuple[str, ...]:
-        """List the names of scopes, in order."""
-        ...
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        """List the names of the texts of a scope, in order."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove all texts of a scope."""
-        ...
-
-    def alone(self, wait_s: float) -> AbstractContextManager[None]:
-        """Keep others out inside the block; raise `StoreLocked` after `wait_s` seconds."""
-        ...
-
-    def shown(self, name: str, of: str) -> str:
-        """Return the place of a text, for messages."""
-        ...
-
-
 class LearnedFiles:
-    """`Kept` in a directory.
+    """Texts of scopes in a directory. Methods raise `StoreError` where a text cannot be read, written or removed.
 
     Args:
         directory: of the store.
@@ -127,7 +88,7 @@ class LearnedFiles:
                     file.flush()
                     os.fsync(file.fileno())
                 Path(temporary).replace(path)
-            except OSError:
+            except BaseException:
                 Path(temporary).unlink(missing_ok=True)
                 raise
         except OSError as e:

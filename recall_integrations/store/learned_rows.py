@@ -20,7 +20,7 @@ BEFORE = "learned/"  # of keys: learned/<name>/<text>
 
 
 class LearnedRows:
-    """`Kept` in PostgreSQL.
+    """`LearnedFiles`, but in PostgreSQL.
 
     Args:
         engine: of the store.

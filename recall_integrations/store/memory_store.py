@@ -751,12 +751,10 @@ class MemoryStore:
     def connected(self, milliseconds: float) -> Iterator[Connection]:
         """Open a transaction that reads one state of the database, with a time limit on all its statements."""
         from recall_integrations.database.answering import within
+        from recall_integrations.database.portable import bounded
 
         with self._parts.errors(), within(milliseconds / 1e3), self.engine.connect() as connection:
-            if connection.dialect.name == "postgresql":  # so that the server stops when nobody waits any more
-                limit = int(min(max(milliseconds, 1.0), 2**31 - 1))
-                connection.exec_driver_sql(f"SET LOCAL statement_timeout = {limit}")
-            yield connection
+            yield bounded(connection, milliseconds)
 
     def conditions(self, outline: Outline, filters: Filters, now: datetime) -> Conditions:
         """Return the condition of SQL for filters."""

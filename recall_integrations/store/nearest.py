@@ -1,8 +1,8 @@
 """The memories of a scope that are nearest to a query, where no node has the scope's vectors in memory.
 
 A Chroma server or pgvector is asked where it has a collection of the scope; vectors that it lacks are compared one by
-one, and so are a few memories that meet a filter. Where there is neither, the vectors are read from the database and
-compared, all of them.
+one, and so are a few memories that meet a filter. Where it does not answer, the newest vectors are compared. Where
+there is neither, the vectors are read from the database and compared, all of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from recall_integrations.records import record
 from recall_integrations.store.outlines import Outline
 from recall_integrations.store.where import Conditions
 
-COMPARED_MAX = 20_000  # memories that meet a filter, up to which they are compared one by one
+COMPARED_MAX = 20_000  # memories that are compared one by one beside a server
 AT_ONCE = 20_000  # vectors that are in memory at once
 AWAY = "vectors.away"
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]
@@ -71,9 +71,7 @@ class Nearest:
     def best(self, wanted: Conditions, limit: int) -> NDArray[np.int64]:
         """Return the `limit` nearest memories that meet conditions, with all that are as near as the last."""
         if self._server is not None:
-            found = self._asked(self._server, wanted, limit)
-            if found is not None:
-                return _first(*found, limit)
+            return _first(*self._asked(self._server, wanted, limit), limit)
         nums, scores = self._all()
         if not wanted.plain:
             sql = f"SELECT string_agg(CAST(m.num AS text), ',') FROM memories m WHERE {wanted.sql()}"
@@ -103,8 +101,8 @@ class Nearest:
             self._scanned = nums[~gone], scores[~gone]
         return self._scanned
 
-    def _asked(self, server: Server, wanted: Conditions, limit: int) -> Found | None:
-        """Ask the server, and compare the memories that it lacks; where it is away, only those are compared."""
+    def _asked(self, server: Server, wanted: Conditions, limit: int) -> Found:
+        """Ask the server, and compare the newest `COMPARED_MAX` of those that it lacks; where it is away, of all."""
         if not wanted.plain:
             sql = f"SELECT m.num FROM memories m WHERE {wanted.sql()} LIMIT {COMPARED_MAX + 1}"
             few = self._connection.execute(text(sql), wanted.given()).scalars().all()
@@ -112,6 +110,7 @@ class Nearest:
                 return self.of(few)
         fetch = limit if wanted.plain else min(int(OVERFETCH * limit * 10), FETCH_MAX)
         found: dict[int, float] = {}
+        until = server.until
         try:
             index = server.index()
             for query in self._queries:
@@ -123,8 +122,8 @@ class Nearest:
                         found[num] = max(score, found.get(num, -1.0))
         except (VectorsAway, VectorsRefused, CollectionLost) as e:
             self.without = AWAY, str(e)
-            found = {}
-        behind = wanted.also("m.num > {until}", until=server.until)
+            found, until = {}, 0
+        behind = wanted.also("m.num > {until}", until=until)
         sql = f"SELECT m.num FROM memories m WHERE {behind.sql()} ORDER BY m.num DESC LIMIT {COMPARED_MAX}"
         late = self._connection.execute(text(sql), behind.given()).scalars().all()
         there = wanted.also("m.num = ANY(CAST({found} AS bigint[]))", found=list(found))

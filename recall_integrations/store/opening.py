@@ -22,10 +22,9 @@ from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
-from recall_integrations.store.directory import hold
+from recall_integrations.store.directory import Held, hold
 from recall_integrations.store.entity_catalog import Extractor
 from recall_integrations.store.fact_filling import FactFilling
-from recall_integrations.store.held import Held
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import Served, StoreParts

@@ -31,11 +31,11 @@ from recall_integrations.store.ahead import Vectors
 from recall_integrations.store.asking import AskedEmbedding
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
+from recall_integrations.store.directory import Held
 from recall_integrations.store.entity_catalog import EntityCatalog, Extractor
 from recall_integrations.store.expiry import Ends, Expiry
 from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
-from recall_integrations.store.held import Held
 from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from recall_integrations.database.sending import begun
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.store import fetching, journal, languages
-from recall_integrations.store.large_scopes import LargeScope, left_out, look, summed
+from recall_integrations.store.large_scopes import left_out, look, summed
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.recent import Recent
 from recall_integrations.text.spoken import Spoken
@@ -31,17 +32,6 @@ FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what fi
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
 LARGE_S = 5.0  # for which is kept how large scopes are: a probe may ask every second
-
-
-def _told(scope: LargeScope) -> dict[str, Any]:
-    return {
-        "memories": scope.memories,
-        "counted": scope.counted,
-        "whole": scope.whole,
-        "vectors": scope.vectors,
-        "behind": scope.behind,
-        "indexed": scope.indexed,
-    }
 
 
 def _spoken(engine: Engine, scope_id: int) -> Spoken:
@@ -228,7 +218,7 @@ class Reader:
             **sizes,
             "index_lag": dict(parts.indexes.lag),
             "collections_lack": parts.indexes.collections.lacking(),
-            "pushed": {scope_id: _told(one) for scope_id, one in large.items()},
+            "pushed": {scope_id: asdict(one) for scope_id, one in large.items()},
             "bytes": parts.directory.size(),
             "hydration": self.hydration(),
             "notices": list(parts.indexes.notices),

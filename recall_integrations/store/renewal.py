@@ -15,9 +15,9 @@ from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import counted
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import languages
+from recall_integrations.store.collections_base import Progress
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.parts import StoreParts
-from recall_integrations.store.slices import Progress
 from recall_integrations.text import ANALYSER_VERSION
 
 logger = logging.getLogger("recall_integrations")

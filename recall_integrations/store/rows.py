@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import FEW, Sent, is_together, send
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes
 from recall_integrations.types import Memory, Scope
 
-T = TypeVar("T")
 _S = schema.scopes.c
 _COUNTED = (
     update(schema.scopes)
@@ -59,12 +59,6 @@ class Place(NamedTuple):
     num: int
     thread: str | None
     position: int | None
-
-
-def in_parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the values in parts that fit into one statement."""
-    for start in range(0, len(values), schema.SQL_VARIABLES):
-        yield values[start : start + schema.SQL_VARIABLES]
 
 
 def add_scope(connection: Connection, scope: Scope) -> int:

@@ -3,8 +3,7 @@
     a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
                                                     └─▶ `scopes.vector_until` moves, which every node reads
 
-The record is the truth, as for collections in files (`store.collections`): vectors that a collection lacks are scanned
-exactly, and no write waits for the server. The reach of each is in the record, so whichever node holds the lease goes
+No write waits for the server. The reach of each is in the record, so whichever node holds the lease goes
 on where another one ended. A collection notes up to which point of which journal it was filled; one that is gone, of
 another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
 (`store.homes`), so no node takes a new one, half full, for the one that it knew.
@@ -24,7 +23,7 @@ import math
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,35 +32,37 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.errors import IndexUnavailable, RecallError, VectorsAway, VectorsRefused
+from recall_integrations.errors import RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.asked_server import CollectionBusy, CollectionServer, Loading, Seen, VectorsOver
-from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange
+from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange, finds_itself
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
 from recall_integrations.store import homes, journal
-from recall_integrations.store.filling import Filling
+from recall_integrations.store.collections_base import (
+    CLOSE_S,
+    LEAVES,
+    SLICE,
+    WAITING_MAX,
+    CollectionsBase,
+    Progress,
+    Slice,
+    next_slice,
+)
 from recall_integrations.store.history import Point
-from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.slices import Progress, Slice, next_slice
 from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
 
-SLICE = 2_000  # changes after which it is noted how far a collection reaches
-WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
-WAITED_S = 5.0  # nor longer than this
+WAITED_S = 5.0  # since the first of waiting changes, for which the thread does not wait for quiet either
 FRESH_S = 1.0  # for which what was read of a scope's collection is good
-LEAVES = 0.8  # of the largest scope that is scanned: below, one leaves its collection at an open
 PAUSE_S, PAUSE_MAX_S = 0.5, 30.0  # until a server that failed is tried again: the first, and the longest
 POLL_S = 0.05  # of who waits until all is filled
 LEASE_S = 5.0  # until it is looked whether another node still fills
 OVER_S = 3_600.0  # for which a collection is left as it is, since the server refused a request as too large
 ALL_S = 60.0  # between two looks at all scopes; written ones are looked at at once
-CLOSE_S = 10.0
 WANTED_S = 2.0  # between two looks at whether an index that is being built is still needed
 SAMPLES = 4  # vectors that a collection has to find
-SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 OUTGROWN = 4  # times what it holds: a collection that lacks more is made anew, all of it indexed at once
 ANEW = "It is made anew from the store."
 LEFT = "What the collection lacks is scanned meanwhile. That is tried again in an hour, or when the store is opened."
@@ -106,18 +107,18 @@ class Lease:
         self.take, self.give_back = take, give_back
 
 
-class ServedCollections:
+class ServedCollections(CollectionsBase):
     """The collections of large scopes on the server, how far each reaches, and the thread that fills them.
 
     Args:
         server: holds the collections.
-        scan_max: number of memories that a scope may hold without a collection.
-        write_lock: of the store; held by the thread that changes the database, which asks the server nothing meanwhile.
-        note: called with a sentence about each failure.
+        scan_max, write_lock, note: of `CollectionsBase`.
         lease: of the process that fills.
         fingerprint: of the embedding.
         problem: the failure of the server when the store was opened; empty = none.
     """
+
+    BEHIND = "{} What collections lack is scanned meanwhile, and brought there when it is back."
 
     def __init__(
         self,
@@ -131,8 +132,8 @@ class ServedCollections:
         fingerprint: Callable[[], str],
         problem: str = "",
     ) -> None:
-        self._engine, self._server = engine, server
-        self._scan_max, self._write_lock, self._note = scan_max, write_lock, note
+        super().__init__(engine, scan_max=scan_max, write_lock=write_lock, note=note)
+        self._server = server
         self._lease, self._fingerprint, self._problem = lease, fingerprint, problem
         self._lock = threading.RLock()
         self._known: dict[int, Home] = {}
@@ -142,14 +143,11 @@ class ServedCollections:
         self._over: dict[str, Over] = {}  # collections that are left as they are for a while
         self._told_over: set[str] = set()  # their names and messages that were reported
         self._touched: set[int] = set()
-        self._waiting, self._since = 0, 0.0  # changes since the thread was idle, and when the first of them came
+        self._since = 0.0  # when the first of the waiting changes came
         self._tries = 0
         self._all_at = 0.0  # time of the next look at all scopes, not only written ones
         self._busy = False  # whether there may be work on the server
         self._swept = not server.own  # whether unnamed collections were removed
-        self._closed = False
-        self.failed = ""
-        self.filling = Filling(self._step, self._could_not)
 
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
@@ -206,18 +204,8 @@ class ServedCollections:
         """Return the health of the server; nothing if it was never asked."""
         return (self._server.health(),) if self._server.opened else ()
 
-    def lacking(self) -> dict[int, int]:
-        """Count the vectors that the collection of each large scope does not have yet, by scope."""
-        v = schema.vectors.c
-        with self._engine.connect() as connection:
-            return {
-                scope_id: int(
-                    connection.execute(
-                        select(func.count()).where(v.scope_id == scope_id, v.num > home.until)
-                    ).scalar_one()
-                )
-                for scope_id, home in sorted(self._all(connection).items())
-            }
+    def _reached(self, connection: Connection) -> dict[int, int]:
+        return {scope_id: home.until for scope_id, home in self._all(connection).items()}
 
     def _home(self, scope_id: int) -> Home:
         known, now = self._known.get(scope_id), time.monotonic()
@@ -325,15 +313,9 @@ class ServedCollections:
                 return False
             time.sleep(POLL_S)
 
-    def spare(self, connection: Connection) -> int | None:
-        """Return `None`: no collection needs the journal, since numbers are compared."""
-        return None
-
     def _all(self, connection: Connection) -> dict[int, Home]:
         """Read the collections of all scopes, whatever they hold."""
-        s = schema.scopes.c
-        rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
-        return {int(i): Home(name=str(home), until=int(until)) for i, home, until in rows if homes.served(str(home))}
+        return {i: Home(name=home, until=until) for i, (home, until) in homes.noted(connection).items()}
 
     def _work(self, *, looking: bool = False) -> bool:
         """Say whether there is work to do on the server.
@@ -400,21 +382,6 @@ class ServedCollections:
         self._known.pop(scope_id, None)
         self._lost.pop(old, None)
         self._over.pop(old, None)
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock.
-
-        Raises:
-            IndexUnavailable: the store is being closed, or the collections are being made anew.
-        """
-        while not self._write_lock.acquire(timeout=0.05):
-            if self._closed or (self.filling.mine and self.filling.halted):
-                raise IndexUnavailable("The semantic index is closed.")
-        try:
-            yield
-        finally:
-            self._write_lock.release()
 
     # -- filling -----------------------------------------------------------------------------------------------------
 
@@ -575,16 +542,16 @@ class ServedCollections:
             if time.monotonic() - looked < WANTED_S:
                 return False
             looked = time.monotonic()
-            return not self._wanted(scope_id, home)
+            return not self._still_wanted(scope_id, home)
 
         try:
             return loading.index(home, given_up)
         except VectorsAway:
-            if self._wanted(scope_id, home):
+            if self._still_wanted(scope_id, home):
                 raise
             return None
 
-    def _wanted(self, scope_id: int, home: str) -> bool:
+    def _still_wanted(self, scope_id: int, home: str) -> bool:
         """Say whether a collection is that of a scope with memories."""
         s = schema.scopes.c
         with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
@@ -609,26 +576,19 @@ class ServedCollections:
         """
         seen = self._server.look(home.name)
         self._prove(home.name, seen)
-        v = schema.vectors.c
+        wanted, sample = self._wanted(scope_id, home.until, SAMPLES)
         with self._engine.connect() as connection:
-            mine = (v.scope_id == scope_id) & (v.num <= home.until)
-            wanted = int(connection.execute(select(func.count()).where(mine)).scalar_one())
-            low, high = connection.execute(select(func.min(v.num), func.max(v.num)).where(mine)).one()
-            starts = [low + (high - low) * i // SAMPLES for i in range(SAMPLES if low is not None else 0)]
-            query = select(v.vector).where(mine).order_by(v.num).limit(1)
-            sample = [connection.execute(query.where(v.num >= start)).scalar_one() for start in starts]
             lost = pruned_upto(connection) > home.until
         found = self._server.count(home.name)
         if found < wanted:
             raise CollectionLost(f"The collection {home.name} holds {found:,} vectors, the store {wanted:,}.")
-        for blob in sample:
-            vector = np.frombuffer(blob, dtype="<f2").astype(np.float32)
+        for vector in sample:
             if seen.dimension != len(vector):
                 raise CollectionLost(
                     f"The collection {home.name} holds vectors of {seen.dimension} numbers, the store of {len(vector)}."
                 )
             _, cosines = self._asked_itself(home.name, vector)
-            if vector.any() and (not len(cosines) or float(cosines[0]) < SELF_COSINE):
+            if not finds_itself(cosines):
                 raise CollectionLost(f"The collection {home.name} does not find its own vectors.")
         if lost or found > wanted:
             self._take_out(scope_id, home.name, home.until)
@@ -694,11 +654,7 @@ class ServedCollections:
             return
         self._checked.clear()
         self._tries += 1
-        said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
-        kind = said if not isinstance(error, VectorsAway) else f"{self._server.called} is away."
-        if kind != self.failed:  # report each failure once
-            self.failed = kind
-            self._note(f"{said} What collections lack is scanned meanwhile, and brought there when it is back.")
+        self._report(error, f"{self._server.called} is away." if isinstance(error, VectorsAway) else "")
         if not self.filling.hurried:
             longest = min(PAUSE_MAX_S, PAUSE_S * 2 ** min(self._tries, 10))
             self.filling.wake(after=max(self._server.resting, random.uniform(PAUSE_S / 2, longest)))
@@ -738,20 +694,10 @@ class ServedCollections:
         self._proven.clear()
         self._checked.clear()
 
-    def _fill_all(self, progress: Progress | None) -> None:
-        lacking, done = sum(self.lacking().values()), 0
+    def _give(self, scope_id: int) -> int | None:
         with self._engine.connect() as connection:
-            scopes = sorted(self._all(connection))
-        for scope_id in scopes:
-            while True:
-                with self._engine.connect() as connection:
-                    home = self._all(connection)[scope_id]
-                given = self._advance(scope_id, home, whole=True)
-                if given is None:
-                    break
-                done += given
-                if progress is not None:
-                    progress(SEMANTIC, min(done, lacking), lacking)
+            home = self._all(connection)[scope_id]
+        return self._advance(scope_id, home, whole=True)
 
 
 def foreign(connection: Connection, until: int, seen: Seen) -> str | None:

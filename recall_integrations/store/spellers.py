@@ -25,6 +25,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, select
 
 from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import reading
 from recall_integrations.errors import IndexUnavailable, StoreClosed
 from recall_integrations.indexes.words import WordIndex
@@ -221,8 +222,7 @@ class Spellers:
             if scope_id not in self._kept:
                 return
         m = schema.memories
-        for start in range(0, len(nums), schema.SQL_VARIABLES):
-            part = nums[start : start + schema.SQL_VARIABLES]
+        for part in in_parts(nums):
             query = select(m.c.num, m.c.text, m.c.actor).where(m.c.scope_id == scope_id, m.c.num.in_(part))
             for num, text, actor in connection.execute(query):
                 self._leaving[num] = frozenset(stems(indexed_text(text, actor), language_of(text)))

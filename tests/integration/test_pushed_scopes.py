@@ -16,6 +16,7 @@ from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Re
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
+from recall_integrations.errors import VectorsAway
 from recall_integrations.indexes import scope_view
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.store import nearest, pushed_rows, pushing
@@ -391,3 +392,31 @@ def test_the_nearest_are_asked_of_a_chroma_server(postgres_url: str, monkeypatch
         for (query, filters), one in zip(pairs, found, strict=True):
             exact = {hit.memory.id for hit in optimizer.recall(query, filters=filters, **given).hits}  # type: ignore[arg-type]
             assert len(exact.intersection(hit.memory.id for hit in one.hits)) >= 0.8 * len(exact)
+
+
+@pytest.mark.parametrize(("most", "filters"), [(20_000, Filters()), (40, Filters()), (40, Filters(types=["fact"]))])
+def test_the_newest_are_compared_while_the_server_is_away(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch, most: int, filters: Filters
+) -> None:
+    def away() -> nearest.Neighbours:
+        raise VectorsAway("It does not answer.")
+
+    monkeypatch.setattr(nearest, "COMPARED_MAX", most)
+    rng = random.Random(6)
+    memories = [Memory(said(rng, n), id=f"m{n}", type=("fact", "event")[n % 2]) for n in range(120)]
+    with node(postgres_url) as store:
+        store.remember_many(memories, scope=ANN)
+        assert store.indexes.settle(60)
+        outline = store.pushed(store.scope_id(ANN) or 0)
+        assert outline is not None
+        asked = store.conditions(outline, filters, NOW)
+        vectors = store.indexes.embedding.embed_documents(["Who counted the swans?"])
+        server = nearest.Server(index=away, home="a", until=outline.upto, overfetch=1.0, seconds=lambda: 1.0)
+        with store.connected(30_000) as connection:
+            found = nearest.Nearest(connection, outline, vectors, server, lambda: False)
+            exact = nearest.Nearest(connection, outline, vectors, None, lambda: False)
+            nums = found.best(asked, 10).tolist()
+            bound = outline.upto - most * (1 if filters == Filters() else 2)
+            wanted = [num for num in exact.best(asked, 120).tolist() if num > bound]
+            assert found.without == ("vectors.away", "It does not answer.")
+            assert nums and set(nums) == set(nearest._first(*exact.of(wanted), 10).tolist())

@@ -99,12 +99,13 @@ def _say_large(engine: Engine) -> None:
 def _served_well(engine: Engine) -> bool:
     """Whether nothing is wrong with what a Chroma server holds of the store; says what is."""
     from recall_integrations.config import checked_config
+    from recall_integrations.store import homes
     from recall_integrations.store.doctor import served
     from recall_integrations.store.doctor.findings import PROBLEM
 
     with engine.connect() as connection:
         remedy = "A node makes them anew when it opens the store."
-        told = served.examine(connection, served.noted(connection), checked_config(None).vectors, remedy)
+        told = served.examine(connection, homes.noted(connection), checked_config(None).vectors, remedy)
     if told is None:
         return True
     click.echo(f"{told.name}: {told.state}. {told.says} {told.remedy}".rstrip())

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.portable import in_parts
 from recall_integrations.facts.by_llm.messages import Message
 from recall_integrations.facts.rows import RULE, Row, row_of
 from recall_integrations.facts.said import Said
@@ -74,8 +75,7 @@ def _of(scope_id: int, key: _Key) -> tuple[ColumnElement[bool], ...]:
 def _there(connection: Connection, scope_id: int, nums: Sequence[int]) -> Mapping[_Key, dict[str, float]]:
     """Return who else has read these memories, with the best confidence of each."""
     found: dict[_Key, dict[str, float]] = defaultdict(dict)
-    for start in range(0, len(nums), schema.SQL_VARIABLES):
-        part = nums[start : start + schema.SQL_VARIABLES]
+    for part in in_parts(nums):
         query = select(_f.num, _f.subject, _f.slot, _f.by, _f.confidence)
         for num, subject, slot, by, confidence in connection.execute(
             query.where(_f.scope_id == scope_id, _f.num.in_(part))

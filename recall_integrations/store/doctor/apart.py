@@ -13,10 +13,9 @@ from typing import TypedDict
 
 import numpy as np
 
-from recall_integrations.indexes.vectors import SemanticIndex, of_home
+from recall_integrations.indexes.vectors import SemanticIndex, finds_itself, of_home
 
 _NEAREST = 4
-_SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 
 
 class Seen(TypedDict):
@@ -49,7 +48,7 @@ def look(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> S
             missed[name] = 0
             for vector in vectors.values() if name in nums else ():
                 _, cosines = index.nearest(of_home(name), np.asarray(vector, dtype=np.float32), _NEAREST)
-                missed[name] += not len(cosines) or float(cosines.max()) < _SELF_COSINE
+                missed[name] += not finds_itself(cosines)
         return Seen(nums=nums, missed=missed)
     finally:
         index.close()

@@ -96,9 +96,7 @@ def there(path: str | os.PathLike[str]) -> Path:
     """
     directory = Path(path)
     try:
-        if (directory / DATABASE).exists() or any(
-            path for name in (LEXICAL, SEMANTIC) for path in directory.glob(f"{name}.*")
-        ):
+        if (directory / DATABASE).exists() or any(any(directory.glob(f"{name}.*")) for name in (LEXICAL, SEMANTIC)):
             return directory
     except (OSError, ValueError) as e:
         raise StorePathError(f"Cannot read {directory}: {e}. Check the path and its permissions.") from e

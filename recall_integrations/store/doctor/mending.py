@@ -23,7 +23,6 @@ from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, RecallError
 from recall_integrations.indexes import word_rows as words
-from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes, journal, languages, rows
 from recall_integrations.store.doctor.contents import Contents, Key, Tell, orphan_conditions
 from recall_integrations.store.doctor.findings import counted
@@ -158,10 +157,9 @@ def restart_journal(connection: Connection) -> str:
 def rehouse(connection: Connection) -> str:
     """Give scopes other collections on their Chroma server, in the caller's transaction."""
     s = schema.scopes.c
-    found = connection.execute(select(s.scope_id, s.vector_home).where(s.vector_home != NO_HOME)).all()
-    served = {int(scope_id): str(home) for scope_id, home in found if homes.served(str(home))}
+    served = homes.noted(connection)
     made_by = get_meta(connection, "embedding") or ""
-    for scope_id, home in sorted(served.items()):
+    for scope_id, (home, _) in sorted(served.items()):
         fresh = homes.new(homes.store_of(connection), scope_id, made_by)
         connection.execute(
             update(schema.scopes).where(s.scope_id == scope_id).values(vector_home=fresh, vector_until=0)

@@ -14,7 +14,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.asked_server import CollectionServer, VectorsOver
 from recall_integrations.indexes.pg_tables import has_catalogue
-from recall_integrations.indexes.vectors import NO_HOME, CollectionLost
+from recall_integrations.indexes.vectors import CollectionLost
 from recall_integrations.store import homes
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.mending import SERVER
@@ -25,13 +25,6 @@ UNNAMED = "server of vectors"  # what the check of one is called that no setting
 Served = Mapping[int, tuple[str, int]]
 _ANEW = "`--repair` gives each of these scopes another collection, which is filled when the store is open."
 _LATER = "It is filled while the store is open; what it lacks is scanned."
-
-
-def noted(connection: Connection) -> Served:
-    """Read the collections that the record names."""
-    s = schema.scopes.c
-    rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)).all()
-    return {int(i): (str(home), int(until)) for i, home, until in rows if homes.served(str(home))}
 
 
 def examine(connection: Connection, served: Served, settings: VectorsConfig, remedy: str = _ANEW) -> Check | None:

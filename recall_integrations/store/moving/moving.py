@@ -26,7 +26,7 @@ from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
 from recall_integrations.store import journal
-from recall_integrations.store.held import Held
+from recall_integrations.store.directory import Held
 from recall_integrations.store.moving import ending, following, tables
 from recall_integrations.store.moving.places import Place, brought, held, identity, is_empty, noted
 from recall_integrations.store.moving.way import Way

@@ -15,8 +15,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import check_version, get_meta
 from recall_integrations.errors import InvalidArgument, StorePathError
 from recall_integrations.store import entity_keys, journal
-from recall_integrations.store.directory import DATABASE, hold
-from recall_integrations.store.held import Held
+from recall_integrations.store.directory import DATABASE, Held, hold
 from recall_integrations.store.opening import MOVING, is_address
 
 MOVED = "moved"  # key in `meta` of a store that was brought from another place

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func
 
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import in_parts, streamed
 from recall_integrations.store import rows
 
 AT_ONCE = 2_000  # rows
@@ -106,7 +106,7 @@ def _make_way(target: Connection, part: Sequence[Mapping[str, Any]]) -> None:
     m = schema.memories.c
     for scope_id in {row["scope_id"] for row in part}:
         ids = [row["id"] for row in part if row["scope_id"] == scope_id]
-        for some in rows.in_parts(ids):
+        for some in in_parts(ids):
             older = target.execute(select(m.num).where(m.scope_id == scope_id, m.id.in_(some))).scalars().all()
             if older:
                 rows.remove(target, scope_id, older)
@@ -124,7 +124,7 @@ def remove(target: Connection, scope_id: int, nums: Sequence[int]) -> None:
 
 def put(source: Connection, target: Connection, scope_id: int, nums: Sequence[int]) -> None:
     """Copy new memories; those that are gone by now are left out."""
-    for part in rows.in_parts(nums):
+    for part in in_parts(nums):
         for table in OF_MEMORIES:
             copy(source, target, table, table.c.scope_id == scope_id, table.c.num.in_(part))
 
@@ -147,7 +147,7 @@ def counts(connection: Connection, table: Table, scopes: Sequence[int] | None = 
     if scopes is None:
         found = connection.execute(query).all()
     else:
-        found = [row for some in rows.in_parts(scopes) for row in connection.execute(query.where(c.scope_id.in_(some)))]
+        found = [row for some in in_parts(scopes) for row in connection.execute(query.where(c.scope_id.in_(some)))]
     return {int(scope_id): tuple(map(int, told)) for scope_id, *told in found}
 
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from recall_integrations.database.meta import put_meta
 from recall_integrations.observability.progress import Told
-from recall_integrations.store.held import Held
+from recall_integrations.store.directory import Held
 from recall_integrations.store.moving.places import Noted
 from recall_integrations.store.opening import MOVING
 

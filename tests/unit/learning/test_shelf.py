@@ -193,3 +193,12 @@ def test_files_that_are_no_text_do_not_serve(tmp_path, timer) -> None:
     (path.parent / STATE).write_bytes(b"\xff")
     timer.now += LOOK_SECONDS
     assert served(shelf, ANN, "x", 0.1).label == "rules"
+
+
+def test_a_text_that_cannot_be_encoded_leaves_nothing_behind(tmp_path) -> None:
+    files = LearnedFiles(tmp_path)
+    files.put("scope", "one.json", "{}")
+    with pytest.raises(UnicodeEncodeError):
+        files.put("scope", "one.json", "\ud800")
+    assert [path.name for path in (files.path / "scope").iterdir()] == ["one.json"]
+    assert files.read("scope", "one.json") == "{}"

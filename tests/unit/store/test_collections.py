@@ -391,3 +391,27 @@ def test_reindex_fills_before_it_returns_and_says_how_far_it_is(open_store: Open
     assert [step for step in told if step[0] == "semantic"][-1] == ("semantic", 40, 40)
     assert store.indexes.collections.lacking() == {number(store): 0}
     agrees(store)
+
+
+def test_what_a_reindex_that_fails_leaves_is_filled_afterwards(
+    open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = open_store(config=TEN)
+    put(store, 0, 40)
+    assert store.indexes.settle(60)
+    real, calls = SemanticIndex.apply, [0]
+
+    def fails(*given: Any) -> None:
+        calls[0] += 1
+        if calls[0] > 4:
+            raise IndexUnavailable("Chroma failed: disk full")
+        real(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SemanticIndex, "apply", fails)
+        with pytest.raises(IndexUnavailable, match="disk full"):
+            store.reindex()
+        finds(store, range(0, 40, 9))
+    assert store.indexes.settle(60)
+    agrees(store)
+    finds(store, range(0, 40, 9))

@@ -233,6 +233,14 @@ def test_what_is_written_after_the_clock_went_back_is_there(store: MemoryStore, 
     assert store.count() == rows(store) == 2
 
 
+def test_one_may_end_before_1970(store: MemoryStore, clock: Clock) -> None:
+    clock.now = datetime(1960, 1, 1, tzinfo=timezone.utc)
+    store.remember(Memory("Tea was drunk", id="old", expires_at=clock.now + HOUR))
+    assert found(store) == {"old"}
+    clock.now += 2 * HOUR
+    assert found(store) == set()
+
+
 def test_files_of_columns_lack_nothing_when_the_clock_went_back(tmp_path: Path, clock: Clock) -> None:
     with MemoryStore.open(tmp_path / "store", clock=clock) as store:
         store.remember_many(Memory(f"Milk {i}", id=f"m{i}") for i in range(1_100))
