@@ -71,8 +71,8 @@ def _check_database(place: Address) -> None:
         engine.dispose()
     if not version:
         raise StorePathError(
-            f"There is no store in {place}: it has no tables of ours. Make one with `recall add {place} TEXT`, or with "
-            f"`recall import FILE --format jsonl {place}`."
+            f"There is no store in {place}: it has no tables of ours. Make one with `recall add ADDRESS TEXT`, or with "
+            "`recall import FILE ADDRESS --format jsonl`; ADDRESS as you gave it now."
         )
 
 

@@ -24,6 +24,7 @@ _ABSENT = regex(r"database .* does not exist")
 _NUL = regex(r"\bNUL\b|0x00|\\u0000")
 
 _FULL = regex(r"too many (?:clients|connections)|remaining connection slots|no more connections allowed")
+_UNKNOWN_STARTUP = regex(r"unsupported startup parameter:? *(\w*)")
 
 _OF_OTHERS = "row-level security policy"
 
@@ -162,6 +163,12 @@ def is_crowded(error: BaseException | None) -> bool:
 def _unreachable(where: str, said: str) -> StoreError:
     if _FULL.search(said):  # a server that lets nobody in says it without a code
         return StoreError(f"The database {where} {_CROWDED} ({said}).")
+    refused = _UNKNOWN_STARTUP.search(said)
+    if refused is not None:
+        return StoreError(
+            f"The pooler in front of {where} does not take `{refused.group(1)}` of the address ({said}). Leave it out "
+            "and let the role have it (ALTER ROLE … SET search_path = …), or give the server's own address."
+        )
     return StoreError(
         f"The database {where} cannot be reached ({said}). Check that it runs and that the address is right, and "
         "try again. If something was being written, it may not have been kept."

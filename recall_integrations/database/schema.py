@@ -31,7 +31,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()

@@ -485,8 +485,10 @@ class MemoryStore:
             return reader.read(where, budget, advance)
 
     def health(self) -> tuple[Health, ...]:
-        """Return the health of the language model for facts, the Chroma server and replicas, as
-        `QueryOptimizer.health`; absent or unused ones are left out."""
+        """Return the health of the language model for facts and the Chroma server, as `QueryOptimizer.health`.
+
+        Absent or unused ones are left out.
+        """
         reader = () if self._fact_reader is None else (self._fact_reader.health(),)
         return (*reader, *self._parts.indexes.collections.health())
 

@@ -136,7 +136,7 @@ class Spellers:
         error = kept.built.exception()
         if error is None:
             return kept.built.result()
-        if wait or not isinstance(error, IndexUnavailable | OSError):
+        if wait or not isinstance(error, IndexUnavailable | OSError | StoreClosed):
             raise error
         self._note(scope_id, error)
         return None

@@ -138,6 +138,7 @@ async def test_without_is_what_would_be_found(client: httpx.AsyncClient) -> None
     assert less["reached"] and less["parts"] == ["arm:lexical", "arm:semantic"]
     wrong = await client.post("/look/without", json={**asked, "leave_out": [["nonsense:x"]]})
     assert wrong.status_code == 422 and "There is no part" in wrong.json()["message"]
+    assert (await client.post("/look/without", json={**asked, "leave_out": [[]]})).status_code == 422
 
 
 async def test_with_tokens_nothing_is_said_without_one_and_nothing_of_other_scopes(

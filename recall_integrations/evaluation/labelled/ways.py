@@ -82,10 +82,13 @@ def own_ways(
     """A user's own, the first one being what the others are compared with.
 
     Raises:
-        InvalidArgument: fewer than two.
+        InvalidArgument: fewer than two, or one that is no `RecallConfig`.
     """
     if len(configurations) < 2:
         raise InvalidArgument(f"A comparison needs two configurations at least, not {len(configurations)}.")
+    for name, given in configurations.items():
+        if not isinstance(given, RecallConfig):
+            raise InvalidArgument(f"Configuration {name!r} must be a RecallConfig, not {type(given).__name__}.")
     ways = (
         Way(name=name, title="", optimizer=QueryOptimizer(store, config=uncached(given), reranker=reranker, llm=llm))
         for name, given in configurations.items()

@@ -60,7 +60,9 @@ Text = Annotated[str, Query(max_length=512)]
 class WithoutAsked(RecallAsked):
     """The body of a recall, with sources to leave out."""
 
-    leave_out: Listed[Annotated[Listed[str], Field(max_length=PARTS_MAX)]] | None = Field(None, max_length=PARTS_MAX)
+    leave_out: Listed[Annotated[Listed[str], Field(min_length=1, max_length=PARTS_MAX)]] | None = Field(
+        None, max_length=PARTS_MAX
+    )
     budget_ms: float = Field(BUDGET_MS, ge=1, allow_inf_nan=False)
 
 

@@ -93,6 +93,13 @@ def test_a_driver_that_repeats_the_password_is_not_repeated() -> None:
     assert mapped is not None and PLAIN not in str(mapped) and "***" in str(mapped)
 
 
+def test_a_pooler_that_takes_no_options_says_what_to_do() -> None:
+    psycopg = postgres.require_psycopg()
+    met = psycopg.OperationalError("connection failed: FATAL:  unsupported startup parameter: options")
+    mapped = mapped_error(met, make_url("postgresql://priya@h/d"))
+    assert "does not take `options` of the address" in str(mapped) and "ALTER ROLE" in str(mapped)
+
+
 @pytest.mark.parametrize(
     ("given", "host", "port"),
     [

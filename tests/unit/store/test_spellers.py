@@ -300,6 +300,12 @@ def test_a_closed_store_has_none(open_store: OpenStore) -> None:
     assert store._spellers.of(1) is None
 
 
+def test_a_store_that_closes_while_words_are_read_has_none(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember("migration")
+    monkeypatch.setattr(spellers, "_read_words", store._spellers._closing.set)
+    assert store._spellers.of(1) is None
+
+
 def test_the_least_recently_used_scope_leaves(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, speller_of: SpellerOf
 ) -> None:

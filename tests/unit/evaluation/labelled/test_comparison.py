@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -202,6 +203,12 @@ def test_cosines_are_those_of_the_vectors(shelves: MemoryStore) -> None:
 def test_one_configuration_is_refused(shelves: MemoryStore, asked: list[dict[str, object]]) -> None:
     with pytest.raises(InvalidArgument, match="two configurations at least"):
         compare(shelves, asked, configurations={"x": RecallConfig()}, now=NOW)
+
+
+def test_what_is_no_configuration_is_named(shelves: MemoryStore, asked: list[dict[str, object]]) -> None:
+    mixed: dict[str, Any] = {"x": RecallConfig(), "y": {"k": 3}}
+    with pytest.raises(InvalidArgument, match="'y' must be a RecallConfig, not dict"):
+        compare(shelves, asked, configurations=mixed, now=NOW)
 
 
 @pytest.fixture(scope="module")
