@@ -181,5 +181,5 @@ def read_json(file: Path) -> object:
 
 
 def lines(file: Path) -> list[str]:
-    """Split a file into lines at line feeds only: JSON may hold other separators as they are."""
+    """Split a text file into lines, but not at U+2028 and its like, which JSON may hold as they are."""
     return read_text(file).removeprefix("\ufeff").split("\n")
