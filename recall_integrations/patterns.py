@@ -10,7 +10,7 @@ from typing import Any, cast
 
 
 def regex(text: str, flags: int = 0) -> re.Pattern[str]:
-    """What `re.compile` gives, compiled at the first use. A mistake in it is raised then, as `re.error`.
+    """Return a pattern that is compiled at the first use. A mistake in it is raised then, as `re.error`.
 
     Use it for what a module makes when it is imported. Only its methods are those of a pattern: `re.sub(p, …)` knows
     no such object, `p.sub(…)` does.

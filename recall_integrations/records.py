@@ -118,7 +118,7 @@ def _argument(f: Field[Any]) -> str:
 
 
 def _value(f: Field[Any], known: dict[str, Any]) -> str | None:
-    """What a field is set to; `None` = it is left alone."""
+    """Return the expression that sets a field; `None` = it is not set."""
     if f.default_factory is not MISSING:
         known[f"_make_{f.name}"] = f.default_factory
         return f"_make_{f.name}() if {f.name} is _FACTORY else {f.name}" if f.init else f"_make_{f.name}()"

@@ -1,1 +1,1 @@
-"""What the `recall` command is made of: reading its arguments, importing, and showing results."""
+"""The `recall` command: reading its arguments, importing, and showing results."""

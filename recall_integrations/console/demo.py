@@ -26,7 +26,7 @@ HITS = 3
 def demo_optimizer(
     language: str = ENGLISH, observers: Sequence[Observer | RecallObserver] = ()
 ) -> Iterator[QueryOptimizer]:
-    """An optimizer over the demonstration's memories, in a temporary store.
+    """Yield an optimizer over the demonstration's memories, in a temporary store.
 
     Args:
         language: what the memories are written in, one of `demo_texts.LANGUAGES`.
@@ -81,7 +81,7 @@ def run_demo(console: Console, language: str = ENGLISH) -> None:
 
 @contextmanager
 def notes_optimizer() -> Iterator[QueryOptimizer]:
-    """An optimizer over the notes of the demonstration, in a temporary store."""
+    """Yield an optimizer over the notes of the demonstration, in a temporary store."""
     with MemoryStore.open(clock=lambda: demo_data.NOW) as store:
         store.remember_many(demo_data.notes())
         optimizer = QueryOptimizer(store, clock=lambda: demo_data.NOW)
@@ -118,7 +118,7 @@ def _show_question(console: Console, query: DemoQuery, title: str) -> None:
 
 
 def _introduction(told: DemoTexts, count: int) -> Text:
-    """What there is, and in which language unless that is English."""
+    """Return the introduction, with the language unless that is English."""
     written = "" if told.code == ENGLISH else f" in {told.name}"
     return Text.assemble(
         (f"{count} memories", "bold"),

@@ -104,7 +104,7 @@ CHANGES: tuple[DemoQuery, ...] = (
 
 
 def notes() -> tuple[Memory, ...]:
-    """Three notes of a store of their own, of which the last tells anew what the first told."""
+    """Return three notes of a store of their own; the last tells anew what the first told."""
     told = (
         ("standup-march", "The standup is at nine", "03-02"),
         ("database", "We chose PostgreSQL as the database", "03-16"),
@@ -114,18 +114,18 @@ def notes() -> tuple[Memory, ...]:
 
 
 def memories() -> tuple[Memory, ...]:
-    """All memories of the demonstration, in order of arrival."""
+    """Return all memories of the demonstration, in order of arrival."""
     return tuple(Memory(**fields) for group in (_people, _kestrel, _inbox3, _days, _own) for fields in group())
 
 
 def _at(day: str, clock: str = "09:00") -> datetime:
-    """A moment of the demonstration's year, or of the one named: "04-14", "2025-11-03"."""
+    """Return a moment of the demonstration's year, or of the year named: "04-14", "2025-11-03"."""
     year = "" if len(day) > 5 else "2026-"
     return datetime.fromisoformat(f"{year}{day}T{clock}:00+00:00")
 
 
 def _row(key: str, kind: str, day: str, text: str, *names: str, **more: Any) -> dict[str, Any]:
-    """Fields of one memory; `edges` are relations as triples, `clock` is the time of day."""
+    """Return the fields of one memory; `edges` are relations as triples, `clock` is the time of day."""
     moment = _at(day, more.pop("clock", "09:00"))
     edges = tuple(Relation(*edge) for edge in more.pop("edges", ()))
     fields = {"text": text, "id": key, "type": kind, "entities": names, "relations": edges, "created_at": moment}

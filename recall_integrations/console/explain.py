@@ -136,7 +136,7 @@ def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, c
 
 
 def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
-    """Only of another language than English: what was not read is what a user would miss."""
+    """Yield the language of a query that is not English, and the parts that could not be read."""
     if parsed.language == ENGLISH:
         return
     known = parsed.language in READ
@@ -182,7 +182,7 @@ def _dated(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> I
 
 
 def _in_vain(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> bool:
-    """Whether a time or a session was to decide, and nothing lies in it."""
+    """Say whether a time or a session was to decide, and nothing lies in it."""
     return "time_filter" in config.rules and decides(parsed) and not plan.time_filter
 
 
@@ -228,7 +228,7 @@ def _corrected(c: Correction) -> str:
 
 
 def _glyphs(console: Console) -> str:
-    """A full and an empty cell of a bar."""
+    """Return a full and an empty cell of a bar."""
     return "█░" if console.encoding.casefold().startswith("utf") else "#-"
 
 
@@ -238,7 +238,7 @@ def _bar(value: float, cells: int, glyphs: str, style: str) -> Text:
 
 
 def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) -> None:
-    """The four features, and the specificity as the sum of their shares with the two thresholds below it."""
+    """Print the four features, and the specificity as the sum of their shares, with the two thresholds below it."""
     glyphs, cells = _glyphs(console), min(max(console.width - 48, 10), 50)
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
@@ -316,7 +316,7 @@ def _show_decision(
 
 
 def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
-    """Why the plan was chosen, and what changed its arms."""
+    """Return why the plan was chosen, and what changed its arms."""
     said = plan.reason.removeprefix(f"{plan.name}: ")
     because = next((c.because for c in plan.checks if c.rule == plan.name), "")
     if not because or not said.startswith(because):  # a plan that was made elsewhere
@@ -336,7 +336,7 @@ def _runner_up(plan: RetrievalPlan) -> str:
 
 
 def asked_arms(found: RecallResult | ParsedQuery, plan: RetrievalPlan) -> frozenset[str]:
-    """Names of the plan's arms that were asked, or, where nothing was searched, would be."""
+    """Return the names of the plan's arms that were asked, or, where nothing was searched, would be."""
     if isinstance(found, ParsedQuery):
         return frozenset(arm.name for arm in plan.arms if worth_asking(arm, found, plan))
     tried = {name.removeprefix("arm.") for name in found.timings_ms if name.startswith("arm.")}
@@ -369,7 +369,7 @@ def _silent(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> str:
 
 
 def _brought(arm: str, result: RecallResult | None) -> str:
-    """Which of the hits an arm found, with its own ranks; or how it failed."""
+    """Return the hits that an arm found, with its own ranks; or how it failed."""
     if result is None:
         return ""
     failed = [d.reason for d in result.degraded if d.stage == arm]
@@ -383,7 +383,7 @@ def _brought(arm: str, result: RecallResult | None) -> str:
 
 
 def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
-    """One line each, and a second where something moved it after ranking."""
+    """Print one line for each hit, and a second where something moved it after ranking."""
     if not hits:
         console.print("Nothing found.")
         return
@@ -405,7 +405,7 @@ def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
 
 
 def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Table:
-    """Which slot is asked for, how, and what that did to the order."""
+    """Return a table of the slot that is asked for, the way, and the effect on the order."""
     grid = pairs()
     called = plain(Slots.of(config.facts.slots).called(decision.slot)) if decision.slot else "none that has a name"
     of = f"  of {whom(decision.subject)}, confidence {decision.confidence:.2f}"
@@ -422,7 +422,7 @@ def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Tab
 
 
 def _stretch(hit: Hit) -> str:
-    """In which time it held, as far as that is known."""
+    """Return the time in which a hit held, as far as that is known."""
     began, ended = hit.valid_from, hit.valid_to
     if began is None:
         return ""

@@ -1,4 +1,4 @@
-"""What `recall facts` shows: of each subject its slots, what holds, and below it what did."""
+"""Output of `recall facts`: the slots of each subject, with the facts that hold and, below, those that held."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REDACT_MS = 30_000.0
 
 
 def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: str) -> list[Fact]:
-    """Facts as a privacy mode lets them be seen."""
+    """Return facts as a privacy mode lets them be seen."""
     scope_id = store.scope_id(where)
     if scope_id is None:
         return []
@@ -43,7 +43,7 @@ def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: st
 
 
 def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: datetime, config: RecallConfig) -> None:
-    """A block for each subject, a row for each value; what does not hold at the time is indented below what does.
+    """Print a block for each subject, a row for each value; facts that do not hold at the time are indented below.
 
     Args:
         console: where.
@@ -70,7 +70,7 @@ def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: dateti
 
 
 def whom(subject: str) -> str:
-    """Whose slot it is, as it is shown: "the user", "the user's sister", a name."""
+    """Return the owner of a slot for display: "the user", "the user's sister", a name."""
     return f"{USER}{plain(subject)}" if not subject or subject.startswith("'s ") else plain(subject)
 
 
@@ -91,7 +91,7 @@ def _value(fact: Fact) -> Text:
 
 
 def _time(fact: Fact, zone: ZoneInfo) -> str:
-    """Since when, or from when until when and why it ended."""
+    """Return the time since which a fact holds, or its span and the reason for its end."""
     begun = None if fact.valid_from is None else _day(fact.valid_from, zone)
     if fact.valid_to is None:
         return "always" if begun is None else f"since {begun}"

@@ -18,7 +18,7 @@ SIGN = "*"
 
 
 def shown_text(console: Console, hit: Hit, limit: int, *, signs: bool = False) -> Text:
-    """The text on one line; of a longer one the `limit` characters that say most.
+    """Return the text on one line; of a longer text the `limit` characters that say most.
 
     Args:
         console: where.
@@ -46,7 +46,7 @@ def shown_text(console: Console, hit: Hit, limit: int, *, signs: bool = False) -
 
 
 def _spaced(part: str) -> str:
-    """A part of a line, with a space where it begins and ends with one."""
+    """Put a part of a line on one line, with a space where it begins or ends with one."""
     line = plain(part)
     if not line:
         return " " if part else ""

@@ -35,7 +35,7 @@ class BadRow:
 
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
-    """What an import did so far.
+    """The counts of an import so far.
 
     Args:
         new: memories that were not there.
@@ -55,7 +55,7 @@ class ImportReport:
 
     @property
     def rows(self) -> int:
-        """Rows that are in the store now."""
+        """Number of rows that are in the store now."""
         return self.new + self.replaced + self.unchanged
 
 
@@ -169,7 +169,7 @@ class Importer:
 
 
 def _lines(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not blank, with their number. Only a line feed ends a line."""
+    """Yield the lines that are not blank, with their number. Only a line feed ends a line."""
     try:
         with path.open("rb") as file:
             for number, raw in enumerate(file, start=1):

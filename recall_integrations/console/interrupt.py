@@ -11,7 +11,7 @@ from types import FrameType
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], None]]:
-    """Inside, the first Ctrl-C waits for a call of the function given, which then raises; a second acts at once.
+    """Hold the first Ctrl-C in the block until the yielded function is called, which raises; a second acts at once.
 
     The store would survive either, but a statement that is cut off makes the database driver complain aloud. Does
     nothing outside the main thread, or where Ctrl-C does something else than Python's default.
@@ -40,7 +40,7 @@ def deferred_interrupt() -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def asked_to_end() -> Iterator[Callable[[], bool]]:
-    """Inside, the first Ctrl-C or SIGTERM is noted, for a function that says whether there was one; a second acts.
+    """Note the first Ctrl-C or SIGTERM in the block; yield a function that says whether there was one. A second acts.
 
     As `deferred_interrupt` it does nothing outside the main thread, or where somebody else handles the signal.
     """

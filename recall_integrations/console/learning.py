@@ -1,4 +1,4 @@
-"""What `recall learn` and `recall feedback` show: how scopes stand, what was done, what a version changes."""
+"""Output of `recall learn` and `recall feedback`: the state of scopes, steps, and changes of a version."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PARTS = {"steps": "weight of", "arms": "arm", "plans": "plan for"}
 
 
 def show_status(console: Console, every: Sequence[Status], config: RecallConfig) -> None:
-    """A block for each scope, then how to go on.
+    """Print a block for each scope, then how to go on.
 
     Args:
         console: where.
@@ -82,7 +82,7 @@ def _show_one(console: Console, status: Status, config: RecallConfig, zone: Zone
 
 
 def _standing(state: State, config: RecallConfig, zone: ZoneInfo) -> list[tuple[str, str]]:
-    """What serves and what is tried, in words."""
+    """Return rows that describe the serving version and the version on trial."""
     since = f" since {_day(state.since, zone)}" if state.since else ""
     serving = "rules and shipped weights" if state.serving == RULES else state.serving
     rows = [("serves", serving if state.candidate else serving + since)]
@@ -100,7 +100,7 @@ def _event(event: Event, zone: ZoneInfo) -> str:
 
 
 def show_steps(console: Console, steps: Sequence[Step]) -> None:
-    """What a run did, a row for each scope."""
+    """Print the steps of a run, a row for each scope."""
     if not steps:
         console.print(Text("No recall was judged yet: there is nothing to learn from."))
         return
@@ -121,7 +121,7 @@ def show_steps(console: Console, steps: Sequence[Step]) -> None:
 def show_difference(
     console: Console, rows: Iterable[tuple[str, object, object]], old: str, new: str, undo: str
 ) -> None:
-    """What is otherwise in a version, the largest first, and how to undo it."""
+    """Print the differences between two versions, the largest first, and how to undo the change."""
     found = list(rows)
     if not found:
         console.print(Text(f"{old} and {new} are the same."))
@@ -139,7 +139,7 @@ def show_difference(
 
 
 def show_state(console: Console, scope: Scope | None, state: State, undo: str, *, config: RecallConfig) -> None:
-    """What serves after a step by hand."""
+    """Print the state after a step by hand."""
     of = "For scopes that have learned nothing themselves" if scope is None else f"In {plain(named(scope))}"
     console.print(Text(f"{of}, from the next recall on:"))
     grid = pairs()
@@ -150,7 +150,7 @@ def show_state(console: Console, scope: Scope | None, state: State, undo: str, *
 
 
 def show_feedback(console: Console, feedback: Feedback) -> None:
-    """What is kept of feedback."""
+    """Print the feedback that was kept, and the ids that were ignored."""
     for scope, of_ids in feedback.gains.items():
         for memory_id, gain in of_ids.items():
             said = "helped" if gain == 1 else "did not help" if gain == 0 else f"helped by {gain:.2f}"

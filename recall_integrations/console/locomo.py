@@ -1,4 +1,4 @@
-"""What `recall import --format locomo` reads: LoCoMo (Maharana et al., 2024), long chats of two people."""
+"""Reading LoCoMo (Maharana et al., 2024), long chats of two people, for `recall import --format locomo`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ LABEL_ROWS_MAX = 4  # labels that do not fit into these are left out; the sign a
 
 
 class Look(NamedTuple):
-    """How a role is shown: the style of its words on a terminal, and the sign below them elsewhere."""
+    """The look of a role: the style of its words on a terminal, and the sign below them elsewhere."""
 
     style: str
     sign: str
@@ -50,7 +50,7 @@ LOOKS: dict[str, Look] = {
 
 
 def show_query(console: Console, parsed: ParsedQuery) -> None:
-    """The query with its words marked by role, and a legend of the roles that occur."""
+    """Print the query with its words marked by role, and a legend of the roles that occur."""
     shown = "".join(plain(c) or " " for c in parsed.original[:QUERY_CHARS_SHOWN])
     found = [Mark(m.start, min(m.end, len(shown)), m.role) for m in marks(parsed) if m.start < len(shown)]
     coloured = console.color_system is not None and not console.no_color
@@ -94,7 +94,7 @@ def _right_to_left(character: str) -> bool:
 
 
 def _lines(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Where to cut `text` so that each line fits `width` cells: at spaces, within a word only if it is longer."""
+    """Yield spans of `text` that each fit `width` cells: cut at spaces, and within words that are longer."""
     start = at = 0
     for match in re.finditer(r"\S+\s*|\s+", text):
         if at > start and cell_len(text[start : match.end()].rstrip()) > width:
@@ -112,7 +112,7 @@ def _lines(text: str, width: int) -> Iterator[tuple[int, int]]:
 
 
 def _below(text: str, start: int, inside: Sequence[Mark]) -> list[str]:
-    """The rows below one line of the query: the signs, then the names of the roles."""
+    """Return the rows below one line of the query: the signs, then the names of the roles."""
     signs, labels = "", []
     for m in inside:
         column, width = cell_len(text[start : m.start]), cell_len(text[m.start : m.end])
@@ -123,7 +123,7 @@ def _below(text: str, start: int, inside: Sequence[Mark]) -> list[str]:
 
 
 def label_rows(labels: Iterable[tuple[int, str]]) -> list[str]:
-    """Each label from its column on, in the first row that is free there."""
+    """Place each label at its column, in the first row that is free there."""
     rows: list[str] = []
     for column, label in labels:
         at = next((i for i, row in enumerate(rows) if not row or len(row) < column), len(rows))
@@ -135,12 +135,12 @@ def label_rows(labels: Iterable[tuple[int, str]]) -> list[str]:
 
 
 def some(items: Iterable[str]) -> str:
-    """The first few items on one line, ready to be shown."""
+    """Join the first few items into one line for display."""
     every = [plain(item, 60) for item in items]
     more = len(every) - ITEMS_SHOWN
     return ", ".join(every[:ITEMS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _print(console: Console, line: Text) -> None:
-    """A line that was cut to fit; it starts two columns in."""
+    """Print a line that was cut to fit; it starts two columns in."""
     console.print(Text("  ").append_text(line), no_wrap=True, overflow="ignore", crop=True)

@@ -14,7 +14,7 @@ _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def given(text: str | None) -> Any:
-    """What `module:name` names, looked for in the current directory, too; any other text stays as it is.
+    """Load the object that `module:name` names, also from the current directory; return any other text as it is.
 
     Args:
         text: of an option; `None` = it was not given.

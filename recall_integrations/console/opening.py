@@ -48,7 +48,7 @@ def check_store(path: Place) -> None:
 
 
 def is_store(path: Place) -> bool:
-    """Whether there is a store at `path`, or what is left of one.
+    """Say whether there is a store at `path`, or what is left of one.
 
     Raises:
         StoreError: the server of the database cannot be reached.
@@ -80,7 +80,7 @@ def _check_database(place: Address) -> None:
 def existing_store(
     path: Place, embedding: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[MemoryStore]:
-    """The store at `path`, closed at the end.
+    """Yield the store at `path`, closed at the end.
 
     Raises:
         StorePathError: there is none; nothing was made.
@@ -99,7 +99,7 @@ def existing_store(
 
 @contextmanager
 def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
-    """If what is inside fails before anything was stored, no store is left where none was.
+    """Remove a store that was made here if the block fails before anything was stored.
 
     Args:
         path: of the store.
@@ -126,7 +126,7 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
 def existing_optimizer(
     path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[tuple[QueryOptimizer, Scope]]:
-    """An optimizer over the store at `path`, and the scope that is meant. Optimizer and store are closed at the end.
+    """Yield an optimizer over the store at `path`, and the scope that is meant; close optimizer and store at the end.
 
     Raises:
         StorePathError, StoreError: as `existing_store`.

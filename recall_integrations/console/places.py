@@ -1,4 +1,4 @@
-"""Where a store is: a directory, or the address of a database.
+"""The place of a store: a directory, or the address of a database.
 
 An address may hold a password, so what is printed of one shows none. `libpq` reads `PGPASSWORD` and a password file,
 which no list of processes shows.
@@ -60,12 +60,12 @@ PLACE = _PlaceType()
 
 
 def opens(place: Place) -> Path | str:
-    """What `MemoryStore.open` takes for it."""
+    """Return the argument of `MemoryStore.open` for a place."""
     return place.given if isinstance(place, Address) else place
 
 
 def directory(place: Place, command: str, instead: str) -> Path:
-    """The directory of a store, for a command that is about files.
+    """Return the directory of a store, for a command that is about files.
 
     Raises:
         InvalidArgument: it is a database.

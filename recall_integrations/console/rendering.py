@@ -43,7 +43,7 @@ SMALL = 0.0005  # what a source added or took below this is not shown
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """A console that colours only terminals and guesses no meaning from numbers and quotes in the text."""
+    """Return a console that colours only terminals and guesses no meaning from numbers and quotes in the text."""
     stream = sys.stderr if stderr else sys.stdout
     encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
     if not encoding.startswith("utf") and hasattr(stream, "reconfigure"):
@@ -57,7 +57,7 @@ def make_console(*, stderr: bool = False) -> Console:
 def show_result(
     console: Console, result: RecallResult, scope: Scope, *, explain: bool = False, ids: bool = True
 ) -> None:
-    """The plan, the hits, and with `explain` everything that led to them."""
+    """Print the plan, the hits, and with `explain` everything that led to them."""
     show_plan(console, result)
     if explain:
         console.print()
@@ -71,7 +71,7 @@ def show_result(
 
 
 def show_plan(console: Console, result: RecallResult) -> None:
-    """What was understood, which plan was chosen, why, and how long it took."""
+    """Print what was understood, which plan was chosen, why, and how long it took."""
     grid = pairs()
     for name, value in understood(result.query):
         grid.add_row(name, Text(plain(value)))
@@ -90,7 +90,7 @@ def show_plan(console: Console, result: RecallResult) -> None:
 
 
 def understood(parsed: ParsedQuery) -> list[tuple[str, str]]:
-    """What the parser found, as label and words; only what there is. The user is in every query: no find."""
+    """Return label and words of what the parser found; without the user, who is in every query."""
     rows = []
     refs = [r for r in parsed.entity_refs if r.stage != IMPLICIT]
     if refs:
@@ -108,21 +108,21 @@ def understood(parsed: ParsedQuery) -> list[tuple[str, str]]:
 
 
 def reference_words(ref: EntityRef) -> str:
-    """The canonical name, the words that name it, what resolved it, and how sure that is."""
+    """Return the canonical name, the words that name it, what resolved it, and how sure that is."""
     if ref.stage == IMPLICIT:
         return plain(f"{ref.name}, who asks; implicit, named or not")
     return plain(f"{ref.name} ← “{ref.mention}”, {ref.stage}, confidence {ref.confidence:.2f}")
 
 
 def role_words(parsed: ParsedQuery) -> str:
-    """Whose words are asked for, and how plainly; empty for nobody's in particular."""
+    """Name the role whose words are asked for, and how strongly; empty if no role is asked for."""
     if parsed.asked_role is None:
         return ""
     return f"asks what the {parsed.asked_role} said, strength {parsed.asked_role_strength:.2f}"
 
 
 def window_words(window: TemporalWindow) -> str:
-    """`from … to before …`; the time of day only where it is not midnight."""
+    """Write a window as `from … to before …`; the time of day only where it is not midnight."""
 
     def words(moment: datetime) -> str:
         midnight = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
@@ -134,7 +134,7 @@ def window_words(window: TemporalWindow) -> str:
 
 
 def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool = True, details: bool = False) -> None:
-    """Score, text and why; with `ids` the id, with `details` what each source added. Says so if there are none."""
+    """Print score, text and reason of hits; with `ids` the id, with `details` what each source added."""
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
     table.add_column("#", justify="right", style="dim", no_wrap=True)
     table.add_column("score", justify="right", style="bold", no_wrap=True)
@@ -161,7 +161,7 @@ def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool 
 
 
 def show_degraded(console: Console, result: RecallResult) -> None:
-    """What explains the answer, and what was left out or failed."""
+    """Print what explains the answer, and what was left out or failed."""
     for note in result.notes:
         console.print(Text(plain(note.detail or note.reason), style="yellow"))
     for step in result.degraded:
@@ -170,7 +170,7 @@ def show_degraded(console: Console, result: RecallResult) -> None:
 
 
 def moves(hit: Hit) -> str:
-    """What moved a hit after ranking: "negation -2.100"; empty where nothing did."""
+    """Return what moved a hit after ranking: "negation -2.100"; empty where nothing did."""
     found = (c for c in hit.contributions if c.source in MOVERS and abs(c.added) >= SMALL)
     return "; ".join(f"{c.source} {c.added:+.3f}" for c in found)
 
@@ -191,7 +191,7 @@ def _contributions(hit: Hit) -> str:
 
 
 def show_explanation(console: Console, result: RecallResult) -> None:
-    """The parsed query, the rules in the order they were tried, the arms, and the time of each stage."""
+    """Print the parsed query, the rules in the order they were tried, the arms, and the time of each stage."""
     parsed, plan = result.query, result.plan
     grid = pairs()
     for ref in parsed.entity_refs:
@@ -221,7 +221,7 @@ def show_explanation(console: Console, result: RecallResult) -> None:
 
 
 def cache_words(cache: CacheOutcome) -> str:
-    """What the result cache did."""
+    """Return what the result cache did."""
     age = f", {cache.age_ms / 1e3:.1f} s old" if cache.hit else ""
     return f"{cache.strategy} ({cache.reason}){age}"
 
@@ -261,7 +261,7 @@ def _arms_table(result: RecallResult) -> Table:
 
 
 def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
-    """What a store holds; `stats` is what `--json` prints."""
+    """Print the contents of a store; `stats` is the value that `--json` prints."""
     grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
@@ -295,7 +295,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
 
 
 def _pushed(scopes: Sequence[Mapping[str, Any]]) -> str:
-    """Of scopes that PostgreSQL is asked of: how many, and how far those are that will be."""
+    """Return the number of scopes that PostgreSQL is asked of, and the progress of those that will be."""
     whole = sum(one["whole"] for one in scopes)
     said = [f"{whole:,} large in PostgreSQL"] if whole else []
     said += [f"{one['counted']:,} of {one['memories']:,} memories of another" for one in scopes if not one["whole"]]
@@ -310,7 +310,7 @@ def _pushed(scopes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def pairs() -> Table:
-    """A grid of labels and what they stand for."""
+    """Return a grid of labels and values."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
@@ -329,7 +329,7 @@ def _arm(name: str, weight: float, result: RecallResult) -> str:
 
 
 def stage_words(timings_ms: Mapping[str, float]) -> str:
-    """How long each stage took; only those that took time."""
+    """Return the time of each stage that took any."""
     stages = ((name, ms) for name, ms in timings_ms.items() if name != "total" and not name.startswith("arm."))
     return " · ".join(f"{name} {ms:.1f}" for name, ms in stages if ms >= 0.05)
 
@@ -342,7 +342,7 @@ def _ms(value: float) -> str:
 
 
 def show_findings(console: Console, found: Findings) -> None:
-    """What `recall doctor` looked at, a row for each check; below what is not in order, examples and what helps."""
+    """Print the checks of `recall doctor`, a row each; below a check that is not in order, examples and remedy."""
     grid = Table.grid(padding=(0, 2))
     for check in found.checks:
         more = [*(f"- {plain(example)}" for example in check.examples), plain(check.remedy)]

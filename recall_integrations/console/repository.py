@@ -14,7 +14,7 @@ NAME = "benchmarks"
 
 
 def benchmark(module: str) -> ModuleType:
-    """A module of `benchmarks`, by its name in it, such as `speed.latency`.
+    """Import a module of `benchmarks`, by its name in it, such as `speed.latency`.
 
     It is looked for next to the installed package (a checkout, or `pip install -e`) and then in the current directory;
     a folder counts where both packages are in it. `sys.path` stays as it is: what is found is loaded from its file, in

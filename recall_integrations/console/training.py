@@ -19,7 +19,7 @@ KEEP = "Keep the default, ranking.strategy: fixed_weights"
 
 
 def show(learned: Learned, console: Console) -> None:
-    """The queries, and both rankers' figures on queries that the learned one had not seen."""
+    """Print the queries, and both rankers' figures on queries that the learned ranker had not seen."""
     console.print(
         f"{learned.queries:,} queries, {learned.usable:,} with a relevant candidate; {learned.folds} folds by "
         f"{learned.grouped_by}"
@@ -35,7 +35,7 @@ def show(learned: Learned, console: Console) -> None:
 
 
 def probabilities(learned: Learned) -> str:
-    """Whether the ranker's scores are probabilities, and how far they are off."""
+    """Return whether the ranker's scores are probabilities, and how far they are off."""
     held = learned.calibration
     if held is None:
         return (
@@ -49,7 +49,7 @@ def probabilities(learned: Learned) -> str:
 
 
 def warnings(learned: Learned) -> list[str]:
-    """What speaks against using the weights."""
+    """Return the reasons against using the weights."""
     found = []
     if learned.unanswerable or learned.forgotten:
         found.append(
@@ -77,7 +77,7 @@ def write(learned: Learned, path: Path) -> None:
 
 
 def usage(learned: Learned, path: Path) -> str:
-    """The part of a configuration file that uses the weights."""
+    """Return the part of a configuration file that uses the weights."""
     ranking = {"strategy": learned.ranker.name, "weights": str(path)}
     return str(
         yaml.safe_dump({"recall": {"ranking": ranking}}, sort_keys=False, allow_unicode=True, width=1_000)

@@ -14,7 +14,7 @@ MOVES_SHOWN = 10
 
 
 def show_without(console: Console, found: Counterfactuals) -> None:
-    """A line for each thing that was left out, and below it the memories that stand elsewhere then."""
+    """Print a line for each part that was left out, and below it the memories that stand elsewhere then."""
     console.print()
     console.print(Rule(Text("what would be found without"), align="left", style="dim"))
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
@@ -35,6 +35,6 @@ def _keys(one: LeftOut) -> Text:
 
 
 def _place(move: Move, *, after: bool) -> str:
-    """Its place: plain among the hits, in brackets among the candidates beyond them."""
+    """Return the place of a memory: plain among the hits, in brackets among the candidates beyond them."""
     place, hit = (move.after, move.hit_after) if after else (move.before, move.hit_before)
     return "not found" if place is None else f"{place}" if hit else f"({place})"

@@ -1,4 +1,4 @@
-"""How long a server is waited for: a connection that gets no answer in time is given up, as if it had been lost.
+"""Bounds for waiting for a server: a connection that gets no answer in time is given up, as if it had been lost.
 
 PostgreSQL's own timeouts are kept by the server, which may be what hangs: a machine that stands still, a disk that does
 not answer, a firewall that drops what it let through before.
@@ -20,7 +20,7 @@ _given_up: ContextVar[Callable[[], bool] | None] = ContextVar("recall_given_up",
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Inside, no statement of this thread waits longer than so many seconds, all of them together."""
+    """Let no statement of this thread wait longer than so many seconds inside the block, all of them together."""
     token = _end.set(min(_end.get(), time.monotonic() + seconds))
     try:
         yield
@@ -30,7 +30,7 @@ def within(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def given_up_when(over: Callable[[], bool]) -> Iterator[None]:
-    """Inside, no statement of this thread is waited for any more once `over` says so: it is asked ten times a second.
+    """Stop waiting for statements of this thread inside the block once `over` says so; it is asked ten times a second.
 
     For what may take hours, and is not worth it any more once the process wants to end.
     """
@@ -42,26 +42,26 @@ def given_up_when(over: Callable[[], bool]) -> Iterator[None]:
 
 
 def remaining() -> float:
-    """Seconds that this thread waits yet for all statements together; infinite where nothing bounds them."""
+    """Return the seconds that this thread still waits for all statements together; infinite without a bound."""
     return max(_end.get() - time.monotonic(), 0.0)
 
 
 @cache
 def connection_class() -> Any:
-    """The class of the driver's connections, which gives up in time."""
+    """Return the class of the driver's connections, which end themselves when their time is over."""
     import psycopg
 
     class Prompt(psycopg.Cursor[Any]):
         """A cursor whose statements are answered before they return, also where others go together (`sending`)."""
 
         def execute(self, *given: Any, **more: Any) -> Any:
-            """As the driver does."""
+            """Execute as the driver does, and wait for the answer."""
             super().execute(*given, **more)
             self._answered()
             return self
 
         def executemany(self, *given: Any, **more: Any) -> None:
-            """As the driver does."""
+            """Execute for several rows as the driver does, and wait for the answer."""
             super().executemany(*given, **more)
             self._answered()
 
@@ -83,7 +83,7 @@ def connection_class() -> Any:
             self.together: Any = None
 
         def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
-            """As the driver does; it ends the connection when the time is over."""
+            """Wait as the driver does; end the connection when the time is over."""
             end, over = _end.get(), _given_up.get()
             if end == math.inf and over is None:
                 return super().wait(gen, *given, **more)
@@ -95,7 +95,7 @@ def connection_class() -> Any:
 
         @classmethod
         def connect(cls, *given: Any, **more: Any) -> Any:
-            """As the driver does; not at all where no time is left."""
+            """Connect as the driver does; raise where no time is left."""
             if time.monotonic() >= _end.get():
                 raise psycopg.OperationalError("no time is left to connect")
             return super().connect(*given, **more)
@@ -110,7 +110,7 @@ class _Over(Exception):
 def _until(
     gen: Generator[Any, Any, Any], end: float, over: Callable[[], bool] | None = None
 ) -> Generator[Any, Any, Any]:
-    """What the driver waits for, which it says at least ten times a second, until there is an end."""
+    """Pass on what the driver waits for, ten times a second or more; raise `_Over` at `end`, or once `over` says so."""
     answer = None
     while True:
         try:

@@ -45,7 +45,7 @@ _OF_INDEXES = regex(
 
 
 def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
-    """An engine on the database file at `path`, made if absent: WAL, full durability, foreign threads allowed.
+    """Return an engine on the database file at `path`, made if absent: WAL, full durability, foreign threads allowed.
 
     Args:
         path: of the file.
@@ -213,7 +213,7 @@ def mapped_errors(path: Path) -> Iterator[None]:
 
 
 def mapped_error(error: BaseException, path: Path) -> StoreError | None:
-    """Ours for one of SQLAlchemy's or of the driver's, caused by it; `None` for any other."""
+    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other."""
     if not isinstance(error, SQLAlchemyError | sqlite3.Error):
         return None
     mapped = _mapped(error, path)
@@ -239,7 +239,7 @@ def _corrupt(path: Path, cause: object) -> StoreCorrupt:
 
 @contextmanager
 def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
-    """A connection to a database that is there, which cannot change it. Text that is no UTF-8 comes with surrogates.
+    """Yield a connection that cannot change the database, which has to exist; invalid UTF-8 comes with surrogates.
 
     Args:
         path: of the database file.
@@ -265,7 +265,7 @@ def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
 
 
 def damage(connection: Connection) -> list[str]:
-    """What SQLite itself finds wrong with the database, a sentence each; reads it whole, a second per gigabyte.
+    """Return the faults that SQLite finds in the database, a sentence each; reads it whole, a second per gigabyte.
 
     Raises:
         SQLAlchemyError: it is too damaged to be looked through.
@@ -280,7 +280,7 @@ def _foreign_keys(connection: Connection) -> list[Any]:
 
 
 def of_its_indexes_only(faults: Sequence[str]) -> bool:
-    """Whether `remake_indexes` mends all that `damage` found: the rows themselves are whole."""
+    """Say whether `remake_indexes` mends all faults that `damage` found: the rows themselves are whole."""
     return bool(faults) and all(_OF_INDEXES.search(said) for said in faults)
 
 
@@ -312,5 +312,5 @@ def write_anew(engine: Engine, path: Path) -> None:
 
 
 def undecoded(column: str) -> ColumnElement[Any]:
-    """A column whose text comes as bytes, so that text that is no UTF-8 can be read too."""
+    """Return a column whose text comes as bytes, so that text that is no UTF-8 can be read too."""
     return literal_column(f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END")

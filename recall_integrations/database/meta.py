@@ -24,7 +24,7 @@ TENANT = "recall_tenant"  # option of a connection: the role of the tenant whose
 
 @record(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """What of the store's notes a tenant may write.
+    """The keys of `meta` that a tenant may write.
 
     Args:
         written: what keys begin with that end with the number of a scope; of its own scopes.
@@ -37,34 +37,34 @@ class Noted:
     spent: str
 
     def holds(self, key: str) -> bool:
-        """Whether a key is one of them."""
+        """Say whether a tenant may write a key."""
         return key in (self.owed, self.spent) or key.startswith(self.written)
 
 
 def tenant_of(connection: Connection | Engine) -> str | None:
-    """The role whose connection, or connections, it is, if row-level security shows it a part of the rows only."""
+    """Return the role of the connections if row-level security shows it only a part of the rows; else `None`."""
     role = connection.get_execution_options().get(TENANT)
     return None if role is None else str(role)
 
 
 def noted_by(role: str) -> Noted:
-    """What the role of a tenant may note."""
+    """Return the keys that the role of a tenant may write."""
     return Noted(written=WRITTEN, owed=OWED, spent=f"{SPENT} {role}")
 
 
 def spent_key(connection: Connection) -> str:
-    """Where it is noted what a language model was asked: a tenant has a budget of its own."""
+    """Return the key that counts calls of a language model: a tenant has a budget of its own."""
     role = tenant_of(connection)
     return SPENT if role is None else noted_by(role).spent
 
 
 def get_meta(connection: Connection, key: str) -> str | None:
-    """The value, or `None`."""
+    """Return the value of a key, or `None`."""
     return connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == key)).scalar()
 
 
 def pruned_upto(connection: Connection) -> int:
-    """The number of the last entry that was dropped from the journal."""
+    """Return the number of the last entry that was dropped from the journal."""
     return int((get_meta(connection, PRUNED) or "0").partition(" ")[0])
 
 

@@ -1,4 +1,4 @@
-"""What makes a role of PostgreSQL a tenant's: grants, and policies that show it the rows of one user.
+"""Grants and policies that make a role of PostgreSQL a tenant's, and show it the rows of one user.
 
 What a node has to know of a store as a whole stays visible: numbers and digests of the journal, cursors, the notes that
 `SHARED` names. What the owner alone may do (tables, compaction, cutting the journal) is not granted.
@@ -94,27 +94,27 @@ $$"""
 
 
 class Quoting(Protocol):
-    """How names and texts are written in statements."""
+    """A role, and how names and texts are written in statements."""
 
     @property
     def role(self) -> str:
-        """Of the tenant."""
+        """Role of the tenant."""
 
     def text(self, value: str) -> str:
-        """A text."""
+        """Quote a text."""
 
     def name(self, value: str) -> str:
-        """A name."""
+        """Quote a name."""
 
     def schema(self) -> str:
-        """The schema of the tables."""
+        """Return the quoted schema of the tables."""
 
     def number(self) -> int:
-        """Of the role."""
+        """Return the number of the role."""
 
 
 def statements(quoting: Quoting, user_id: str) -> Iterator[str]:
-    """What the owner of the tables runs, in one transaction; again, it does the same."""
+    """Yield the statements that the owner of the tables runs, in one transaction; they may be run again."""
     yield from _helpers(quoting.schema())
     yield from _grants(quoting.schema(), quoting.name(quoting.role))
     for name in schema.metadata.tables:
@@ -154,7 +154,7 @@ def _grants(place: str, role: str) -> Iterator[str]:
 
 
 def excessive() -> Iterator[tuple[str, str]]:
-    """Rights, by table and name, that reach past policies, or to what all need: no tenant may have them."""
+    """Yield rights, as table and name, that no tenant may have: they reach past policies, or to rows that all need."""
     for name in schema.metadata.tables:
         yield from ((name, right) for right in ("TRUNCATE", "TRIGGER", "REFERENCES"))
     for name in ("scopes", "changes", "cursors"):
@@ -169,11 +169,11 @@ class _Policies:
         self._role, self._number = quoting.name(quoting.role), quoting.number()
 
     def name(self, command: str) -> str:
-        """Of the policy for a command."""
+        """Return the name of the policy for a command."""
         return f"{NAME}_{self._number}_{command}"
 
     def on(self, table: str, command: str, *, using: str = "", check: str = "") -> Iterator[str]:
-        """Rows of a table that a command meets (`using`), and those that it may write (`check`)."""
+        """Yield statements that make the policy of a command: rows that it meets (`using`) and may write (`check`)."""
         name = self.name(command.lower())
         yield f"DROP POLICY IF EXISTS {name} ON {table}"
         made = f"CREATE POLICY {name} ON {table} FOR {command} TO {self._role}"
@@ -196,7 +196,7 @@ def _of_rows(policies: _Policies, user: str, blank: str) -> Iterator[str]:
 
 
 def _valid(part: str, blank: str) -> str:
-    """That a part of a scope is a name, as `types.checked_id` has it: else no node could read it."""
+    """Return the condition that a part of a scope is a name (`types.checked_id`): else no node could read it."""
     full = f"btrim({part}, {blank}) <> '' AND {part} !~ '[\\x01-\\x1f\\x7f]' AND length({part}) <= {ID_CHARS_MAX}"
     return f"({part} = '' OR ({full}))"
 

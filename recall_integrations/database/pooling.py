@@ -25,12 +25,12 @@ class _Line(Queue[ConnectionPoolEntry]):
     """Connections that nobody uses at the moment."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> ConnectionPoolEntry:
-        """The next one, waited for no longer than `answering.within` allows this thread."""
+        """Return the next connection, waited for no longer than `answering.within` allows this thread."""
         return super().get(block, timeout if timeout is None else min(timeout, remaining()))
 
 
 class Pool(QueuePool):
-    """A pool whose line is no longer than who stands in it has time."""
+    """A pool whose waiting threads wait no longer than they have time for."""
 
     _queue_class = _Line
 
@@ -38,19 +38,19 @@ class Pool(QueuePool):
 class Connections:
     """The connections of an engine: one that was ended meanwhile is replaced before it is used.
 
-    Whether it was is asked of those that were used a while ago, or last before any connection turned out to be lost:
-    each question is a way to the server.
+    Only connections that were used a while ago, or last before any connection turned out to be lost, are asked: each
+    question is a way to the server.
     """
 
     def __init__(self) -> None:
         self.lost_at = -math.inf
 
     def used(self, _raw: object, record: ConnectionPoolEntry) -> None:
-        """It was made, or given back."""
+        """Note when a connection was made, or given back."""
         record.info[_LAST] = time.monotonic()
 
     def looked_at(self, dialect: Dialect, raw: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
-        """It is going to be used."""
+        """Check a connection before it is used, unless it was used a moment ago; refuse one that was lost."""
         if raw.autocommit or getattr(raw, "together", None) is not None:
             raise DisconnectionError("It was given back in the middle of something.")  # by an interrupt
         last = record.info[_LAST]
@@ -65,14 +65,14 @@ class Connections:
 
 
 def one_was_lost(of: Engine | Connection) -> None:
-    """A connection to the server turned out to be lost: others may be, too, and are asked before they are used."""
+    """Note that a connection to the server was lost: others may be, too, and are asked before they are used."""
     pool = of.get_execution_options().get(_POOL)
     if pool is not None:
         pool.lost_at = time.monotonic()
 
 
 def look_after(engine: Engine) -> None:
-    """From now on, see that connections of an engine are there before they are used."""
+    """Check from now on that connections of an engine are alive before they are used."""
     pool = Connections()
     event.listen(engine, "connect", pool.used)
     event.listen(engine, "checkin", pool.used)

@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL write differently, or do not both keep."""
+"""Statements that SQLite and PostgreSQL write differently, and texts that not both keep."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class NumbersJoined(FunctionElement[str]):
 
 
 def numbers_joined(column: ColumnElement[Any]) -> NumbersJoined:
-    """See `NumbersJoined`: an aggregate, which drivers read in a fraction of the time that as many rows take."""
+    """Join the numbers of a column (see `NumbersJoined`): drivers read one text far faster than as many rows."""
     return NumbersJoined(column)
 
 
@@ -53,13 +53,13 @@ def _joined_by_postgres(element: Any, compiler: Any, **given: Any) -> str:
 
 
 def among(column: ColumnElement[Any], numbers: Sequence[int]) -> ColumnElement[bool]:
-    """That a column is one of many numbers, which PostgreSQL is given as one array; only there."""
+    """Return the condition that a column is one of many numbers, which go to PostgreSQL as one array; only there."""
     listed = bindparam(None, list(numbers), type_=ARRAY(BigInteger), unique=True)
     return column == any_(listed)
 
 
 def streamed(query: Query, rows: int) -> Query:
-    """A query whose rows come so many at a time; PostgreSQL's driver would hold all of them in memory first.
+    """Return a query whose rows come so many at a time; PostgreSQL's driver would hold all of them in memory first.
 
     For what may be large: a small result takes two more ways to the server and back.
     """
@@ -67,7 +67,7 @@ def streamed(query: Query, rows: int) -> Query:
 
 
 def bounded(connection: Connection, milliseconds: float) -> Connection:
-    """The connection, on which PostgreSQL stops what takes longer from here on, to the end of the transaction.
+    """Bound, in PostgreSQL, the time of each later statement of the transaction; return the connection.
 
     Whoever asked has gone on without an answer by then, and the server would work on. A file of SQLite is read in the
     thread that asked.

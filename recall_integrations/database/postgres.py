@@ -34,7 +34,7 @@ ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, 
 
 
 def require_psycopg() -> Any:
-    """The driver: the one gate to the optional package.
+    """Import and return the driver: the one gate to the optional package.
 
     Raises:
         MissingExtra: it is not installed.
@@ -49,12 +49,12 @@ def require_psycopg() -> Any:
 
 
 def is_postgres(given: object) -> bool:
-    """Whether the address of a store is that of a PostgreSQL database, and no path."""
+    """Say whether the address of a store is that of a PostgreSQL database, and no path."""
     return isinstance(given, str) and given.partition("://")[0] in SCHEMES and "://" in given
 
 
 def parsed(given: str | URL) -> URL:
-    """An address as SQLAlchemy takes it, for the one driver that is used.
+    """Parse an address as SQLAlchemy takes it, for the one driver that is used.
 
     Raises:
         StoreError: it is none of PostgreSQL. The message does not repeat it, as it may hold a password.
@@ -75,7 +75,7 @@ def parsed(given: str | URL) -> URL:
 
 
 def _hosts_apart(given: str) -> str:
-    """Several servers as libpq names them, `host:port,host:port`, as SQLAlchemy takes them: `?host=…&port=…`."""
+    """Rewrite several servers of libpq, `host:port,host:port`, as SQLAlchemy takes them: `?host=…&port=…`."""
     found = _SEVERAL.fullmatch(given)
     named = [] if found is None else [_HOST.fullmatch(one) for one in found["hosts"].split(",")]
     each = [one for one in named if one is not None]
@@ -96,7 +96,7 @@ def open_postgres(
     application: str = APPLICATION,
     isolation: Isolation = "READ COMMITTED",
 ) -> Engine:
-    """An engine on a database that is there. Its tables are not looked at.
+    """Return an engine on a database that exists; its tables are not looked at.
 
     Args:
         url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq.
@@ -138,7 +138,7 @@ def open_postgres(
 
 
 def _arguments(address: URL, wanted: dict[str, Any]) -> tuple[URL, dict[str, Any]]:
-    """What the driver is given beside an address: what is wanted and the address does not say itself."""
+    """Return the address and the driver's arguments beside it: wanted ones that the address does not set itself."""
     arguments = {name: value for name, value in wanted.items() if name not in address.query}
     if "sslpassword" in address.query:  # out of what an engine shows of itself
         arguments["sslpassword"] = address.query["sslpassword"]
@@ -151,9 +151,9 @@ def _connected(_dialect: object, _record: object, given: Sequence[Any], more: di
 
 
 def _look_for_a_pooler(engine: Engine, connection: Connection) -> None:
-    """Find out whether a pooler, as PgBouncer, is in between, which may give each transaction another connection.
+    """Find out whether a pooler such as PgBouncer may give each transaction another connection of the server.
 
-    It invents the number of the server's process that it tells who connects. In which mode it is, it does not say.
+    A pooler invents the process number that it gives to a client. It does not say in which mode it is.
     """
     raw: Any = connection.connection.dbapi_connection
     if int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()) == raw.info.backend_pid:
@@ -173,7 +173,7 @@ def _prepare_nothing(raw: Any, _record: object = None) -> None:
 
 
 def is_pooled(engine: Engine) -> bool:
-    """Whether a pooler may give each transaction another connection: locks and settings are those of a transaction."""
+    """Say whether a pooler may give each transaction another connection: locks and settings last a transaction."""
     return bool(engine.get_execution_options().get(POOLED))
 
 

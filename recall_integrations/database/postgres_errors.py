@@ -1,4 +1,4 @@
-"""What went wrong in PostgreSQL, in errors of this package. No message holds a password, or a value of a row."""
+"""Errors of PostgreSQL as errors of this package. No message holds a password, or a value of a row."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _SAID = (
 
 
 def shown(url: URL) -> str:
-    """A URL for messages: who, where and which database. What else it holds, a password too, is left out."""
+    """Return a URL for messages: user, host, port and database. The rest is left out, a password too."""
     return URL.create(
         url.drivername.partition("+")[0],
         username=url.username,
@@ -63,13 +63,13 @@ def _only(given: str | tuple[str, ...] | None) -> str | None:
 
 
 def sqlstate(error: BaseException | None) -> str:
-    """PostgreSQL's code of an error of SQLAlchemy or of the driver; empty where there is none."""
+    """Return PostgreSQL's code of an error of SQLAlchemy or of the driver; empty where there is none."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "sqlstate", None) or ""
 
 
 def is_lost(error: BaseException | None) -> bool:
-    """Whether the connection is gone, or could not be made though it may be later."""
+    """Say whether the connection is gone, or could not be made though it may be later."""
     code = sqlstate(error)
     if code[:2] == "08" or code in _AWAY:
         return True
@@ -82,7 +82,7 @@ def is_lost(error: BaseException | None) -> bool:
 
 
 def is_retryable(error: BaseException | None) -> bool:
-    """Whether the same transaction may well work in a moment."""
+    """Say whether the same transaction may well work in a moment."""
     return sqlstate(error) in _AGAIN or is_lost(error)
 
 
@@ -95,14 +95,14 @@ def _is_absent(error: object) -> bool:
 
 
 def is_ours(error: BaseException) -> bool:
-    """Whether SQLAlchemy or the driver raised it."""
+    """Say whether SQLAlchemy or the driver raised an error."""
     return isinstance(error, SQLAlchemyError) or (
         type(error).__module__.startswith("psycopg") and _has_class(error, "Error")
     )
 
 
 def mapped_error(error: BaseException, url: URL) -> RecallError | None:
-    """Ours for an error of SQLAlchemy or of the driver, caused by it; `None` for any other.
+    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other.
 
     Args:
         error: met.
@@ -156,7 +156,7 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
 
 
 def is_crowded(error: BaseException | None) -> bool:
-    """Whether all connections of this process were in use: nothing is said of the server."""
+    """Say whether all connections of this process were in use, which says nothing of the server."""
     return isinstance(error, PoolTimeout) or isinstance(getattr(error, "__cause__", None), PoolTimeout)
 
 
@@ -176,7 +176,7 @@ def _unreachable(where: str, said: str) -> StoreError:
 
 
 def words_of(error: BaseException, url: URL) -> str:
-    """The first line of what the server or the driver said, which holds no values of rows, without secrets."""
+    """Return the first line of the message of the server or the driver: no values of rows, secrets replaced."""
     cause: Any = getattr(error, "orig", None) or error
     diagnosis = getattr(cause, "diag", None)
     said = getattr(diagnosis, "message_primary", None) or str(cause).strip() or type(cause).__name__
@@ -187,6 +187,6 @@ def words_of(error: BaseException, url: URL) -> str:
 
 
 def secrets_of(url: URL) -> list[str]:
-    """What of a URL nobody may read: the password, wherever it stands."""
+    """Return the secrets of a URL, the longest first: its passwords, and the path of its password file."""
     given = [url.password, *(_only(url.query.get(key)) for key in ("password", "sslpassword", "passfile"))]
     return sorted({str(one) for one in given if one}, key=len, reverse=True)

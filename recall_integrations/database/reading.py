@@ -20,7 +20,7 @@ _kept: WeakKeyDictionary[Engine, list[PoolProxiedConnection]] = WeakKeyDictionar
 
 
 def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:
-    """The rows of a SELECT, which is in the driver's own words; its errors, too, are the driver's."""
+    """Return the rows of a SELECT in the driver's own syntax; its errors, too, are the driver's."""
     kept = _kept.get(engine)
     if kept is None:
         kept = _keeping(engine)
@@ -54,7 +54,7 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
 
 
 def _end(engine: Engine, connection: PoolProxiedConnection) -> None:
-    """From now on each statement is a transaction, as it is in SQLite: PostgreSQL would keep one open."""
+    """End the transaction; from now on each statement is one, as in SQLite: PostgreSQL would keep one open."""
     raw = connection.dbapi_connection
     if engine.dialect.name == "postgresql" and raw is not None:
         raw.rollback()
@@ -62,7 +62,7 @@ def _end(engine: Engine, connection: PoolProxiedConnection) -> None:
 
 
 def _keeping(engine: Engine) -> list[PoolProxiedConnection]:
-    """From now on connections of the engine are kept, until it is disposed of."""
+    """Keep connections of the engine from now on, until it is disposed of; return the list of them."""
     if not event.contains(engine, "engine_disposed", _disposed):
         event.listen(engine, "engine_disposed", _disposed)
     return _kept.setdefault(engine, [])

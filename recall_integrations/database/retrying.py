@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 
 def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, within_s: float = WITHIN_S) -> T:
-    """What `work` returns, tried again where the database says that it may work in a moment.
+    """Return the result of `work`, tried again where the database says that it may work in a moment.
 
     Args:
         work: one transaction, with whatever has to be looked up for it. Errors are SQLAlchemy's, or ours with these as
@@ -50,7 +50,7 @@ def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, withi
 
 
 def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:
-    """Whether the same transaction may work in a moment, and doing it again does no harm.
+    """Say whether the same transaction may work in a moment, and doing it again does no harm.
 
     Args:
         error: of SQLAlchemy, or ours caused by it.
@@ -63,7 +63,7 @@ def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:
 
 
 def _while_committing(error: BaseException | None) -> bool:
-    """Whether it was met at no statement: at a commit, or where a connection was made, which looks the same."""
+    """Say whether an error belongs to no statement: to a commit, or to connecting, which looks the same."""
     return isinstance(error, DBAPIError) and error.statement is None
 
 

@@ -36,22 +36,22 @@ class Sent:
         self._rows, self._count = rows, count
 
     def rows(self) -> Rows:
-        """What it selected; once."""
+        """Return the rows that the statement selected; once."""
         return self._rows()
 
     def value(self) -> Any:
-        """The first value of the first row; `None` = there is none. Once."""
+        """Return the first value of the first row, or `None` if there is none; once."""
         found = self._rows()
         return found[0][0] if found else None
 
     def count(self) -> int:
-        """How many rows it changed."""
+        """Return the number of rows that the statement changed."""
         return self._count()
 
 
 @contextmanager
 def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
-    """A transaction, committed at the end of the block and rolled back after an error; what is sent goes together.
+    """Open a transaction: commit at the end of the block, roll back after an error; statements go together.
 
     What was sent may be read after the block as well, and then costs nothing more.
 
@@ -95,7 +95,7 @@ class Together:
         self._context = raw.pipeline()
 
     def begin(self) -> None:
-        """Send that a transaction begins."""
+        """Send the begin of a transaction."""
         self._raw.autocommit = True  # the driver waits for an answer where it begins a transaction by itself
         self._raw.together = self._context.__enter__()
         level = self._raw.isolation_level
@@ -109,7 +109,7 @@ class Together:
             self._end()
 
     def give_up(self) -> None:
-        """Read what is still to come after an error: that each statement behind it was left out."""
+        """Read the remaining answers after an error: the server skipped each statement behind it."""
         import psycopg
 
         for _ in range(2):  # the first may be cut short by the error itself
@@ -123,7 +123,7 @@ class Together:
             self._connection.invalidate()  # an interrupt came where nothing can be put in order any more
 
     def leave(self) -> None:
-        """The connection is as it was before."""
+        """Set the connection back to what it was before."""
         if not self._raw.closed:
             self._raw.autocommit = False
 
@@ -146,7 +146,7 @@ class Together:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection for one statement that reads: PostgreSQL is asked without a transaction around it."""
+    """Yield a connection for one statement that reads: PostgreSQL is asked without a transaction around it."""
     with engine.connect() as connection:
         together = can_send_together(connection.dialect)
         yield connection.execution_options(isolation_level="AUTOCOMMIT") if together else connection
@@ -170,7 +170,7 @@ def send(connection: Connection, statement: Statement, values: Mapping[str, Any]
 
 
 def send_sql(connection: Connection, sql: str, values: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Sent:
-    """The same for a statement of the driver, where statements go together: once, or for each of several rows."""
+    """Send a statement of the driver where statements go together: once, or for each of several rows."""
     raw: Any = connection.connection.dbapi_connection
     together = raw.together
 
@@ -198,7 +198,7 @@ def send_sql(connection: Connection, sql: str, values: Mapping[str, Any] | Seque
 
 
 def is_together(connection: Connection) -> bool:
-    """Whether statements go to the server together there."""
+    """Say whether statements of a connection go to the server together."""
     if connection.dialect.driver != "psycopg":
         return False
     return getattr(connection.connection.dbapi_connection, "together", None) is not None
@@ -206,7 +206,7 @@ def is_together(connection: Connection) -> bool:
 
 @contextmanager
 def driver_errors(connection: Connection, sql: str | None) -> Iterator[None]:
-    """Errors of the driver as SQLAlchemy raises them; `None` = at a commit."""
+    """Raise errors of the driver as SQLAlchemy does; `sql` is `None` at a commit."""
     dialect = connection.dialect
     base = dialect.loaded_dbapi.Error
     try:
@@ -236,7 +236,7 @@ def _cursor() -> Any:
 
 @lru_cache(maxsize=8)
 def can_send_together(dialect: Dialect) -> bool:
-    """Whether the driver is one whose statements can go to the server together."""
+    """Say whether the driver can send several statements to the server together."""
     if dialect.driver != "psycopg":
         return False
     import psycopg

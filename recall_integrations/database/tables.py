@@ -21,7 +21,7 @@ _NAMES = {"FLOAT": "DOUBLE PRECISION"}  # of types, as PostgreSQL says them
 
 @record(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What the tables of a database are.
+    """The version of the tables of a database, and their differences from `schema`.
 
     Args:
         version: of the database; 0 = it is empty.
@@ -33,7 +33,7 @@ class Checked:
 
     @property
     def ready(self) -> bool:
-        """Whether a store can be opened on it."""
+        """Say whether a store can be opened on the database."""
         return self.version == schema.SCHEMA_VERSION and not self.differences
 
 
@@ -57,7 +57,7 @@ def make_ready(engine: Engine) -> None:
 
 
 def version_of(connection: Connection) -> int:
-    """The version of the tables; 0 for a database without any.
+    """Return the version of the tables; 0 for a database without any.
 
     Raises:
         StoreVersionError: there are tables of somebody else under our names, or ours without a version.
@@ -75,7 +75,7 @@ def version_of(connection: Connection) -> int:
 
 
 def check(engine: Engine) -> Checked:
-    """What the tables are. Nothing is changed.
+    """Compare the tables with `schema`. Nothing is changed.
 
     Raises:
         StoreVersionError: the database is not one of this package.
@@ -89,7 +89,7 @@ def check(engine: Engine) -> Checked:
 
 @contextmanager
 def _alone(connection: Connection) -> Iterator[None]:
-    """Inside, a transaction is open, and no other process makes the tables."""
+    """Hold a transaction open inside the block, in which no other process makes the tables."""
     # The lock is of the transaction, which a pooler leaves on its connection, and which sees what others did before.
     with connection.execution_options(isolation_level="READ COMMITTED").begin():
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _TURN})
@@ -132,7 +132,7 @@ def _of_columns(found: Inspector, table: Table) -> Iterator[str]:
 
 
 def _of_keys(found: Inspector, table: Table) -> Iterator[str]:
-    """Keys and indexes that are missing, by their columns."""
+    """Yield a sentence for each key and index that is missing, by its columns or its name."""
     primary = [column.name for column in table.primary_key.columns]
     if found.get_pk_constraint(table.name)["constrained_columns"] != primary:
         yield f"the primary key of {table.name} is not ({', '.join(primary)})"

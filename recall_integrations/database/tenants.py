@@ -39,7 +39,7 @@ class Tenant:
 
 
 def isolate(engine: Engine, role: str, user_id: str) -> None:
-    """From now on, a role sees and writes the scopes of one user only. Asked again, it does what lacks.
+    """Let a role see and write the scopes of one user only, from now on. Asked again, it does what lacks.
 
     Args:
         engine: of `open_postgres`, as the owner of the tables.
@@ -80,7 +80,7 @@ def isolate(engine: Engine, role: str, user_id: str) -> None:
 
 
 def give_back(engine: Engine, role: str) -> bool:
-    """A role sees nothing of the store any more; whether it did. Memories stay.
+    """Take the store from a role, which sees nothing of it any more; say whether it saw it. Memories stay.
 
     Raises:
         StoreError: this user may not do it, or the server cannot be reached.
@@ -110,7 +110,7 @@ def give_back(engine: Engine, role: str) -> bool:
 
 
 def tenants(connection: Connection) -> list[Tenant]:
-    """The roles that were isolated, by name."""
+    """Return the isolated roles, sorted by name."""
     query = text(
         "SELECT roles.rolname AS role, substr(obj_description(pol.oid, 'pg_policy'), 7) AS user_id "
         "FROM pg_policy pol JOIN pg_roles roles ON roles.oid = pol.polroles[1] "
@@ -122,7 +122,7 @@ def tenants(connection: Connection) -> list[Tenant]:
 
 
 def lacking(connection: Connection) -> Iterator[str]:
-    """What keeps tenants apart no more, or keeps them from working: roles and tables that changed since; sentences."""
+    """Yield a sentence for each fault that lets tenants see each other's rows, or keeps them from working."""
     known = tenants(connection)
     names = [one.role for one in known]
     for role in names:
@@ -143,7 +143,7 @@ def lacking(connection: Connection) -> Iterator[str]:
 
 
 def role_under_policies(connection: Connection) -> str | None:
-    """The role of this connection, if the server shows it a part of the rows only; `None` = it sees all of them."""
+    """Return the role of this connection if the server shows it only a part of the rows; `None` = it sees all."""
     there = connection.execute(text("SELECT to_regclass('memories')")).scalar()
     if there is None or not connection.execute(text("SELECT row_security_active('memories')")).scalar():
         return None
@@ -151,7 +151,7 @@ def role_under_policies(connection: Connection) -> str | None:
 
 
 def next_scope(connection: Connection) -> int | None:
-    """The number of the next scope, as a tenant does not see the last one; `None` = the connection is no tenant's."""
+    """Return the number of the next scope, as a tenant does not see the last one; `None` = no tenant's connection."""
     if tenant_of(connection) is None:
         return None
     return int(connection.execute(text("SELECT recall_next_scope()")).scalar_one())
@@ -165,7 +165,7 @@ _MEMORIES = "FROM pg_class WHERE oid = to_regclass('memories')"
 
 
 def _check_store(connection: Connection) -> None:
-    """That its tables are there, are those of who asks, and are ruled by nobody else."""
+    """Raise unless the tables exist, belong to the asking user, and have no policies of others."""
     where = shown(connection.engine.url)
     there = connection.execute(text("SELECT to_regclass('memories')")).scalar() is not None
     if there and not connection.execute(text(f"SELECT pg_has_role(relowner, 'USAGE') {_MEMORIES}")).scalar():
@@ -183,7 +183,7 @@ def _check_store(connection: Connection) -> None:
 
 
 def _check_role(connection: Connection, role: str, known: Iterable[str]) -> None:
-    """That it is there, and can be kept to rows of its own."""
+    """Raise unless the role exists, and can be kept to rows of its own."""
     if connection.execute(text("SELECT 1 FROM pg_roles WHERE rolname = :role"), {"role": role}).scalar() is None:
         name = _Quoting(connection, role).name(role)
         raise InvalidArgument(
@@ -195,7 +195,7 @@ def _check_role(connection: Connection, role: str, known: Iterable[str]) -> None
 
 
 def _passing(connection: Connection, role: str, known: Iterable[str]) -> str | None:
-    """Why a role sees more than its policies show, by what it is or may become; `None` = it does not."""
+    """Say why a role sees more than its policies show, by what it is or may become; `None` = it does not."""
     query = text(
         "SELECT other.rolname AS name, other.rolsuper OR other.rolbypassrls AS passes, other.oid IN ("
         "SELECT relowner FROM pg_class WHERE relname = ANY(:tables) AND relnamespace = place.oid "
@@ -230,7 +230,7 @@ def _passing(connection: Connection, role: str, known: Iterable[str]) -> str | N
 
 
 def _excess(connection: Connection, role: str) -> Iterator[str]:
-    """Rights of a role, however it has them, that no policy holds; "may TRUNCATE memories"."""
+    """Yield rights of a role, however it has them, that no policy limits; "may TRUNCATE memories"."""
     query = text(
         "SELECT name, kind FROM unnest(CAST(:names AS text[]), CAST(:kinds AS text[])) given (name, kind) "
         "WHERE has_table_privilege(:role, name, kind)"
@@ -241,7 +241,7 @@ def _excess(connection: Connection, role: str) -> Iterator[str]:
 
 
 def _unestimated(connection: Connection) -> list[str]:
-    """Statements after which the server keeps no statistics of texts and names.
+    """Return statements after which the server keeps no statistics of texts and names.
 
     The plan of a query says how many rows are expected, by the values that are common in the rows of all. A change of
     a type to itself moves no row, and drops what was kept.
@@ -264,7 +264,7 @@ def _unestimated(connection: Connection) -> list[str]:
 
 
 def _other_policies(connection: Connection) -> Iterator[str]:
-    """Policies on the tables that are not of this package."""
+    """Yield the policies on the tables that are not of this package."""
     query = text(
         "SELECT polname || ' ON ' || polrelid::regclass FROM pg_policy WHERE NOT starts_with(polname, :ours) "
         "AND polpermissive AND polrelid = ANY(SELECT to_regclass(name)::oid FROM unnest(CAST(:tables AS text[])) name) "
@@ -275,7 +275,7 @@ def _other_policies(connection: Connection) -> Iterator[str]:
 
 
 def _granted(connection: Connection) -> list[str]:
-    """Roles that were granted to read the memories, without their owner and those that see all rows."""
+    """Return roles that were granted to read the memories, without their owner and those that see all rows."""
     query = text(
         "SELECT DISTINCT coalesce(roles.rolname, 'PUBLIC') FROM pg_class c "
         "CROSS JOIN LATERAL aclexplode(c.relacl) given LEFT JOIN pg_roles roles ON roles.oid = given.grantee "
@@ -298,19 +298,19 @@ class _Quoting:
     role: str
 
     def text(self, value: str) -> str:
-        """A text, as it is written in a statement."""
+        """Quote a text for a statement."""
         return str(self.connection.execute(text("SELECT quote_literal(:value)"), {"value": value}).scalar_one())
 
     def name(self, value: str) -> str:
-        """A name, as it is written in a statement."""
+        """Quote a name for a statement."""
         return str(self.connection.execute(text("SELECT quote_ident(:value)"), {"value": value}).scalar_one())
 
     def schema(self) -> str:
-        """Where the tables are."""
+        """Return the quoted schema of the tables."""
         query = text(f"SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace {_MEMORIES})")
         return self.name(str(self.connection.execute(query).scalar_one()))
 
     def number(self) -> int:
-        """Of the role: its name may be too long for a part of another."""
+        """Return the number of the role: its name may be too long for a part of another."""
         found = self.connection.execute(text("SELECT oid FROM pg_roles WHERE rolname = :role"), {"role": self.role})
         return int(found.scalar_one())

@@ -74,11 +74,11 @@ class Outside:
 
     @property
     def stays(self) -> bool:
-        """Whether it is in a transaction from its beginning to its end."""
+        """Say whether the connection is in a transaction from its beginning to its end."""
         return self._stays
 
     def ask(self, statement: str, **values: int) -> object:
-        """The first value of what a statement gives; on another connection if this one was lost.
+        """Return the first value of a statement's answer; ask on another connection if this one was lost.
 
         Args:
             statement: reads.
@@ -97,7 +97,7 @@ class Outside:
                 return self._asked(statement, values)
 
     def say(self, statements: str, key: int, *, place: int = -1) -> str:
-        """The first value of one of several statements, which go to the server in one message; not asked again.
+        """Return the first value of one of several statements, which go to the server in one message; not asked again.
 
         Args:
             statements: with a semicolon between them; `{key}` = the number of a lock, `{begin}` = what begins a
@@ -162,12 +162,12 @@ class Outside:
         return self._connection
 
     def end(self) -> None:
-        """Let the connection go, and the locks that it holds; the next question is asked on a new one."""
+        """End the connection, which frees its locks; the next question is asked on a new one."""
         with self._lock:
             self._give_up()
 
     def close(self) -> None:
-        """Let it go for good, and the locks that it holds: others see at once that they are free."""
+        """End the connection for good, which frees its locks: others see at once that they are free."""
         with self._lock, within(CLOSE_S):
             self._ended = True
             self._give_up()
@@ -193,14 +193,14 @@ def _begin(connection: Connection) -> str:
 
 
 def _is_idle(raw: Any) -> bool:
-    """Whether a connection is in no transaction."""
+    """Say whether a connection is in no transaction."""
     import psycopg
 
     return bool(raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE)
 
 
 def _values(cursor: Any) -> list[str]:
-    """The first value of each statement of a message that gives any."""
+    """Return the first value of each statement of a message that gives any."""
     found = []
     while True:
         if cursor.description is not None:
@@ -221,16 +221,16 @@ class AdvisoryLock:
         self._outside, self._key = outside, key
 
     def acquire(self, timeout: float) -> bool:
-        """Whether it was had within so many seconds."""
+        """Wait at most so many seconds for the lock; say whether this node has it."""
         return self._had(timeout) is not None
 
     def release(self) -> None:
-        """Give it back. A connection that was lost has given it back already."""
+        """Give the lock back. A connection that was lost has given it back already."""
         with suppress(RecallError):
             self._outside.say("ROLLBACK; SELECT ''", self._key)
 
     def _had(self, timeout: float, then: str = "SELECT ''") -> str | None:
-        """What a statement says that is asked when the lock is had; `None` = it was not, within so many seconds."""
+        """Wait at most `timeout` seconds for the lock; return the answer of `then` once it is had, or `None`."""
         end, lost = time.monotonic() + timeout, False
         while True:
             # Asked again from time to time, so that who closes the store is not kept waiting.
@@ -257,7 +257,7 @@ class AdvisoryLock:
 
 
 class Flush:
-    """Whether what was committed in a turn is on disk.
+    """The state of a flush: whether the commits of a turn are on disk.
 
     Attributes:
         done: it is.
@@ -271,7 +271,7 @@ class Flush:
         self.lost: BaseException | None = None
 
     def wait_later(self, connection: Connection) -> None:
-        """Let a transaction be committed without waiting for that: others see it at once."""
+        """Let a transaction return before its commit is on disk: others see the commit at once."""
         send_sql(connection, _LATER, {})
 
 
@@ -288,7 +288,7 @@ class WriteLock(AdvisoryLock):
         self._flushes: list[Flush] = []  # of this turn
 
     def acquire(self, timeout: float) -> bool:
-        """Whether it was had within so many seconds."""
+        """Wait at most so many seconds for the lock; say whether this node has it."""
         self._held = True  # an interrupt may come at any place
         # In a snapshot of its own, taken when the lock was had. Before the first turn is over there may be no tables.
         said = self._had(timeout, _COMMITTED) if self._made else self._had(timeout)
@@ -296,24 +296,24 @@ class WriteLock(AdvisoryLock):
         return self._held
 
     def release(self) -> None:
-        """Give it back, if `give_back` has not."""
+        """Give the lock back, if `give_back` has not."""
         if self._held:
             self._held = False
             self._flushes.clear()
             super().release()
 
     def flush_later(self) -> Flush:
-        """Have it waited for the disk when this turn is over; in a turn."""
+        """Have the disk waited for when this turn is over, not at its commit; to be called in a turn."""
         self._flushes.append(later := Flush())
         return later
 
     def begun(self) -> Reached | None:
-        """What was committed when the lock was had; once, and `None` afterwards."""
+        """Return what was committed when the lock was had; once, and `None` afterwards."""
         said, self._said = self._said, ""
         return Reached.read(said) if said else None
 
     def give_back(self) -> Reached | None:
-        """What was committed while the lock was had, which is free from then on; `None` = it was not held.
+        """Free the lock, and return what was committed while it was held; `None` = it was not held.
 
         Raises:
             StoreError: the server cannot be reached.
@@ -347,7 +347,7 @@ class Lease:
         self._had = False
 
     def mine(self) -> bool:
-        """Whether this node has it, or has it from now on. One whose connection was lost may have lost it, too.
+        """Say whether this node has the lock, or gets it now. A node whose connection was lost may have lost it.
 
         Raises:
             StoreError: the server cannot be reached.
@@ -366,7 +366,7 @@ class Lease:
         return self._had
 
     def _is_mine(self, held: str) -> bool:
-        """The same behind a pooler, where the connection is kept only as long as the lock is held."""
+        """Do as `mine` does behind a pooler, where the connection is kept only as long as the lock is held."""
         if self._had and self._outside.ask(held, key=self._key) not in (None, "0"):
             return True
         self._had = self._outside.say("SELECT pg_try_advisory_xact_lock({key})", self._key) == "True"
@@ -375,7 +375,7 @@ class Lease:
         return self._had
 
     def give_back(self) -> None:
-        """Let another node have it."""
+        """Let another node have the lock."""
         had, self._had = self._had, False
         if not had:
             return
@@ -383,12 +383,12 @@ class Lease:
             self._outside.end()
 
     def close(self) -> None:
-        """Let the connection go, and the lock with it."""
+        """End the connection, and the lock with it."""
         self._outside.close()
 
 
 class Committed:
-    """Whether anybody has written to the store since one last looked.
+    """A watch on the store, which tells whether any node has written to it.
 
     Args:
         outside: a connection for it.
@@ -399,7 +399,7 @@ class Committed:
         self._outside, self._lock = outside, lock
 
     def version(self) -> int:
-        """Another number than before if anything was written meanwhile, by whatever node.
+        """Return another number than before if any node has written anything meanwhile.
 
         Raises:
             StoreError: the server cannot be reached.
@@ -407,7 +407,7 @@ class Committed:
         return self.now().version
 
     def now(self) -> Reached:
-        """What is committed.
+        """Return what is committed.
 
         Raises:
             StoreError: the server cannot be reached.
@@ -415,7 +415,7 @@ class Committed:
         return Reached.read(str(self._outside.ask(_COMMITTED)))
 
     def turn_began(self) -> Reached:
-        """What is committed at the beginning of a turn to write.
+        """Return what is committed at the beginning of a turn to write.
 
         Raises:
             StoreError: the server cannot be reached.
@@ -423,7 +423,7 @@ class Committed:
         return self._lock.begun() or self.now()
 
     def turn_ends(self) -> Reached:
-        """What is committed at the end of a turn to write. Others write from here on.
+        """Return what is committed at the end of a turn to write. Others write from here on.
 
         Raises:
             StoreError: the server cannot be reached.
@@ -431,5 +431,5 @@ class Committed:
         return self._lock.give_back() or self.now()
 
     def close(self) -> None:
-        """Let the connection go."""
+        """End the connection."""
         self._outside.close()

@@ -1,4 +1,4 @@
-"""Whether anybody has committed anything to a database since one last looked; of SQLite, and what is said of it."""
+"""A watch on a SQLite database, which tells whether anybody has committed anything, and what it tells."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VECTORS = "semantic"  # the cursor of the index of vectors
 
 
 class Reached(NamedTuple):
-    """How far a store is.
+    """The state that a store has reached.
 
     Args:
         version: another number than before if anything was written meanwhile.
@@ -27,7 +27,7 @@ class Reached(NamedTuple):
 
     @classmethod
     def read(cls, said: str) -> Reached:
-        """From number and digest of the last entry, the sum of all cursors, and that of vectors, with `|` between."""
+        """Parse number and digest of the last entry, the sum of all cursors, and that of vectors, with `|` between."""
         entry, total, vectors = (part.strip() for part in said.rsplit("|", 2))
         # With the digest: a replica that took over may have given the same numbers to other memories.
         digest = hashlib.blake2b(f"{entry} {total}".encode(), digest_size=8).digest()
@@ -49,7 +49,7 @@ class Watch:
         self._cursor = self._connection.cursor()
 
     def version(self) -> int:
-        """Another number than before if anything was committed meanwhile, here or in another process.
+        """Return another number than before if anything was committed meanwhile, here or in another process.
 
         https://www.sqlite.org/pragma.html#pragma_data_version
 
@@ -60,18 +60,18 @@ class Watch:
             return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
 
     def now(self) -> Reached:
-        """What is committed; as `version`."""
+        """Return what is committed; as `version`."""
         return Reached(self.version())
 
     def turn_began(self) -> Reached:
-        """What is committed at the beginning of a turn to write; as `version`."""
+        """Return what is committed at the beginning of a turn to write; as `version`."""
         return Reached(self.version())
 
     def turn_ends(self) -> Reached:
-        """The same at its end."""
+        """Return what is committed at the end of a turn to write; as `version`."""
         return Reached(self.version())
 
     def close(self) -> None:
-        """Let the database go. Closing twice is harmless."""
+        """Close the connection to the database. Closing twice is harmless."""
         with self._lock, suppress(sqlite3.Error):
             self._connection.close()

@@ -30,7 +30,7 @@ def paired_difference(
     samples: int = 2_000,
     seed: int = 0,
 ) -> Interval:
-    """How much better `ours` is than `theirs` on the same questions: mean difference and 95 % interval.
+    """Return how much better `ours` is than `theirs` on the same questions: mean difference and 95 % interval.
 
     Percentile bootstrap over questions (Efron, 1979); an interval that holds 0 means the data cannot tell them apart.
     Questions are taken as independent: what varies between whole conversations or data sets is not in the interval.

@@ -1,4 +1,4 @@
-"""Whether a store that was moved is what it was: its rows are compared, and the same questions asked at both ends."""
+"""Comparison of a moved store with its source: the rows are compared, and the same questions asked at both ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DIGITS = 4  # of scores: sums are taken in another order by columns that were re
 
 @record(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """What was compared.
+    """The result of a comparison.
 
     Args:
         scopes, rows: that are the same at both ends.
@@ -103,7 +103,7 @@ def verify(
 
 
 def _rows(left: Connection, right: Connection, scopes: list[int], tell: Told, differences: list[str]) -> int:
-    """How many rows scopes have; what is not the same goes into `differences`."""
+    """Count the rows of scopes, and add differences between the two ends to `differences`."""
     count = 0
     for done, scope_id in enumerate(scopes):
         tell("Comparing rows", done, len(scopes))
@@ -173,7 +173,7 @@ def _asked(
 
 
 def _without_pgvector(settings: RecallConfig) -> RecallConfig:
-    """Settings by which any place can be asked, exactly.
+    """Return settings by which any place can be asked, exactly.
 
     A directory has no pgvector, another server may lack it, and what it finds is only nearly what is nearest. A Chroma
     server stays: a directory that is opened without its own takes the collections of large scopes from it.

@@ -71,7 +71,7 @@ def load_jsonl_questions(path: str | Path) -> list[Question]:
 
 
 def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
-    """The lines of such a file and where each stands; they may be blank where somebody has still to write.
+    """Yield the place and the question of each line of a file; texts may be empty where somebody has still to write.
 
     Raises:
         InvalidArgument: as `load_jsonl_questions`, but for an empty query or no relevant id.
@@ -94,7 +94,7 @@ def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
 
 
 def question_of(row: object, default_id: str, where: str) -> Question:
-    """A question from what a line holds; its text and its ids may be empty.
+    """Make a question from the value of a line; its text and its ids may be empty.
 
     Args:
         row: the value of the line.
@@ -156,7 +156,7 @@ def _moment(given: Any, where: str) -> datetime | None:
 
 
 def read_text(file: Path) -> str:
-    """The text of a file.
+    """Read the text of a file.
 
     Raises:
         InvalidArgument: it cannot be read, or is not UTF-8.
@@ -168,7 +168,7 @@ def read_text(file: Path) -> str:
 
 
 def read_json(file: Path) -> object:
-    """The value that a JSON file holds.
+    """Read the value that a JSON file holds.
 
     Raises:
         InvalidArgument: it cannot be read, or is not JSON.
@@ -181,5 +181,5 @@ def read_json(file: Path) -> object:
 
 
 def lines(file: Path) -> list[str]:
-    """Only a line feed ends a line: JSON may hold other separators as they are."""
+    """Split a text file into lines, but not at U+2028 and its like, which JSON may hold as they are."""
     return read_text(file).removeprefix("\ufeff").split("\n")

@@ -1,4 +1,4 @@
-"""Where a report is written: the path is checked before the work, and the file is written whole."""
+"""Files of reports: the path is checked before the work, and the file is written whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recall_integrations.errors import InvalidArgument
 
 
 def checked_output(path: str | Path | None) -> Path | None:
-    """The path of a report, checked before the long run that ends in writing it.
+    """Check the path of a report before the long run that ends in writing it; return the path.
 
     Raises:
         InvalidArgument: it is a folder, or its folder does not exist.

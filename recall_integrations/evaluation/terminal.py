@@ -1,4 +1,4 @@
-"""What reports show on a terminal, in one style."""
+"""The one style of tables in reports on a terminal."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from rich.table import Table
 
 
 def compact_table(title: str) -> Table:
-    """A table without a frame, for figures that need the width; its columns are to be added."""
+    """Return a table without a frame, for figures that need the width; the caller adds its columns."""
     return Table(title=title, title_justify="left", box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))

@@ -256,7 +256,7 @@ class _Asked:
 
 
 def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | None:
-    """What vocabularies in memory have to follow; `None` = too many to be told."""
+    """Return the changes that vocabularies in memory have to follow; `None` = more than `TOLD_MAX`."""
     if not parts.spellers.hold(news.written):
         return ()
     with reading(parts.engine) as connection:

@@ -674,7 +674,7 @@ class MemoryStore:
         return self._parts.scopes.get(scope)
 
     def vectors_in(self, scope: Scope) -> str:
-        """What is asked for near vectors of a scope, so far as this process has noticed of writes.
+        """Name the index that finds near vectors of a scope, so far as this process has noticed of writes.
 
         Returns:
             `InMemory` for a scope that is scanned; `Chroma` or `PGVector` for a large one that has a collection.

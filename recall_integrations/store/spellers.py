@@ -263,7 +263,7 @@ class Spellers:
         return True
 
     def hold(self, scope_ids: Iterable[int]) -> bool:
-        """Whether anything of one of these scopes is in memory."""
+        """Say whether anything of one of these scopes is in memory."""
         with self._lock:
             return not self._kept.keys().isdisjoint(scope_ids)
 

@@ -225,7 +225,7 @@ def _show_explained(
     as_json: bool,
     config: RecallConfig,
 ) -> None:
-    """What `recall explain` found, as JSON or for people."""
+    """Print the result of `recall explain`, as JSON or for people."""
     from recall_integrations.console import explain as explanation
     from recall_integrations.delivery import as_data as data
 
@@ -244,7 +244,7 @@ def _show_explained(
 
 
 def _without(optimizer: QueryOptimizer, query: str, keys: tuple[str, ...], options: Any) -> Counterfactuals:
-    """The same recall without each of these, and without all of them where there are several."""
+    """Recall without each of these parts, and without all of them where there are several."""
     from recall_integrations.counterfactual.recalls import counterfactuals
 
     if "each" in keys:
@@ -254,7 +254,7 @@ def _without(optimizer: QueryOptimizer, query: str, keys: tuple[str, ...], optio
 
 
 def _read(optimizer: QueryOptimizer, query: str, privacy: str, options: Any) -> tuple[ParsedQuery, RetrievalPlan]:
-    """How a query is understood and planned."""
+    """Parse and plan a query; return both as far as the privacy mode lets them be seen."""
     from recall_integrations.delivery.withholding import withheld
     from recall_integrations.privacy.door import Door
 
@@ -265,7 +265,7 @@ def _read(optimizer: QueryOptimizer, query: str, privacy: str, options: Any) -> 
 
 
 def _recalled(optimizer: QueryOptimizer, query: str, options: Any) -> tuple[RecallResult, RetrievalPlan]:
-    """A recall, done twice so that the times are typical ones; what the first has learned is no news to the second."""
+    """Recall twice, so that the times are typical; keep the first query, as the second learns nothing new."""
     first = optimizer.recall(query, **options)
     found = replace(optimizer.recall(query, **options), query=first.query)
     return found, found.plan

@@ -54,7 +54,7 @@ def show(config_path: str | None, scope: str | None, changed: bool, as_json: boo
 
 
 def _show(section: str, values: list[Value]) -> None:
-    """The settings of a section, a line each."""
+    """Print the settings of a section, a line each."""
     from recall_integrations.config.loading import DEFAULT
 
     if section:

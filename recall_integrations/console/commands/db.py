@@ -85,7 +85,7 @@ def check(ctx: click.Context, store: Place) -> None:
 
 
 def _say_large(engine: Engine) -> None:
-    """Say how far scopes are counted that PostgreSQL is asked of."""
+    """Print how many scopes PostgreSQL is asked of, and how many of their memories are not counted yet."""
     from recall_integrations.store.large_scopes import look
 
     with engine.connect() as connection:
@@ -97,7 +97,7 @@ def _say_large(engine: Engine) -> None:
 
 
 def _served_well(engine: Engine) -> bool:
-    """Whether nothing is wrong with what a Chroma server holds of the store; says what is."""
+    """Print the state of the collections that a Chroma server holds of the store; say whether there is no problem."""
     from recall_integrations.config import checked_config
     from recall_integrations.store import homes
     from recall_integrations.store.doctor import served
@@ -115,7 +115,7 @@ def _served_well(engine: Engine) -> bool:
 
 
 def _isolated_well(engine: Engine) -> bool:
-    """Whether nothing lacks where roles are tenants'; says who they are, and what lacks."""
+    """Print the isolated roles, and what they lack; say whether they lack nothing."""
     from recall_integrations.database import tenants
 
     with engine.connect() as connection:

@@ -195,7 +195,7 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
 
 
 def _configurations(given: tuple[str, ...]) -> tuple[RecallConfig | None, dict[str, RecallConfig]]:
-    """The base of A to D, or a user's own by name.
+    """Read the base of A to D, or a user's own configurations by name.
 
     Raises:
         InvalidArgument: both, or a name that comes twice.

@@ -180,7 +180,7 @@ def forget(
 
 
 class _Chosen:
-    """What is to be forgotten.
+    """Memories that are to be forgotten.
 
     Args:
         where: in words.

@@ -151,7 +151,7 @@ def learn(ctx: click.Context, store: Place) -> None:
 
 
 def _which(scope: str | None, shared: bool, store: MemoryStore) -> Scope | None:
-    """The scope that is meant; `None` = what is shared."""
+    """Return the scope that is meant; `None` = the weights that are shared."""
     from recall_integrations.adapters.scopes import find_scope
 
     if shared and scope is not None:
@@ -160,14 +160,14 @@ def _which(scope: str | None, shared: bool, store: MemoryStore) -> Scope | None:
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of all of them."""
+    """Add the options that all of these commands have."""
     for option in (EMBEDDING, CONFIG, AS_JSON, SCOPE):
         command = option(command)
     return click.pass_obj(command)
 
 
 def _again(store: Place, scope: Scope | None, words: str) -> str:
-    """A command that may be typed as it is shown."""
+    """Return a command line that may be copied and run."""
     import shlex
 
     from recall_integrations.adapters.scopes import scope_text

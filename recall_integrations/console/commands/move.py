@@ -163,16 +163,16 @@ class _Following:
 
     @property
     def seconds(self) -> float:
-        """Since it follows."""
+        """Seconds since following began."""
         return 0.0 if self._began is None else time.monotonic() - self._began
 
     def stopped(self) -> None:
-        """Before it follows, whoever asks for the end gets it at once."""
+        """Raise `KeyboardInterrupt` if somebody asked for the end before following began."""
         if self._began is None and self._ends():
             raise KeyboardInterrupt
 
     def goes_on(self, behind: Behind) -> bool:
-        """See `moving.move`."""
+        """Print the progress; say whether to go on following. See `moving.move`."""
         now = time.monotonic()
         if self._began is None:
             self._began = now

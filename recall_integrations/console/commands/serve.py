@@ -127,7 +127,7 @@ def serve(
 
 
 def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | None:
-    """Where this process keeps columns; `None` = in a temporary directory, or in that of the store."""
+    """Return the directory in which this process keeps columns; `None` = a temporary one, or that of the store."""
     if directory is None:
         return None
     if not isinstance(store, Address):
@@ -136,7 +136,7 @@ def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | No
 
 
 def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any], given: dict[str, Any]) -> Served:
-    """What is served, with its observers."""
+    """Build the served store, with its observers."""
     from recall_integrations.serving import start
     from recall_integrations.serving.looking.live import Live
     from recall_integrations.serving.served import Served, Settings
@@ -174,7 +174,7 @@ def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: so
 
 
 def _arguments(ctx: click.Context) -> list[str]:
-    """How `recall serve` was asked for, for a worker of it."""
+    """Return the arguments of `recall serve` for a worker of it."""
     found = ["serve"]
     for parameter in ctx.command.params:
         value = ctx.params.get(parameter.name or "")
@@ -221,7 +221,7 @@ def look(
 
 
 def _look_at_the_demo(port: int) -> None:
-    """The page over the memories of `recall demo`, at the time in which these play."""
+    """Serve the page over the memories of `recall demo`, at the time in which these play."""
     from recall_integrations.console.demo import demo_optimizer
     from recall_integrations.serving import start
     from recall_integrations.serving.looking.live import Live
@@ -241,7 +241,7 @@ def _said(text: str) -> None:
 
 
 def _models(llm: str | None, reranker: str | None) -> dict[str, Any]:
-    """The models that the optimizer is given."""
+    """Load the models that the optimizer is given."""
     from recall_integrations.serving.start import load
 
     ranks: Any = reranker
@@ -258,13 +258,13 @@ def _optimizer(store: MemoryStore, config_path: str | None, sources: dict[str, A
 
 
 def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
-    """Read the settings again; what is said of it."""
+    """Read the settings again; return the message about it."""
     changed = optimizer.reload(settings(config_path))
     return f"Settings were read again: {', '.join(changed) or 'nothing has changed'}."
 
 
 def _warm(store: MemoryStore) -> None:
-    """What first recalls would load, as far as there is memory for it; the largest scopes last, since these stay."""
+    """Load scopes as first recalls would, as far as memory allows; the largest last, since these stay."""
     from recall_integrations.console.commands.shared import progress
 
     scopes = sorted(store.scopes(), key=lambda item: item[1])[-WARM_MAX:]

@@ -1,4 +1,4 @@
-"""What several commands share: their arguments and options, reading those, and what is shown meanwhile."""
+"""Arguments and options that several commands share, the reading of them, and output on the way."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ FILTERS = (
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of `Filters`; the command gets them as `filters`, or `None` where none is given."""
+    """Add the options of `Filters`; the command gets them as `filters`, or `None` where none is given."""
 
     @wraps(command)
     def filtered(**options: Any) -> Any:
@@ -100,7 +100,7 @@ _FILTER_NAMES = (
 
 
 def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """`--as-of` and `--current-only`, around `filter_options`; the command gets `then`, and `filters` with the rest."""
+    """Add `--as-of`, `--current-only` and `filter_options`; the command gets `then`, and `filters` with the rest."""
 
     @wraps(command)
     def with_facts(as_of: str | None, current_only: bool, **options: Any) -> Any:
@@ -116,12 +116,12 @@ def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
-    """The option `-k`, or `--k`."""
+    """Return the option `-k`, or `--k`."""
     return click.option("-k", "--k", default=default, show_default=True, type=click.IntRange(min=1), help=what)
 
 
 def seed_option(what: str) -> Callable[[Any], Any]:
-    """The option `--seed`."""
+    """Return the option `--seed`."""
     return click.option("--seed", default=0, show_default=True, help=what)
 
 
@@ -129,7 +129,7 @@ def seed_option(what: str) -> Callable[[Any], Any]:
 
 
 def filters_of(given: Mapping[str, Any]) -> Filters | None:
-    """What the options of `filter_options` say; `None` where none is given.
+    """Build filters from the options of `filter_options`; return `None` where none is given.
 
     Raises:
         InvalidFilter, InvalidArgument: one of them cannot be applied.
@@ -161,7 +161,7 @@ def _condition(text: str) -> tuple[str, Any]:
 
 
 def moment(text: str | None, option: str = "--now", also: str = "") -> datetime | None:
-    """The value of `--now`, or of another option.
+    """Parse the value of `--now`, or of another option; return `None` where it is not given.
 
     Args:
         text: what the user wrote.
@@ -184,7 +184,7 @@ def moment(text: str | None, option: str = "--now", also: str = "") -> datetime 
 
 
 def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datetime | None:
-    """The value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts.
+    """Parse the value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts.
 
     Args:
         text: what the user wrote.
@@ -204,7 +204,7 @@ def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datet
 
 
 def settings(path: str | None) -> RecallConfig:
-    """The settings: those of the file of `--config`, with those of the environment over them.
+    """Load the settings of the file of `--config`, with those of the environment over them.
 
     Raises:
         ConfigError: with all mistakes in both.
@@ -215,7 +215,7 @@ def settings(path: str | None) -> RecallConfig:
 
 
 def opened_with(embedding: str | None, config_path: str | None) -> dict[str, Any]:
-    """Of `MemoryStore.open`, what the command line says."""
+    """Return the arguments of `MemoryStore.open` from the command line."""
     return {"embedding": embedding, "config": settings(config_path)}
 
 
@@ -223,14 +223,14 @@ def opened_with(embedding: str | None, config_path: str | None) -> dict[str, Any
 
 
 def console(*, stderr: bool = False) -> Console:
-    """The terminal."""
+    """Return a console on the terminal."""
     from recall_integrations.console.rendering import make_console
 
     return make_console(stderr=stderr)
 
 
 def line(text: str) -> str:
-    """Text of others on one line, without what would steer the terminal."""
+    """Put a text of others on one line, without what would steer the terminal."""
     from recall_integrations.text.one_line import plain
 
     return plain(text)
@@ -238,7 +238,7 @@ def line(text: str) -> str:
 
 @contextmanager
 def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
-    """Shows how far each thing is that is told of: what it is, how much of it is done, and how much there is."""
+    """Show the progress of several things; yield a function that is told a name, the number done, and the total."""
     from recall_integrations.observability.progress import telling
 
     with telling(not is_quiet()) as tell:
@@ -247,7 +247,7 @@ def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
 
 @contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Shows how far one thing is; gives a function to call with the number of items done since."""
+    """Show the progress of one thing; yield a function to call with the number of items done since."""
     from recall_integrations.observability.progress import counted
 
     with counted(what, total, not is_quiet()) as advance:
@@ -255,7 +255,7 @@ def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
 
 
 def is_quiet() -> bool:
-    """Whether the command was asked not to show how far it is."""
+    """Say whether the command was asked not to show its progress."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET_KEY))
 
@@ -265,7 +265,7 @@ def _hush(context: click.Context, _option: click.Parameter, quiet: bool) -> None
 
 
 def quiet_option() -> click.Option:
-    """`--quiet`, for commands that show how far they are."""
+    """Return the option `--quiet`, for commands that show their progress."""
     return click.Option(
         ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_hush, help="Do not show how far it is."
     )

@@ -48,7 +48,7 @@ class DemoTexts:
 
 @functools.cache
 def demo_texts(language: str = ENGLISH) -> DemoTexts:
-    """The demonstration in a language.
+    """Return the demonstration in a language.
 
     Args:
         language: one of `LANGUAGES`.
@@ -85,7 +85,7 @@ def _told(code: str, content: Mapping[str, Any]) -> DemoTexts:
 
 
 def _in_words(memory: Memory, text: str, names: Mapping[str, list[str]]) -> Memory:
-    """The same memory with a text and names of another language."""
+    """Return the memory with a text and names of another language."""
     relations = (Relation(_named(r.subject, names), r.predicate, _named(r.object, names)) for r in memory.relations)
     entities = tuple(_named(name, names) for name in memory.entities)
     return replace(memory, text=text, entities=entities, relations=tuple(relations))

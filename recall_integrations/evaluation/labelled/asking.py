@@ -20,12 +20,12 @@ Progress = Callable[[str, int, int], None]
 
 
 def silent(_what: str, _done: int, _total: int) -> None:
-    """Tells nobody."""
+    """Tell nobody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What came back for a question.
+    """The answer to a question.
 
     Args:
         question: as it was asked.
@@ -51,7 +51,7 @@ class Answered:
 
     @property
     def ids(self) -> list[str]:
-        """Of the hits."""
+        """Ids of the hits."""
         return [hit.memory.id or "" for hit in self.hits]
 
 
@@ -66,7 +66,7 @@ class Latency:
 
 
 def recalled(optimizer: QueryOptimizer, question: Question, k: int, now: datetime) -> tuple[RecallResult, float]:
-    """The result, and how many milliseconds it took.
+    """Recall for a question; return the result and its milliseconds.
 
     Raises:
         InvalidArgument: the question cannot be asked; the message names it.
@@ -86,7 +86,7 @@ def recalled(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
 
 
 def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetime) -> Answered:
-    """The question asked once."""
+    """Ask the question once, and measure the answer."""
     result, ms = recalled(optimizer, question, k, now)
     return Answered(
         question=question,
@@ -102,7 +102,7 @@ def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
 
 
 def uncached(config: RecallConfig) -> RecallConfig:
-    """The same without kept answers: what is measured is computed."""
+    """Return the configuration without the result cache: measured recalls are computed."""
     return replace(config, mode="rule", cache=CacheConfig()) if config.caches else config
 
 
@@ -117,7 +117,7 @@ def made_ready(optimizers: Sequence[QueryOptimizer], questions: Sequence[Questio
 
 
 def latency_of(milliseconds: Sequence[float]) -> Latency:
-    """The usual and the slow ones."""
+    """Return the median, the 95th percentile and the mean; zeros without recalls."""
     if not milliseconds:
         return Latency(p50=0.0, p95=0.0, mean=0.0, recalls=0)
     p50, p95 = np.percentile(np.asarray(milliseconds), (50, 95)).tolist()

@@ -1,4 +1,4 @@
-"""Whether scores are what they say they are: among hits of score .7, seven of ten should be relevant."""
+"""Calibration of scores: among hits of score .7, seven of ten should be relevant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Bin:
 
 
 def bins_of(scored: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
-    """Ten bins of equal width, those without a hit left out.
+    """Put hits into ten bins of equal width; bins without a hit are left out.
 
     Args:
         scored: of each hit its score in [0, 1], and whether it is relevant.
@@ -42,6 +42,6 @@ def bins_of(scored: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
 
 
 def error_of(bins: Sequence[Bin]) -> float:
-    """The expected calibration error: how far score and share are apart, on the average of the hits."""
+    """Return the expected calibration error: the gap between score and relevant share, averaged over the hits."""
     hits = sum(one.hits for one in bins)
     return sum(one.hits * abs(one.score - one.relevant) for one in bins) / hits if hits else 0.0

@@ -1,4 +1,4 @@
-"""Which configuration is better on a user's own questions: `recall ab`.
+"""A comparison of configurations on a user's own questions: `recall ab`.
 
 Every question is asked of every configuration before the next one, each time in another order, so that what slows the
 machine down slows all of them. Differences are of the same questions (paired), with bootstrap intervals.
@@ -90,7 +90,7 @@ class Difference:
     labels_needed: Mapping[float, int]
 
     def verdict(self, figure: str) -> str:
-        """`better`, `worse`, or `not told apart`: the interval excludes 0, and so does the test of signs."""
+        """Return `better` or `worse` if the interval excludes 0 and the test of signs agrees; else `not told apart`."""
         one = self.changes[figure]
         if self.chances[figure] > SURE or one.low <= 0 <= one.high:
             return "not told apart"
@@ -99,7 +99,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flattery:
-    """What a cosine threshold says of a configuration, and what the judge says; `gap` is the one minus the other."""
+    """A figure of a configuration by a cosine threshold and by the judge; `gap` is the first minus the second."""
 
     name: str
     figure: str
@@ -109,7 +109,7 @@ class Flattery:
 
     @property
     def flattered(self) -> bool:
-        """Whether the threshold makes it look better than it is."""
+        """Say whether the threshold makes the configuration look better than it is."""
         return self.gap.low > 0 and self.gap.mean >= FLATTERED
 
 
@@ -149,7 +149,7 @@ class Comparison:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Where a cosine threshold would have flattered the result."""
+        """Warnings that a cosine threshold would have flattered a configuration."""
         found: dict[str, list[str]] = {}
         for one in self.flattery:
             if one.flattered:
@@ -161,14 +161,14 @@ class Comparison:
         )
 
     def table(self) -> str:
-        """For a terminal or a notebook."""
+        """Return the tables as text, for a terminal or a notebook."""
         from recall_integrations.evaluation.labelled.comparison_table import of_comparison
         from recall_integrations.evaluation.labelled.tables import text_of
 
         return text_of(of_comparison(self))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return all values for JSON."""
         return {
             "format": 1,
             "k": self.k,
@@ -192,7 +192,7 @@ class Comparison:
         }
 
     def to_json(self) -> str:
-        """`as_dict` as text."""
+        """Return `as_dict` as JSON text."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
 
 
@@ -298,7 +298,7 @@ def _asked(
 
 
 class _Judged:
-    """What is relevant of the answers, by the labels or a judge, and by a cosine threshold."""
+    """The judgements of answers: figures by the labels or a judge, and by a cosine threshold."""
 
     def __init__(
         self,
@@ -331,7 +331,7 @@ class _Judged:
                     self._cosine[name].append(figures(a.ids, close, k))
 
     def flattery(self, k: int, seed: int) -> tuple[Flattery, ...]:
-        """What the threshold says of each configuration beside what is so."""
+        """Compare the threshold's figures of each configuration with the judged ones."""
         found = []
         shown = [name for name in hit_names(k) if not name.startswith("mrr")]
         for way, own in self.figures.items():

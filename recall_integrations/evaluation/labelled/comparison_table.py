@@ -14,7 +14,7 @@ NAME = 24
 
 
 def of_comparison(found: Comparison) -> list[RenderableType]:
-    """What `recall ab` shows."""
+    """Return the parts that `recall ab` shows."""
     first = found.compared[0].name
     means = compact_table(f"{found.questions:,} questions, k = {found.k}, relevant by {plain(found.judge, NAME)}")
     means.add_column("")

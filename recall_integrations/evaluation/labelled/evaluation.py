@@ -1,4 +1,4 @@
-"""How good recalls are on a user's own questions: `recall eval`.
+"""Figures of recalls on a user's own questions: `recall eval`.
 
 labels ─ place in scopes ─ recall each once ─▶ figures, intervals, groups, latency, calibration
                                └─ those that went worst: what came instead, and where the expected one was
@@ -81,7 +81,7 @@ class Worst:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """How good recalls are.
+    """The result of an evaluation.
 
     Args:
         k: hits that were asked for.
@@ -114,23 +114,23 @@ class Evaluation:
 
     @property
     def calibration_error(self) -> float:
-        """How far scores and relevant shares are apart on the average."""
+        """Mean distance between scores and relevant shares."""
         return error_of(self.calibration)
 
     @property
     def labels_needed(self) -> dict[float, int]:
-        """Half width of the interval of nDCG → questions for it, by how much single questions differ."""
+        """Half width of the interval of nDCG → labelled questions for it, by how much single questions differ."""
         spread = deviation([a.figures[f"ndcg@{self.k}"] for a in self.answers])
         return {width: labels_for_width(spread, width) for width in WIDTHS}
 
     def table(self) -> str:
-        """For a terminal or a notebook."""
+        """Return the tables as text, for a terminal or a notebook."""
         from recall_integrations.evaluation.labelled.tables import of_evaluation, text_of
 
         return text_of(of_evaluation(self))
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return all values for JSON."""
         return {
             "format": 1,
             "k": self.k,
@@ -152,7 +152,7 @@ class Evaluation:
         }
 
     def to_json(self) -> str:
-        """`as_dict` as text."""
+        """Return `as_dict` as JSON text."""
         return json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
 
 
@@ -243,7 +243,7 @@ def _report(
 
 
 def refuse_none(found: Placed) -> None:
-    """Something is left to be asked.
+    """Raise if no question is left to be asked.
 
     Raises:
         InvalidArgument: no label names a memory of its scope.
@@ -259,7 +259,7 @@ def refuse_none(found: Placed) -> None:
 def averaged(
     answers: Sequence[Answered], wanted: Sequence[str], seed: int
 ) -> tuple[dict[str, dict[str, Interval]], dict[str, int]]:
-    """The means of all questions and of each group, with intervals; and how many questions each has."""
+    """Return the means of all questions and of each group, with intervals, and the number of questions of each."""
     groups: dict[str, list[Answered]] = {OVERALL: list(answers)}
     if len({a.question.category for a in answers}) > 1:
         for a in sorted(answers, key=lambda a: a.question.category):

@@ -15,20 +15,20 @@ FEW, SOME, THREE = 1, 5, 3
 
 
 def names(k: int) -> tuple[str, ...]:
-    """The figures of recalls of k hits, in the order in which they are shown."""
+    """Return the names of the figures of recalls of k hits, in the order in which they are shown."""
     cuts = [cut for cut in dict.fromkeys((FEW, SOME, k)) if cut <= k]
     precision = (f"precision@{THREE}",) if k >= THREE else ()
     return (*(f"recall@{cut}" for cut in cuts), *precision, f"ndcg@{k}", f"mrr@{k}")
 
 
 def hit_names(k: int) -> tuple[str, ...]:
-    """Those that need not know every relevant memory, for judges who see only what came back."""
+    """Return the names of figures that need not know every relevant memory, for judges who see only the hits."""
     hits = tuple(f"hit@{cut}" for cut in dict.fromkeys((FEW, min(SOME, k))))
     return (*hits, f"precision@{THREE}", f"mrr@{k}") if k >= THREE else (*hits, f"mrr@{k}")
 
 
 def figures(ids: Sequence[str], grades: Mapping[str, float], k: int) -> dict[str, float]:
-    """Those of `names` and of `hit_names`, each in [0, 1].
+    """Compute the figures of `names` and of `hit_names`, each in [0, 1].
 
     Args:
         ids: what came back, best first; an id that comes twice counts at its first place only.

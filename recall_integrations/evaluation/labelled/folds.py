@@ -9,7 +9,7 @@ import numpy as np
 
 
 def folds_of(groups: Sequence[str], folds: int, seed: int) -> list[int]:
-    """A fold per item: groups stay whole, the largest are placed first, each into the fold that is emptiest."""
+    """Return the fold of each item: groups stay whole, and go, the largest first, into the emptiest fold."""
     sizes = Counter(groups)
     names = sorted(sizes)
     shuffled = [names[i] for i in np.random.default_rng(seed).permutation(len(names)).tolist()]

@@ -1,4 +1,4 @@
-"""How sure a mean over questions is: bootstrap intervals, a test of signs, and how many labels would tell more.
+"""The certainty of a mean over questions: bootstrap intervals, a test of signs, and the labels that would tell more.
 
 Questions are taken as independent. The percentile bootstrap (Efron, 1979) is too sure of itself where only a handful of
 questions differ: four that got better and none that got worse exclude 0. So a gain is called one only if a test that
@@ -23,7 +23,7 @@ Figures = NDArray[np.float64]
 
 
 def intervals(values: Figures, *, seed: int = 0) -> list[Interval]:
-    """The mean of each column and its 95 % interval; zeros without rows.
+    """Return the mean of each column and its 95 % interval; zeros without rows.
 
     Args:
         values: `(questions, figures)`.
@@ -46,12 +46,12 @@ def intervals(values: Figures, *, seed: int = 0) -> list[Interval]:
 
 
 def interval(values: Sequence[float], *, seed: int = 0) -> Interval:
-    """The mean of one figure and its 95 % interval."""
+    """Return the mean of one figure and its 95 % interval."""
     return intervals(np.asarray(values, dtype=np.float64).reshape(-1, 1), seed=seed)[0]
 
 
 def chance(gaps: Sequence[float], *, seed: int = 0) -> float:
-    """The share of random signs under which the mean difference is at least as far from 0, in (0, 1].
+    """Return the share of random signs under which the mean difference is at least as far from 0, in (0, 1].
 
     All signs are tried where there are few differences.
     """
@@ -73,7 +73,7 @@ def chance(gaps: Sequence[float], *, seed: int = 0) -> float:
 
 
 def labels_needed(deviation: float, effect: float) -> int:
-    """Labelled questions with which a difference of that size would be seen four times out of five, at 95 %.
+    """Count the labelled questions that show a difference of size `effect` four times out of five, at 95 %.
 
     Args:
         deviation: standard deviation of the differences of single questions.
@@ -83,10 +83,10 @@ def labels_needed(deviation: float, effect: float) -> int:
 
 
 def labels_for_width(deviation: float, width: float) -> int:
-    """Labelled questions with which the 95 % interval of a mean reaches that far to both sides."""
+    """Count the labelled questions with which the 95 % interval of a mean reaches `width` to both sides."""
     return max(2, math.ceil((CONFIDENCE_Z * deviation / width) ** 2))
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The standard deviation; 0 of fewer than two."""
+    """Return the standard deviation; 0 for fewer than two values."""
     return float(np.std(np.asarray(values, dtype=np.float64), ddof=1)) if len(values) > 1 else 0.0

@@ -1,4 +1,4 @@
-"""Who says what is relevant where nobody labelled it: a cross-encoder, or whatever else scores a query with a text.
+"""Judges of relevance where nobody labelled it: a cross-encoder, or any other scorer of a query and a text.
 
 A judge sees what any of the compared configurations returned, and nothing else (pooling, as at TREC): what none of them
 found counts for none. A cosine threshold is no judge. `Cosines` is here to show what one would have said.
@@ -24,7 +24,7 @@ from recall_integrations.types import Memory, indexed_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a judge says of a text: its score, whether that is relevant, and the band where the scale has any."""
+    """A judge's verdict on a text: its score, whether the text is relevant, and the band where the scale has any."""
 
     score: float
     relevant: bool
@@ -60,11 +60,11 @@ class Judge:
 
     @property
     def name(self) -> str:
-        """Of the model or function."""
+        """Name of the model or function."""
         return self._reranker.name
 
     def verdicts(self, query: str, memories: Sequence[Memory]) -> list[Verdict]:
-        """What it says of each memory; what it drops is not relevant.
+        """Judge each memory; a memory that the judge drops is not relevant.
 
         Raises:
             RerankError: it failed.
@@ -83,7 +83,7 @@ class Judge:
 
 
 class Cosines:
-    """How near the embedding of a memory lies to that of a query.
+    """Cosines between the embeddings of memories and of a query.
 
     Args:
         store: whose vectors they are.
@@ -94,7 +94,7 @@ class Cosines:
         self._rows: dict[str, dict[str, int]] = {}
 
     def of(self, question: Question, ids: Sequence[str]) -> dict[str, float]:
-        """Id → cosine; empty where the vectors cannot be read."""
+        """Return id → cosine; empty where the vectors cannot be read."""
         scope_id = self._store.scope_id(question.scope)
         if scope_id is None or not ids:
             return {}

@@ -15,7 +15,7 @@ Labels = str | Path | Iterable[Question | Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """What was read.
+    """The questions that were read.
 
     Args:
         questions: with a query; without labels only where these are not needed.
@@ -29,7 +29,7 @@ class Read:
 
 
 def read_labels(labels: Labels, *, labelled: bool = True) -> Read:
-    """Questions with their labels; lines that are still to be written or labelled are counted and left out.
+    """Read questions with their labels; lines without a query or a label are counted and left out.
 
     Args:
         labels: path of a file (see `load_jsonl_questions`), or mappings with the same keys, or questions.

@@ -30,7 +30,7 @@ class Placed:
 def placed(
     store: MemoryStore, questions: Iterable[Question], scope: str | None = None, *, labelled: bool = True
 ) -> Placed:
-    """Where each question is asked, and which of its labels exist there.
+    """Put each question into its scope, with those of its labels that exist there.
 
     Args:
         store: where the memories are.

@@ -23,7 +23,7 @@ FEW = 30  # questions, below which a bootstrap has seen too little to say how su
 
 
 def text_of(parts: Iterable[RenderableType]) -> str:
-    """The text of what a terminal would show, without colours."""
+    """Return the text that a terminal would show, without colours."""
     out = io.StringIO()
     console = Console(
         file=out,
@@ -40,18 +40,18 @@ def text_of(parts: Iterable[RenderableType]) -> str:
 
 
 def head(name: str) -> str:
-    """Of a figure: `R@5` for `recall@5`; how far MRR looks is left out."""
+    """Return the heading of a figure: `R@5` for `recall@5`; the cut of MRR is left out."""
     kind, _, cut = name.partition("@")
     return HEADS.get(kind, kind) if kind == "mrr" else f"{HEADS.get(kind, kind)}@{cut}"
 
 
 def change(one: Interval) -> str:
-    """Mean and interval of a difference."""
+    """Write the mean and the interval of a difference."""
     return f"{one.mean:+.3f} ({one.low:+.3f} {one.high:+.3f})"
 
 
 def of_evaluation(found: Evaluation) -> list[RenderableType]:
-    """What `recall eval` shows."""
+    """Return the parts that `recall eval` shows."""
     parts = _averages(found)
     ms = found.latency
     parts.append(f"Latency: p50 {ms.p50:.1f} ms, p95 {ms.p95:.1f} ms of {ms.recalls:,} recalls")
@@ -69,7 +69,7 @@ def of_evaluation(found: Evaluation) -> list[RenderableType]:
 
 
 def left_out(found: Evaluation) -> list[str]:
-    """What was not measured, and why."""
+    """Return a line for each kind of label, question, line or step that was left out, with their number."""
     lines = []
     gone = sum(map(len, found.missing.values()))
     if gone:

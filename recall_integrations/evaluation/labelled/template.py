@@ -43,7 +43,7 @@ def template(
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[dict[str, Any]]:
-    """The lines of such a file.
+    """Return the lines of such a file.
 
     Args:
         store: where the memories are.
@@ -84,7 +84,7 @@ def write_template(rows: Iterable[dict[str, Any]], path: Path) -> None:
 
 
 def _drawn(store: MemoryStore, scope: str | None, count: int, seed: int) -> Iterator[dict[str, Any]]:
-    """As many of each scope and type as there can be, so that the many do not hide the few."""
+    """Draw as many memories of each scope and type as there can be, so that the many do not hide the few."""
     known = store.scopes()
     scopes = [find_scope(scope, known)] if scope is not None or not known else [s for s, _ in known]
     rng = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def _shown(memory: Memory) -> dict[str, Any]:
 
 
 def _chosen(log: str | Path, count: int, seed: int) -> list[Question]:
-    """Different queries of a log, drawn where there are too many, in the order of the log."""
+    """Choose different queries of a log, drawn where there are too many, in the order of the log."""
     queries: dict[tuple[str, Scope], Question] = {}
     for number, line in enumerate(lines(Path(log)), start=1):
         if not line.strip():

@@ -1,4 +1,4 @@
-"""What is compared: the configurations A to D, or a user's own.
+"""The configurations that are compared: A to D, or a user's own.
 
 A  plain       neither reranked nor read in other words
 B  reranker    A, and the reranker
@@ -34,32 +34,32 @@ class Way:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ways:
-    """Those that are compared, the first of them with all others; those that are not, and why; what to know besides."""
+    """Compared configurations, the first with all others; the names of skipped ones, with the reason; and notes."""
 
     asked: tuple[Way, ...]
     skipped: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """Let go of the optimizers that were made for it."""
+        """Close the optimizers that were made for the comparison."""
         for way in self.asked:
             way.optimizer.close()
 
 
 def plain(config: RecallConfig) -> RecallConfig:
-    """Without any other words for the query."""
+    """Return the configuration without any other words for the query."""
     never = replace(config.rewriting, ask="never", unsure_below=RewritingConfig().unsure_below)
     return replace(config, query=replace(config.query, spelling=False, entity_llm=False), rewriting=never)
 
 
 def expanding(config: RecallConfig) -> RecallConfig:
-    """With other words for the query, as configured; as by default where that says never."""
+    """Return the configuration with other words for the query, as configured; by default where that says never."""
     asked = RewritingConfig() if config.rewriting.ask == "never" else config.rewriting
     return replace(config, query=replace(config.query, spelling=True), rewriting=asked)
 
 
 def a_to_d(store: MemoryStore, config: RecallConfig, reranker: Any = None, llm: Any = None) -> Ways:
-    """The four configurations over one base, as far as there is what they need."""
+    """Make the configurations A to D over one base, as far as their models are given."""
     base = uncached(config)
     without, other = plain(base), expanding(base)
     ways = [
@@ -79,7 +79,7 @@ def a_to_d(store: MemoryStore, config: RecallConfig, reranker: Any = None, llm: 
 def own_ways(
     store: MemoryStore, configurations: Mapping[str, RecallConfig], reranker: Any = None, llm: Any = None
 ) -> Ways:
-    """A user's own, the first one being what the others are compared with.
+    """Make the configurations of a user; the others are compared with the first one.
 
     Raises:
         InvalidArgument: fewer than two, or one that is no `RecallConfig`.
