@@ -17,9 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from filelock import FileLock, Timeout
-
 from recall_integrations.errors import StoreError, StoreLocked
+from recall_integrations.store.turns import OfFile
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class LearnedFiles:
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LEARNING
-        self._lock = FileLock(str(directory / LEARNS), thread_local=False)
+        self._lock = OfFile(directory / LEARNS)
 
     def any(self) -> bool:
         """Say whether the directory exists."""
@@ -117,12 +116,8 @@ class LearnedFiles:
     @contextmanager
     def alone(self, wait_s: float) -> Iterator[None]:
         """Keep other processes from learning and from switching weights inside the block."""
-        try:
-            self._lock.acquire(timeout=wait_s)
-        except Timeout:
-            raise StoreLocked(TAKEN) from None
-        except OSError as e:
-            raise StoreError(f"Cannot write to {self.path.parent}: {e.strerror or e}. Check its permissions.") from e
+        if not self._lock.acquire(wait_s):
+            raise StoreLocked(TAKEN)
         try:
             yield
         finally:

@@ -122,7 +122,7 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
     """
     if not config.vectors.address:
         return None
-    from recall_integrations.store.served_collections import Lease, ServedCollections
+    from recall_integrations.store.served_collections import ServedCollections
 
     server, away = made_server(config.vectors, path, failures_max=config.breakers.failures_max), ""
     try:
@@ -135,12 +135,10 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
 
     def made(held: Held, asking: AskedEmbedding, scan_max: Callable[[], int], note: Note) -> ServedCollections:
         return ServedCollections(
-            held.engine,
+            held,
             server,
             scan_max=scan_max,
-            write_lock=held.turn,
             note=note,
-            lease=Lease(held.fills, held.fills_no_longer),
             fingerprint=lambda: asking.fingerprint,
             problem=away,
         )

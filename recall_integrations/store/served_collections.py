@@ -27,7 +27,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, func, select, update
+from sqlalchemy import Connection, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -49,8 +49,8 @@ from recall_integrations.store.collections_base import (
     Slice,
     next_slice,
 )
+from recall_integrations.store.directory import Held
 from recall_integrations.store.history import Point
-from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
 
@@ -100,20 +100,13 @@ NOTHING = Home(name=NO_HOME, until=0)
 Apply = Callable[[str, Sequence[int], NDArray[np.float32], Sequence[int]], None]
 
 
-class Lease:
-    """The right to fill collections. One process at a time has it: see `Held.fills`."""
-
-    def __init__(self, take: Callable[[], bool], give_back: Callable[[], None]) -> None:
-        self.take, self.give_back = take, give_back
-
-
 class ServedCollections(CollectionsBase):
     """The collections of large scopes on the server, how far each reaches, and the thread that fills them.
 
     Args:
+        held: the store; one of its processes at a time fills.
         server: holds the collections.
-        scan_max, write_lock, note: of `CollectionsBase`.
-        lease: of the process that fills.
+        scan_max, note: of `CollectionsBase`.
         fingerprint: of the embedding.
         problem: the failure of the server when the store was opened; empty = none.
     """
@@ -122,19 +115,17 @@ class ServedCollections(CollectionsBase):
 
     def __init__(
         self,
-        engine: Engine,
+        held: Held,
         server: CollectionServer,
         *,
         scan_max: Callable[[], int],
-        write_lock: Lock,
         note: Callable[[str], None],
-        lease: Lease,
         fingerprint: Callable[[], str],
         problem: str = "",
     ) -> None:
-        super().__init__(engine, scan_max=scan_max, write_lock=write_lock, note=note)
-        self._server = server
-        self._lease, self._fingerprint, self._problem = lease, fingerprint, problem
+        super().__init__(held.engine, scan_max=scan_max, write_lock=held.turn, note=note)
+        self._held, self._server = held, server
+        self._fingerprint, self._problem = fingerprint, problem
         self._lock = threading.RLock()
         self._known: dict[int, Home] = {}
         self._proven: set[str] = set()  # collections checked since the server was last away
@@ -277,7 +268,7 @@ class ServedCollections(CollectionsBase):
         if not self.filling.stop(CLOSE_S):
             logger.warning("%s is waited for: it is left behind.", self._server.called)
         with contextlib.suppress(RecallError, SQLAlchemyError):
-            self._lease.give_back()
+            self._held.fills_no_longer()
         self._server.close()
 
     # -- following the vectors ---------------------------------------------------------------------------------------
@@ -390,7 +381,7 @@ class ServedCollections(CollectionsBase):
         self._review()
         if not (self._busy or self._lost) or not self._work(looking=True):
             return self._done()
-        if not self._lease.take():
+        if not self._held.fills():
             if not self._work():
                 return self._done()  # the filling process checks them
             self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
@@ -417,7 +408,7 @@ class ServedCollections(CollectionsBase):
         return not self.filling.halted
 
     def _done(self) -> bool:
-        self._lease.give_back()
+        self._held.fills_no_longer()
         self._lost.clear()  # no scope names them any more
         with self._lock:
             self._waiting, self._tries, self._busy = 0, 0, False
