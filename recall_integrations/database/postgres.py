@@ -48,11 +48,6 @@ def require_psycopg() -> Any:
     return psycopg
 
 
-def is_postgres(given: object) -> bool:
-    """Say whether the address of a store is that of a PostgreSQL database, and no path."""
-    return isinstance(given, str) and given.partition("://")[0] in SCHEMES and "://" in given
-
-
 def parsed(given: str | URL) -> URL:
     """Parse an address as SQLAlchemy takes it, for the one driver that is used.
 

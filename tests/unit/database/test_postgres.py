@@ -58,15 +58,6 @@ def test_what_is_no_address_is_refused_without_repeating_it(given: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "is_one"),
-    [("postgresql://h/d", True), ("postgresql+psycopg://h/d", True), ("postgres://h/d", True), ("postgresql", False),
-     ("./store", False), ("http://h/d", False), (Path("postgresql:/x"), False), (None, False)],
-)  # fmt: skip
-def test_which_addresses_are_those_of_postgres(given: object, is_one: bool) -> None:
-    assert postgres.is_postgres(given) is is_one
-
-
-@pytest.mark.parametrize(
     "given",
     [
         f"postgresql://priya:{SECRET}@127.0.0.1:1/memories",
