@@ -93,7 +93,7 @@ POINTS: dict[str, Callable[[int], None]] = {
     "chroma applied": lambda n: kill_after(SemanticIndex, "apply", n),
     "cursor not moved": lambda n: kill_after(journal, "move", n, before=True),
     "cursor moved": lambda n: kill_after(journal, "move", n),
-    "slice not noted": lambda n: kill_after(collections.Collections, "_reach", n, before=True),
+    "slice not noted": lambda n: kill_after(collections.Collections, "_writing", n, before=True),
     "slice noted": lambda n: kill_after(collections.Collections, "_fill", n),
     "epoch not switched": lambda n: kill_after(epochs, "advance", n, before=True),
     "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),

@@ -411,7 +411,7 @@ def test_the_newest_are_compared_while_the_server_is_away(
         assert outline is not None
         asked = store.conditions(outline, filters, NOW)
         vectors = store.indexes.embedding.embed_documents(["Who counted the swans?"])
-        server = nearest.Server(index=away, home="a", until=outline.upto, overfetch=1.0, seconds=lambda: 1.0)
+        server = nearest.Server(index=away, home="a", until=outline.upto, seconds=lambda: 1.0)
         with store.connected(30_000) as connection:
             found = nearest.Nearest(connection, outline, vectors, server, lambda: False)
             exact = nearest.Nearest(connection, outline, vectors, None, lambda: False)
