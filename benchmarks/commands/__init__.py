@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import click
 
-from benchmarks.commands.parts import facts, learning, negation, privacy, rewriting, rules, temporal
+from benchmarks.commands.parts import facts, learning, negation, privacy, reranking, rewriting, rules, temporal
 from benchmarks.commands.quality import abstention, diff, everyday, misses, quality
 from benchmarks.commands.speed import cache, latency, observability, parse, resilience, scale, serve
 
@@ -17,7 +17,7 @@ COMMANDS: Mapping[str, click.Command] = {
     str(command.name): command
     for command in (
         *(quality, diff, abstention, misses, everyday),
-        *(rules, rewriting, facts, learning, privacy, temporal, negation),
+        *(rules, rewriting, reranking, facts, learning, privacy, temporal, negation),
         *(latency, cache, observability, parse, serve, scale, resilience),
     )
 }

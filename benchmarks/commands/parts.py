@@ -75,6 +75,21 @@ def rewriting(path: Path, config_path: str | None, **options: Any) -> None:
     run(path, console(), config=settings(config_path), **options)
 
 
+@click.command("reranking")
+@DATA
+@click.option("--kind", "only", multiple=True, metavar="KIND", help="Only this; several times for more. Default: all.")
+@click.option("--limit", default=200, show_default=True, type=click.IntRange(min=1), help="Questions of each set.")
+@click.option("--model", metavar="NAME", help="A cross-encoder, by name or path, beside the scripted rerankers.")
+@seed_option("Of the noise.")
+@CONFIG
+@REPORT
+def reranking(path: Path, config_path: str | None, **options: Any) -> None:
+    """What a reranker is worth: perfect, noisy, random, or a model of yours; as configured, and in every plan."""
+    from benchmarks.reranking import run
+
+    run(path, console(), config=settings(config_path), **options)
+
+
 @click.command("facts")
 @click.option("--histories", default=2_000, show_default=True, type=click.IntRange(min=1), help="How many are told.")
 @click.option("--split", type=click.Choice(["dev", "test", "free", "all"]), default="all", show_default=True,

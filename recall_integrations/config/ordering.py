@@ -13,10 +13,12 @@ from recall_integrations.config.checking import (
     Weight,
     defaults,
     in_range,
+    names_of,
     refuse_unread,
     section,
 )
 from recall_integrations.errors import ConfigError
+from recall_integrations.types.plan import PLANS
 
 FALLBACK = "fallback_fusion"
 RANKERS = ("fixed_weights", "linear", "trees")
@@ -129,6 +131,7 @@ class RerankConfig:
     """When a reranker is asked, if there is one, and what its scores do. The longest wait is in `limits`.
 
     Args:
+        plans: plans whose candidates it may order.
         top_n: candidates given to it.
         min_k: fewer candidates than this are not worth a rerank.
         regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place; 0 =
@@ -140,6 +143,7 @@ class RerankConfig:
         score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off.
     """
 
+    plans: Annotated[tuple[str, ...], names_of("rerank.plans", PLANS)] = ("exploratory",)
     top_n: Annotated[int, in_range(1, 1_000)] = 20
     min_k: Annotated[int, in_range(1, 1_000)] = 3
     regret_max: Annotated[float, in_range(0, 100)] = 0.02

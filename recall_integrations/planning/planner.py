@@ -137,7 +137,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     return RetrievalPlan(
         name=name,
         arms=_permitted(arms, planner),
-        rerank=name == "exploratory",
+        rerank=name in config.rerank.plans,
         diversity=name == "exploratory",
         type_hints=parsed.type_filters if typed else parsed.type_cues,
         type_filter=typed,
