@@ -34,16 +34,11 @@ def _compared(request: ArmRequest) -> bool:
 
 @record(frozen=True, slots=True)
 class InMemory:
-    """Maker of an arm that reads nothing from the store where its data is in memory.
-
-    Args:
-        make: makes the arm.
-        there: whether its data is in memory. Default: whether the vectors are.
-        beside: makes the arm to ask in a thread where the first raises `NotAtHand`; `None` = it never does.
-    """
+    """Maker of an arm that reads nothing from the store where its data is in memory."""
 
     make: Callable[[], Arm]
-    there: Callable[[ArmRequest], bool] = _compared
+    there: Callable[[ArmRequest], bool] = _compared  # whether its data is in memory. Default: whether the vectors are.
+    # makes the arm to ask in a thread where the first raises `NotAtHand`; `None` = it never does
     beside: Callable[[], Arm] | None = None
 
     def __call__(self) -> Arm:
@@ -60,17 +55,7 @@ def whole(make: Callable[[], Arm]) -> Arm:
 
 
 class FanOut:
-    """The arms of one recall. `start` them, as soon as what they need is there, then `collect`.
-
-    Args:
-        guards: an arm's name → the guard that calls it in a thread.
-        arms: maker of each arm; opening an index is a part of the arm that may fail.
-        deadline: deadline of the recall.
-        timings_ms: gets `arm.<name>`.
-        share: an arm's share of the time that is left, in (0, 1].
-        step: reports each arm to the watcher; `None` = there is none.
-        searching: gets each arm with `time.perf_counter()` when it began and ended; `None` = nobody asks.
-    """
+    """The arms of one recall. `start` them, as soon as what they need is there, then `collect`."""
 
     def __init__(
         self,
@@ -166,11 +151,7 @@ def _told(found: ArmResult, request: ArmRequest) -> dict[str, Any]:
 
 
 def checked(found: object, name: str, request: ArmRequest) -> ArmResult:
-    """Return an arm's answer if it is a valid result; later stages rely on it.
-
-    Raises:
-        TypeError, ValueError: it is none, or has rows that are not in the scope, or scores that are no numbers.
-    """
+    """Return an arm's answer if it is a valid result; later stages rely on it."""
     if not isinstance(found, ArmResult):
         raise TypeError(f"The arm {name!r} gave {type(found).__name__}. Return an ArmResult.")
     for rows, scores in ((found.rows, found.scores), (found.support_rows, found.support_scores)):

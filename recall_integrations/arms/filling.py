@@ -16,13 +16,7 @@ FILTERS = "filters"
 
 
 def filled(results: Sequence[ArmResult], request: ArmRequest, k: int) -> ArmResult | None:
-    """Return more candidates, behind those of the arms; `None` where there are k, or no more.
-
-    Args:
-        results: results of the arms.
-        request: request to any of the arms; `allowed` marks the rows that meet the filters.
-        k: number of hits wanted.
-    """
+    """Return more candidates, behind those of the arms; `None` where there are k, or no more."""
     if request.allowed is None or any(len(result.rows) >= k for result in results):
         return None
     found = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(result.rows for result in results)]))

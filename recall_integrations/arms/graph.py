@@ -61,19 +61,12 @@ Reached = tuple[Rows, NDArray[np.float32], Rows, int]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """Memories that the arm reaches, by number.
+    """Memories that the arm reaches, by number."""
 
-    Args:
-        nums: int64 `(n,)`, rising.
-        values: float32 `(n,)`, how each is connected.
-        stated: bool `(n,)`, whether it states an edge that is asked for.
-        whole: sum of the weights of all anchors: a score is a share of it, or of the largest value.
-    """
-
-    nums: NDArray[np.int64]
-    values: NDArray[np.float32]
-    stated: NDArray[np.bool_]
-    whole: float = 0.0
+    nums: NDArray[np.int64]  # int64 `(n,)`, rising
+    values: NDArray[np.float32]  # float32 `(n,)`, how each is connected
+    stated: NDArray[np.bool_]  # bool `(n,)`, whether it states an edge that is asked for
+    whole: float = 0.0  # sum of the weights of all anchors: a score is a share of it, or of the largest value
 
     def among(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Numbers:
         """Return the memories that are kept."""
@@ -81,12 +74,7 @@ class Numbers:
 
 
 class _KeptReached:
-    """Cache of the rows that anchors led to in a snapshot; not safe to use from two threads.
-
-    Args:
-        known: entities of the cached rows.
-        rows_max: rows cached in total.
-    """
+    """Cache of the rows that anchors led to in a snapshot; not safe to use from two threads."""
 
     def __init__(self, known: ScopeEntities, rows_max: int) -> None:
         self.known = known
@@ -98,12 +86,7 @@ class _KeptReached:
 
 
 class _Connection:
-    """Connection that opens at its first use: mostly everything is in memory already.
-
-    Args:
-        engine: engine of the store.
-        deadline: deadline of the caller.
-    """
+    """Connection that opens at its first use: mostly everything is in memory already."""
 
     def __init__(self, engine: Engine, deadline: Deadline) -> None:
         self._engine, self._deadline = engine, deadline
@@ -194,12 +177,7 @@ class GraphRetriever:
         )
 
     def numbers(self, request: ArmRequest, newest: Sequence[int]) -> Numbers:
-        """Return all memories that the arm would reach, where no rows are at hand.
-
-        Args:
-            request: its view knows no rows.
-            newest: numbers of the newest memories, rising.
-        """
+        """Return all memories that the arm would reach, where no rows are at hand."""
         with closing(_Connection(self._engine, request.deadline)) as connection:
             known = self._entities_of(request.view.scope_id)
             anchors = _anchors(known, request)
@@ -285,14 +263,7 @@ class GraphRetriever:
         terms: Collection[str],
         allowed: Mask | None = None,
     ) -> SecondHop | None:
-        """Return the links from documents to others; `None` without documents or their words, or with too many words.
-
-        Args:
-            view: the scope.
-            texts: returns the texts of rows.
-            terms: stems of the query.
-            allowed: rows that may be returned; `None` = all.
-        """
+        """Return the links from documents to others; `None` without documents or their words, or with too many words."""
         if view.text is None or view.drawn or len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")
@@ -536,11 +507,7 @@ class KeptGraph:
         self._arm = arm
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return candidates as the arm itself does.
-
-        Raises:
-            NotAtHand: it would have to read from the store.
-        """
+        """Return candidates as the arm itself does."""
         return self._arm.over(_Kept(), request)
 
 

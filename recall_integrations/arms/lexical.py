@@ -10,11 +10,7 @@ from recall_integrations.indexes.words import WordIndex, ceiling
 
 
 class LexicalRetriever:
-    """The lexical arm: BM25 of the query's stems, with the statistics of the scope alone.
-
-    Args:
-        index: gives the lexical index, which is asked only where the words of the scope are not in memory.
-    """
+    """The lexical arm: BM25 of the query's stems, with the statistics of the scope alone."""
 
     name = "lexical"
 
@@ -22,11 +18,7 @@ class LexicalRetriever:
         self._index = index
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return candidates that share a stem with the query. Scores are BM25, unbounded above.
-
-        Raises:
-            IndexUnavailable: the index is needed and cannot be used.
-        """
+        """Return candidates that share a stem with the query. Scores are BM25, unbounded above."""
         view = request.view
         if not request.terms or not view.count:
             return ArmResult.empty(self.name)

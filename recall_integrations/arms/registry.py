@@ -121,11 +121,7 @@ BUILT_IN: tuple[ArmSpec, ...] = (
 
 
 def registered(own: Iterable[ArmSpec] = ()) -> tuple[ArmSpec, ...]:
-    """Return the built-in arms and one's own. One with the name of a built-in arm takes its place.
-
-    Raises:
-        InvalidArgument: something that is no `ArmSpec`, or a name that cannot be one or is there twice.
-    """
+    """Return the built-in arms and one's own. One with the name of a built-in arm takes its place."""
     specs = {spec.name: spec for spec in BUILT_IN}
     named: set[str] = set()
     for spec in own:

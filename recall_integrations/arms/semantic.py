@@ -43,11 +43,7 @@ class SemanticRetriever:
         self._home_until = home_until
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return candidates by cosine, in [-1, 1].
-
-        Raises:
-            IndexUnavailable: there is no query vector, or Chroma failed.
-        """
+        """Return candidates by cosine, in [-1, 1]."""
         if request.vectors is None or not len(request.vectors):
             raise IndexUnavailable("The query has no vector: the embedding failed.")
         view = request.view

@@ -14,10 +14,6 @@ class Subjects(Mapping[int, str]):
 
     The texts are those of the recall, so that the store may be closed, or changed, when the reason is read. A subject
     is read once and kept; two threads read the same.
-
-    Args:
-        replies: row → the text of the reply, and of the turns before it, the nearest first; "" = the turn says nothing.
-        asked: stems of the query.
     """
 
     __slots__ = ("_asked", "_replies", "_told")

@@ -25,14 +25,7 @@ def dumps(payload: object) -> str:
 
 
 def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights: bool = True) -> dict[str, Any]:
-    """Return a whole recall as data.
-
-    Args:
-        result: the recall's result.
-        scope: the recall's scope.
-        k: hits asked for.
-        highlights: whether to look for highlights, which takes a quarter as long as the recall; else there are none.
-    """
+    """Return a whole recall as data."""
     return {
         "format": FORMAT,
         "query": result.query.original,
@@ -106,15 +99,7 @@ def explanation_data(
     asked: Collection[str],
     k: int | None = None,
 ) -> dict[str, Any]:
-    """Return the data of `recall explain`: the keys of a recall and more. Without a recall `searched` is false, too.
-
-    Args:
-        found: the recall, or the parsed query if nothing was searched.
-        plan: the plan of the query.
-        scope: the scope of the query.
-        asked: names of the arms that have something to look for.
-        k: hits asked for.
-    """
+    """Return the data of `recall explain`: the keys of a recall and more. Without a recall `searched` is false, too."""
     searched = isinstance(found, RecallResult)
     result = found if isinstance(found, RecallResult) else RecallResult(hits=(), query=found, plan=plan)
     parsed = replace(result.query, type_hints=plan.type_hints)

@@ -32,14 +32,7 @@ def asks_when(query: str) -> bool:
 def dates_said(
     text: str, moment: datetime, language: str | None, names: Collection[str] = ()
 ) -> Iterator[TemporalWindow]:
-    """Yield the dates of a text in order, each with its `span` in the text; of a long text, the first ones.
-
-    Args:
-        text: a memory's text.
-        moment: when it was said: "last week" is read against it.
-        language: the text's language.
-        names: lower-cased words that are no dates ("april").
-    """
+    """Yield the dates of a text in order, each with its `span` in the text; of a long text, the first ones."""
     if not may_have_window(text, language):
         return
     left, at = READ_MAX, 0
@@ -62,13 +55,7 @@ def dates_said(
 
 
 def falls_in(said: TemporalWindow, asked: TemporalWindow, phrase: str = "") -> bool:
-    """Say whether a date lies in a time: by its beginning, or where that is open by its end.
-
-    Args:
-        said: the date.
-        asked: the time.
-        phrase: the date as written. A day of a month without a year is read as past, and a text may speak of the next.
-    """
+    """Say whether a date lies in a time: by its beginning, or where that is open by its end."""
     if said.start is None:
         return said.end is not None and asked.holds(said.end - _INSTANT)
     if asked.holds(said.start):

@@ -54,39 +54,21 @@ SUBJECT_COUNTED = 0.15  # in the rankers' units; from here on the subject of a r
 
 @record(frozen=True, slots=True, kw_only=True)
 class Found:
-    """Candidates in their final order, and what the stages noted of them.
+    """Candidates in their final order, and what the stages noted of them."""
 
-    Args:
-        fused: the candidates.
-        reranked: row → the reranker's contribution.
-        denied: rows that are about a negated term.
-        folded: row → rows that repeat it.
-        asked: the time or the session that decided; `None` = none did.
-        phrased: row → the phrasing of the query that lifted it.
-        held: what facts decided; `None` = nothing.
-        overtaken: older row → the newer one about the same thing that comes before it.
-    """
-
-    fused: Fused
-    reranked: Mapping[int, Contribution] = field(default_factory=dict)
-    denied: frozenset[int] = frozenset()
-    folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    asked: Asked | None = None
-    phrased: Mapping[int, str] = field(default_factory=dict)
-    held: Decided | None = None
+    fused: Fused  # the candidates
+    reranked: Mapping[int, Contribution] = field(default_factory=dict)  # row → the reranker's contribution
+    denied: frozenset[int] = frozenset()  # rows that are about a negated term
+    folded: Mapping[int, Sequence[int]] = field(default_factory=dict)  # row → rows that repeat it
+    asked: Asked | None = None  # the time or the session that decided; `None` = none did
+    phrased: Mapping[int, str] = field(default_factory=dict)  # row → the phrasing of the query that lifted it
+    held: Decided | None = None  # what facts decided; `None` = nothing
+    # older row → the newer one about the same thing that comes before it
     overtaken: Mapping[int, Overtaken] = field(default_factory=dict)
 
 
 class Delivery:
-    """Makes hits. Threads may share one.
-
-    Args:
-        store: the store of the memories.
-        half_life_days: half-life of recency, in days.
-        own: arm of the user's own → why what it finds is there.
-        labels: texts of ranking features for the reason of a hit (`FeatureSet.labels`).
-        showing: threads in which long texts are redacted.
-    """
+    """Makes hits. Threads may share one."""
 
     def __init__(
         self,
@@ -110,17 +92,7 @@ class Delivery:
         deadline: Deadline,
         door: Door = OPEN,
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
-        """Return the best k as hits, and the problems: `budget.tokens` where they did not all fit.
-
-        Args:
-            parsed: the parsed query.
-            view: the scope's columns.
-            allowed: rows that may be returned; `None` = all.
-            found: the candidates.
-            request: the recall's arguments.
-            deadline: the recall's deadline.
-            door: door through which everything goes.
-        """
+        """Return the best k as hits, and the problems: `budget.tokens` where they did not all fit."""
         showing = Shown(door, deadline, self._showing)
         fused = found.fused
         memories = self._fetch(view, fused.rows, request)
@@ -422,14 +394,7 @@ def _id_of(view: ScopeView, num: int) -> str | None:
 def _later(
     view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], superseded_by: Mapping[int, str | None]
 ) -> str:
-    """Say of two hits about the same thing which one is newer; empty where no pair has changed places.
-
-    Args:
-        view: the scope's columns.
-        row: the hit's row.
-        overtaken: older row → the newer one that comes before it.
-        superseded_by: row of each hit → the id of what superseded it.
-    """
+    """Say of two hits about the same thing which one is newer; empty where no pair has changed places."""
     over = overtaken.get(row)
     if over is not None:
         sure = "no longer so" if superseded_by.get(row) == view.ids[over.by] else "may no longer be so"

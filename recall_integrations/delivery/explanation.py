@@ -53,22 +53,7 @@ def reason(
     asked: Asked | None = None,
     tells: str = "",
 ) -> str:
-    """Return one line, strongest evidence first; never empty.
-
-    Args:
-        parsed, contributions: the query and the contributions of its sources to the hit.
-        memory: the memory as shown: under `redact` and `block` a reason must not say what the text may not.
-        demoted: whether a negation moved it down.
-        names: whether names and words may be said; the line then still has to go through the door.
-        said: stems of the query that the memory says, if that is known; default: its text is read.
-        way: words for how another memory led to it (`led`); empty = none did.
-        when: words for the time or the session that decided, if the memory lies in it; else empty.
-        apart: whether being recent sets a memory apart in its scope.
-        own: arm of the user's own → why what it finds is there.
-        labels: texts of ranking features, for a hit with no stronger reason.
-        asked: `asked_words(parsed)`, if that is known already.
-        tells: words for the time of which it tells (`telling.times_told`); empty = of none, or none is asked for.
-    """
+    """Return one line, strongest evidence first; never empty."""
     found = _own_words(contributions, own)
     by_source = {c.source: c for c in contributions}
     return _reason(
@@ -83,14 +68,10 @@ def _own_words(contributions: Sequence[Contribution], own: Mapping[str, str]) ->
 
 @record(slots=True, kw_only=True)
 class Shared:
-    """Data that the reasons of all hits of a recall share. Arguments as for `reason`.
-
-    Args:
-        sheet: contributions of each source to each hit.
-    """
+    """Data that the reasons of all hits of a recall share. Arguments as for `reason`."""
 
     parsed: ParsedQuery
-    sheet: Sheet
+    sheet: Sheet  # contributions of each source to each hit
     apart: bool
     names: bool
     own: Mapping[str, str]
@@ -105,13 +86,7 @@ class Shared:
 
 
 class HitWhy:
-    """Reasons of one hit; a `types.result.Why`.
-
-    Args:
-        shared: data shared with the other hits.
-        i: place of the hit among them.
-        said, demoted, way, when, tells: as for `reason`.
-    """
+    """Reasons of one hit; a `types.result.Why`."""
 
     __slots__ = ("_demoted", "_i", "_said", "_shared", "_tells", "_way", "_when")
 
@@ -266,13 +241,7 @@ def _linked(parsed: ParsedQuery, memory: Memory) -> str:
 
 
 def led(via: Via | None, before: Memory | None, door: Door = OPEN) -> str:
-    """Say how a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; "" for `None`.
-
-    Args:
-        via: the way from the other document.
-        before: the other document as it is shown; `None` = it is gone.
-        door: door through which the name goes; under `block` neither is named.
-    """
+    """Say how a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; "" for `None`."""
     if via is None:
         return ""
     if door.blocked or before is None:

@@ -21,12 +21,6 @@ def shown_facts(facts: Iterable[Fact], memories: Mapping[str, Memory], showed: S
 
     A value alone does not always look like what it is: "hunter22" is a password only because of the words before it.
     So it goes through the door with its memory and the name of its slot, and a part hidden there is hidden here.
-
-    Args:
-        facts: a scope's facts.
-        memories: id → the memory that says them.
-        showed: redacts every text; under `block` nothing is left of values, of subjects, and of the names of
-            slots that are taken from a text.
     """
     bare = [(fact, _with(memories[fact.memory_id], fact)) for fact in facts if fact.memory_id in memories]
     showed.look(memory for _, memory in bare)
@@ -57,12 +51,7 @@ def _hidden(value: str, text: str, seen: str) -> bool:
 
 
 def facts_data(facts: Iterable[Fact], at: datetime) -> list[dict[str, Any]]:
-    """Return facts as data, with all that is known of them.
-
-    Args:
-        facts: as they may be seen.
-        at: the time that is asked for, at which `holds` looks.
-    """
+    """Return facts as data, with all that is known of them."""
     return [
         {
             "subject": fact.subject,

@@ -52,14 +52,7 @@ class _Asked(NamedTuple):
 
 
 class Marking:
-    """Finds the highlights of memories that one recall found. Threads may share one.
-
-    Args:
-        parsed: the query, as it may be seen.
-        names: name of an entity in the query → other names that may be said.
-        near: whether ranking compared words by their vectors.
-        redacted: whether the texts hold placeholders.
-    """
+    """Finds the highlights of memories that one recall found. Threads may share one."""
 
     def __init__(
         self,

@@ -43,17 +43,11 @@ def estimate_tokens(text: str) -> int:
 
 
 class Packed(NamedTuple):
-    """Hits that fit into a budget.
+    """Hits that fit into a budget."""
 
-    Attributes:
-        kept: the hits, in their order.
-        dropped: number of hits that are not among them.
-        cut: whether the first one holds only a part of its text.
-    """
-
-    kept: tuple[Hit, ...]
-    dropped: int
-    cut: bool
+    kept: tuple[Hit, ...]  # the hits, in their order
+    dropped: int  # number of hits that are not among them
+    cut: bool  # whether the first one holds only a part of its text
 
 
 def _plain(_hit: Hit, text: str) -> str:
@@ -72,18 +66,6 @@ def pack(
     sentence, where not even one fits at a word, and marked with "…" (its `reason` says so). From the others come those
     that add most for the tokens they take, by their scores; or those that come first, where these add more in
     all. The order stays. The budget is never exceeded: where not even a word of the best one fits, it is left out.
-
-    Args:
-        hits: the hits, best first.
-        tokens_max: the budget in tokens, from 0 on; `None` = no limit.
-        count: counts the tokens of a text, from 0 on. Default: `estimate_tokens`.
-        reads: returns the text that is counted for a hit with such a text, with the caller's frame. Default: the text.
-
-    Returns:
-        The packed hits; `len(kept) + dropped == len(hits)`.
-
-    Raises:
-        InvalidArgument: the budget is no whole number from 0 on, or the counter returns a number below 0.
     """
     if tokens_max is None:
         return Packed(tuple(hits), 0, cut=False)

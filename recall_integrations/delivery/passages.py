@@ -30,14 +30,7 @@ class Passage(NamedTuple):
 
 
 def best_passage(text: str, starts: NDArray[np.int64], worth: Values) -> Passage | None:
-    """Return the passage that holds most of the query; `None` where the text is short or no part of it says enough.
-
-    Args:
-        text: a memory's text.
-        starts: places where its content words begin, rising.
-        worth: how far each content word says each word of the query, `(query words, content words)`; a column adds up
-            to at most 1 over all words of the query.
-    """
+    """Return the passage that holds most of the query; `None` where the text is short or no part of it says enough."""
     if len(text) <= LONG_CHARS or not len(starts) or not len(worth):
         return None
     ends = np.asarray(units(text), dtype=np.int64)

@@ -27,11 +27,7 @@ def not_searched(result: RecallResult) -> NotSearched | None:
 
 
 def checked(result: RecallResult) -> RecallResult:
-    """Return an answer in which no hits mean that nothing is known.
-
-    Raises:
-        NotSearched: nothing could be searched.
-    """
+    """Return an answer in which no hits mean that nothing is known."""
     error = not_searched(result)
     if error is not None:
         raise error

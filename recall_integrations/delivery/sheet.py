@@ -23,14 +23,7 @@ _Column = tuple[str, list[float], list[float], list[float], Mapping[int, str]]
 
 
 class Sheet:
-    """The sources' values of some candidates. Its values stay the same; threads share it.
-
-    Args:
-        fused: the candidates.
-        places: places of the hits among them, rising.
-        reranked: row → the reranker's contribution; it replaces what the candidates say of the reranker.
-        notes: source → row → note.
-    """
+    """The sources' values of some candidates. Its values stay the same; threads share it."""
 
     __slots__ = ("_by_name", "_columns", "_notes", "_reranked", "_rows", "_tables")
 
@@ -103,12 +96,7 @@ class Sheet:
 
 
 class BySource(Mapping[str, Contribution]):
-    """The contributions to a hit by their sources, each made when it is asked for: a reason looks at a few of them.
-
-    Args:
-        sheet: contributions of each source to each hit.
-        i: place of the hit.
-    """
+    """The contributions to a hit by their sources, each made when it is asked for: a reason looks at a few of them."""
 
     __slots__ = ("_i", "_made", "_sheet")
 

@@ -23,11 +23,7 @@ QUERY_SHARE = 0.25  # share of the time that is left, to redact a long query: wi
 
 
 class Showing:
-    """Threads in which long texts are redacted. Threads of recalls share it.
-
-    Args:
-        waiting: context around a wait, in which the caller computes nothing.
-    """
+    """Threads in which long texts are redacted. Threads of recalls share it."""
 
     def __init__(self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self.threads = Bulkhead("redact", 4, hanging_max=4)
@@ -35,13 +31,7 @@ class Showing:
 
 
 class Shown:
-    """Redacts what is shown of one recall.
-
-    Args:
-        door: door through which everything goes.
-        deadline: the recall's deadline.
-        beside: threads in which long texts are redacted.
-    """
+    """Redacts what is shown of one recall."""
 
     def __init__(self, door: Door, deadline: Deadline, beside: Showing) -> None:
         self._door, self._deadline, self._beside = door, deadline, beside

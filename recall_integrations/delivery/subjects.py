@@ -69,19 +69,12 @@ class Turn:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The subject of a reply.
+    """The subject of a reply."""
 
-    Args:
-        phrase: the phrase as in the turn before: "tomato plants".
-        words: the normal forms of its words.
-        before: how many turns before the reply it was said, from 1.
-        confidence: probability that the reply is about it, in [0, 1].
-    """
-
-    phrase: str
-    words: tuple[str, ...]
-    before: int
-    confidence: float
+    phrase: str  # the phrase as in the turn before: "tomato plants"
+    words: tuple[str, ...]  # the normal forms of its words
+    before: int  # how many turns before the reply it was said, from 1
+    confidence: float  # probability that the reply is about it, in [0, 1]
 
 
 class _Phrase(NamedTuple):
@@ -95,14 +88,7 @@ class _Phrase(NamedTuple):
 
 
 def subject_of(turn: Turn, earlier: Sequence[Turn], *, asked: Collection[str] = (), first: int = 1) -> Subject | None:
-    """Return the subject that a turn leaves out; `None` = it says the subject itself, or nobody said it before.
-
-    Args:
-        turn: the reply.
-        earlier: the turns before it in its thread, the nearest first; at most `TURNS` of them are looked at.
-        asked: stems that are looked for: a turn that names one of them is preferred, and in it that phrase.
-        first: number of the nearest turn before it that counts.
-    """
+    """Return the subject that a turn leaves out; `None` = it says the subject itself, or nobody said it before."""
     needs = lacking(turn.text)
     if needs < SURE:
         return None

@@ -19,11 +19,6 @@ def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dic
     """Say what hits tell of the time that is asked for, or if the query asks when, the first time that they tell.
 
     Hits that are of that time themselves are left out.
-
-    Args:
-        view: the scope's columns.
-        parsed: the parsed query.
-        rows: rows of the hits.
     """
     window = parsed.temporal_window
     if not rows or (window is None and not asks_when(parsed.original)):

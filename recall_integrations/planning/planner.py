@@ -106,13 +106,7 @@ RULES: tuple[PlanRule, ...] = (
 
 
 def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = None) -> RetrievalPlan:
-    """Choose the plan. Pure: the same parsed query and configuration give the same plan.
-
-    Args:
-        parsed: the query.
-        config: the whole configuration, not only that of the planner.
-        given: name of a plan to take whatever the rules choose, to measure the worth of choosing.
-    """
+    """Choose the plan. Pure: the same parsed query and configuration give the same plan."""
     planner = config.planner
     checks = []
     for rule in RULES:

@@ -32,36 +32,22 @@ MISTAKEN = 0.2
 
 @record(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """The decision that the asked time or session makes.
+    """The decision that the asked time or session makes."""
 
-    Args:
-        plan: the plan to carry out.
-        asked: the rows that decide; `None` = none do.
-        trust: factor in (0, 1] of all probabilities, below 1 if no memory lies in the asked time or session.
-    """
-
-    plan: RetrievalPlan
-    asked: Asked | None = None
-    trust: float = 1.0
+    plan: RetrievalPlan  # the plan to carry out
+    asked: Asked | None = None  # the rows that decide; `None` = none do
+    trust: float = 1.0  # factor in (0, 1] of all probabilities, below 1 if no memory lies in the asked time or session
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Rows of the time or the session that decides.
+    """Rows of the time or the session that decides."""
 
-    Args:
-        mask: bool `(n,)`: the rows, living and allowed; at least one.
-        count: number of these rows.
-        order: the first of these rows, in the order of the conversation if the plan asks for it; else `None`.
-        confidence: confidence of the reading, in [0, 1].
-        words: reason to show with a hit among these rows.
-    """
-
-    mask: Mask
-    count: int
-    order: Rows | None
-    confidence: float
-    words: str
+    mask: Mask  # bool `(n,)`: the rows, living and allowed; at least one
+    count: int  # number of these rows
+    order: Rows | None  # the first of these rows, in the order of the conversation if the plan asks for it; else `None`
+    confidence: float  # confidence of the reading, in [0, 1]
+    words: str  # reason to show with a hit among these rows
 
     def searched(self, k: int) -> Mask | None:
         """Return the rows that the arms look at; `None` = all, because there are fewer than `k` of these."""
@@ -100,15 +86,7 @@ def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, S
 def asked_for(
     parsed: ParsedQuery, plan: RetrievalPlan, found: Settled | None, view: ScopeView, allowed: Mask | None, limit: int
 ) -> Decided:
-    """Decide which rows come first, and how much the probabilities are trusted.
-
-    Args:
-        parsed, found: from `settled`.
-        plan: the plan made from `parsed`.
-        view: the scope.
-        allowed: rows that meet the filters; `None` = all.
-        limit: largest number of rows that come in order.
-    """
+    """Decide which rows come first, and how much the probabilities are trusted."""
     trust = _trust(found.session.confidence) if found is not None and found.absent else 1.0
     if not plan.time_filter:
         return Decided(plan=plan, trust=trust)

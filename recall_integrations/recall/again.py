@@ -19,12 +19,7 @@ BY_WORDS = ("semantic", "lexical")  # the other arms look for names, times and t
 
 
 class Again:
-    """Searches a recall's scope for phrasings of its query. Threads may share one.
-
-    Args:
-        embed, arms, rank: the optimizer's stages.
-        outside: guard that calls a ranker of the user's own; `None` = the ranker is ours.
-    """
+    """Searches a recall's scope for phrasings of its query. Threads may share one."""
 
     def __init__(self, embed: Embed, arms: Arms, rank: Rank, outside: Guard | None = None) -> None:
         self._embed, self._arms, self._rank, self._outside = embed, arms, rank, outside
@@ -36,14 +31,7 @@ class Again:
         deadline: Deadline,
         step: Step | None = None,
     ) -> tuple[list[Fused], list[Degradation]]:
-        """Return what each phrasing finds, in their order, and the problems; phrasings without time left are left out.
-
-        Args:
-            state: the recall's state after `rank`.
-            phrasings: each text with its parsed query.
-            deadline: limit for all phrasings together.
-            step: step of the stage that asks.
-        """
+        """Return what each phrasing finds, in their order, and the problems; phrasings without time left are left out."""
         semantic = state.plan.arm("semantic") is not None
         texts = [text for text, _ in phrasings] if semantic else []
         vectors, problem = self._embed.vectors_of(texts, deadline)

@@ -38,13 +38,7 @@ class Key(NamedTuple):
 
 
 def exactly(request: RecallRequest, fingerprint: str, zone: ZoneInfo) -> Key:
-    """Return the key of a recall.
-
-    Args:
-        request: the recall's arguments.
-        fingerprint: fingerprint of the configuration.
-        zone: time zone in which dates are read where the request names none.
-    """
+    """Return the key of a recall."""
     return _key(request, request.text, fingerprint, zone)
 
 
@@ -62,13 +56,7 @@ def loose(text: str, settings: CacheConfig) -> str:
 
 
 def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
-    """Return a digest of a parsed query as the stages read it, without places in its text.
-
-    Args:
-        parsed: the query, as the parser gives it. Its words count in normal form; identifiers,
-            negations and readings count as they are written.
-        vector: the query's embedding; `None` where the caller gave it.
-    """
+    """Return a digest of a parsed query as the stages read it, without places in its text."""
     window = parsed.temporal_window
     bare = replace(
         parsed,

@@ -42,31 +42,15 @@ Reader = Callable[[RecallRequest, datetime], ParsedQuery | None]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A recall for which there may be an answer.
+    """A recall for which there may be an answer."""
 
-    Args:
-        request: the recall's arguments.
-        key: the recall's key.
-        revision: the scope's revision before the recall.
-    """
-
-    request: RecallRequest
-    key: Key
-    revision: Revision | None
+    request: RecallRequest  # the recall's arguments
+    key: Key  # the recall's key
+    revision: Revision | None  # the scope's revision before the recall
 
 
 class Caching:
-    """The result cache of an optimizer. Threads share it.
-
-    Args:
-        store: the store of the memories.
-        config: all settings; `caches` is true.
-        read: reads a query as a recall at that time would; returns `None` where that may take long.
-        results: the answers; other settings find none of these there.
-        literal: whether something that a user brought (a model, an arm, a stage) sees the letters of a query, so that
-            only the same ones have the same answer.
-        timer: monotonic seconds.
-    """
+    """The result cache of an optimizer. Threads share it."""
 
     def __init__(
         self,
@@ -101,13 +85,7 @@ class Caching:
         return replace(copied(kept.result), cache=CacheOutcome(strategy="hit", reason=reason, age_ms=round(age_ms, 3)))
 
     def kept(self, asked: Asked, state: RecallState, result: RecallResult) -> RecallResult:
-        """Keep an answer if it may be kept, and return it with a note on that.
-
-        Args:
-            asked: the recall.
-            state: the recall's last state.
-            result: the recall's answer.
-        """
+        """Keep an answer if it may be kept, and return it with a note on that."""
         return replace(result, cache=CacheOutcome(strategy="miss", reason=self._keep(asked, state, result)))
 
     def _keep(self, asked: Asked, state: RecallState, result: RecallResult) -> str:

@@ -53,34 +53,19 @@ _PAST, _FUTURE = -(2**62), 2**62
 
 @record(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A recall for which rows are drawn.
+    """A recall for which rows are drawn."""
 
-    Args:
-        request, parsed, plan: the recall, as far as it is understood.
-        vectors: vectors of the query and its readings; `None` = it has none.
-        frequency: counts the memories of the scope that hold a stem.
-        nums: numbers of memories that say what is asked.
-        deadline: limit for the whole draw.
-    """
-
-    request: RecallRequest
+    request: RecallRequest  # the recall, as far as it is understood
     parsed: ParsedQuery
     plan: RetrievalPlan
-    vectors: Vectors | None
-    frequency: Callable[[str], int]
-    nums: Sequence[int]
-    deadline: Deadline
+    vectors: Vectors | None  # vectors of the query and its readings; `None` = it has none
+    frequency: Callable[[str], int]  # counts the memories of the scope that hold a stem
+    nums: Sequence[int]  # numbers of memories that say what is asked
+    deadline: Deadline  # limit for the whole draw
 
 
 class Drawing:
-    """Draws the rows of recalls. Threads may share one.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        graph: the graph arm; `None` = there is none.
-        coarse: returns how many candidates an arm is asked for, given (hits wanted, limit of the plan).
-    """
+    """Draws the rows of recalls. Threads may share one."""
 
     def __init__(
         self,
@@ -92,12 +77,7 @@ class Drawing:
         self._store, self._config, self._graph, self._coarse = store, config, graph, coarse
 
     def drawn(self, outline: Outline, wanted: Wanted) -> tuple[ScopeView, tuple[str, str] | None]:
-        """Return the rows of a scope that a recall looks at, and what it had to do without, as reason and detail.
-
-        Raises:
-            StoreError: the database cannot be reached, or took too long.
-            RecallTimeout: there is no time left.
-        """
+        """Return the rows of a scope that a recall looks at, and what it had to do without, as reason and detail."""
         store, request = self._store, wanted.request
         asked = store.conditions(outline, request.filters, request.now)
         with store.connected(wanted.deadline.remaining_ms()) as connection:

@@ -16,13 +16,7 @@ SCOPES_AT_ONCE = 4
 
 
 class Loader:
-    """Reads scopes in threads of its own. Threads share it.
-
-    Args:
-        store: the store whose scopes are read.
-        prepare: does other work that takes time when it is first done.
-        waiting: context around a wait, in which the caller computes nothing.
-    """
+    """Reads scopes in threads of its own. Threads share it."""
 
     def __init__(
         self,
@@ -36,11 +30,7 @@ class Loader:
         self._under_way: dict[int, Future[None]] = {}
 
     def loaded(self, scope_id: int, deadline: Deadline) -> bool:
-        """Say whether the scope is in memory now. If not, a thread reads it for a later recall.
-
-        Raises:
-            StoreError: reading the scope raised it.
-        """
+        """Say whether the scope is in memory now. If not, a thread reads it for a later recall."""
         if self._store.in_memory(scope_id):
             return True
         with self._lock:

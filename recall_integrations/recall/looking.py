@@ -35,15 +35,7 @@ Searching = tuple[str, float, float]  # an arm, when it began, when it ended
 
 
 class Looking:
-    """The observers of one optimizer. Threads share it.
-
-    Args:
-        observers: in the order in which they are told.
-        key: key of the digests of scopes; two stores have different ones.
-
-    Attributes:
-        later: thread that tells them.
-    """
+    """The observers of one optimizer. Threads share it."""
 
     def __init__(self, observers: Sequence[RecallObserver], key: bytes) -> None:
         self.observers, self._key = tuple(observers), key[:64]
@@ -51,12 +43,7 @@ class Looking:
         self._complained: set[str] = set()
 
     def begun(self, request: RecallRequest, thresholds: Mapping[str, float]) -> Looked:
-        """Begin to observe a recall.
-
-        Args:
-            request: the recall's arguments.
-            thresholds: the planner's thresholds, by name.
-        """
+        """Begin to observe a recall."""
         return Looked(self, request, thresholds)
 
     def refused(self, error: Exception) -> None:
@@ -113,13 +100,7 @@ class Looking:
 
 
 class Looked:
-    """One recall that is observed. Work that can wait is done when observers are told.
-
-    Args:
-        looking: the observers.
-        request: the recall's arguments.
-        thresholds: the planner's thresholds, by name.
-    """
+    """One recall that is observed. Work that can wait is done when observers are told."""
 
     def __init__(self, looking: Looking, request: RecallRequest, thresholds: Mapping[str, float]) -> None:
         self._looking, self.request, self._thresholds = looking, request, thresholds
@@ -142,15 +123,7 @@ class Looked:
     def ended(
         self, name: str, state: RecallState, failed: bool, degraded: Sequence[Degradation], searching: list[Searching]
     ) -> None:
-        """Tell the observers that a stage has ended.
-
-        Args:
-            name: the stage's name.
-            state: the state after it.
-            failed: whether its fallback was taken.
-            degraded: its problems, before the door has withheld anything.
-            searching: arms that searched in it.
-        """
+        """Tell the observers that a stage has ended."""
         if name == ARMS:
             late = [problem.stage for problem in degraded if problem.reason == TIMEOUT]
             self._searched.append(_Searched(searching, late, self._stage_s, time.perf_counter()))
@@ -160,12 +133,7 @@ class Looked:
                 self._asked(look.ended, name, failed, told)
 
     def computed(self, state: RecallState, hydrated: int, read: int) -> None:
-        """Note the figures of one scope, all stages of which have ended.
-
-        Args:
-            state: the last state.
-            hydrated, read: see `PartSeen`.
-        """
+        """Note the figures of one scope, all stages of which have ended."""
         fused = state.fused
         first = () if fused is None else fused.rows[: len(state.hits)].tolist()
         searched, self._searched = self._searched, []

@@ -22,11 +22,7 @@ _DATED = regex(r"\d|\b(?:last|past|previous)\b", 2)
 
 
 def other_time(state: RecallState) -> TemporalWindow | None:
-    """Return the time that a query asks for, if that is not now; `None` = it asks for now, or for no time.
-
-    Args:
-        state: the recall's state.
-    """
+    """Return the time that a query asks for, if that is not now; `None` = it asks for now, or for no time."""
     window, request = state.query.temporal_window, state.request
     if window is None or request.window is not None:
         return window  # a window that the caller gives is meant

@@ -90,10 +90,7 @@ LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's se
 
 
 class Sources:
-    """Objects that a user brought, and those that all read paths of an optimizer share: breakers, threads, times.
-
-    Args: those of `QueryOptimizer`.
-    """
+    """Objects that a user brought, and those that all read paths of an optimizer share: breakers, threads, times."""
 
     def __init__(
         self,
@@ -148,14 +145,7 @@ class Sources:
 
 
 class ReadPath:
-    """A read path with its settings. Threads share it.
-
-    Args:
-        sources: the objects that it is made of.
-        config: all settings, as they hold for the scopes that it answers for.
-        results: answers that are kept; `None` = none are.
-        acting: the entry of `scopes` that these settings come from; "" = none does.
-    """
+    """A read path with its settings. Threads share it."""
 
     def __init__(
         self,
@@ -295,11 +285,7 @@ class ReadPath:
             return self._read(request.text, now, request.scope, request.window, request.zone)
 
     def load(self, request: RecallRequest, scope: Scope, until: Deadline) -> bool:
-        """Wait until what a recall of the scope needs is in memory; say whether it had to be read.
-
-        Raises:
-            StoreError: reading it raised this.
-        """
+        """Wait until what a recall of the scope needs is in memory; say whether it had to be read."""
         store, filters = self.store, request.filters
         scope_id = store.known(scope)
         if scope_id is None or (store.in_memory(scope_id) and self._filters_there(scope_id, filters)):
@@ -346,16 +332,7 @@ class ReadPath:
         *,
         kept: bool = True,
     ) -> RecallResult:
-        """Answer a checked request for one scope: from the result cache, or by the stages.
-
-        Args:
-            request: the checked request.
-            deadline: the request's deadline.
-            door: door through which the answer goes.
-            looked: tells observers of the recall; `None` = there are none.
-            served: the version learned from use that answers the request.
-            kept: whether the answer may come from the cache, and is kept there.
-        """
+        """Answer a checked request for one scope: from the result cache, or by the stages."""
         if self._caching is None or not kept:
             return self._computed(request, deadline, door, looked, served)[0]
         began, asked = time.perf_counter(), self._caching.asked(request)

@@ -33,15 +33,7 @@ PATHS_MAX = 256  # number of entries of `scopes` that are in use at once
 
 
 class ReadPaths:
-    """The read paths of one configuration. Threads share it. It never changes: other settings are another object.
-
-    Args:
-        sources: the objects that the paths are made of.
-        config: all settings.
-
-    Raises:
-        ConfigError: weights cannot be read, also those of an entry of `scopes`.
-    """
+    """The read paths of one configuration. Threads share it. It never changes: other settings are another object."""
 
     def __init__(self, sources: Sources, config: RecallConfig) -> None:
         self.sources, self.config = sources, config

@@ -19,30 +19,16 @@ from recall_integrations.types.request import RecallRequest
 
 @record(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An answer in the cache.
+    """An answer in the cache."""
 
-    Args:
-        result: the answer as it was given, after privacy and packing.
-        now: `now` of the recall that it answers, in microseconds since 1970.
-        made_at: when it was made, by the cache's timer, in seconds.
-        meaning: digest of how the query reads; `None` where nobody may ask it in other letters.
-    """
-
-    result: RecallResult
-    now: int
-    made_at: float
-    meaning: bytes | None = None
+    result: RecallResult  # the answer as it was given, after privacy and packing
+    now: int  # `now` of the recall that it answers, in microseconds since 1970
+    made_at: float  # when it was made, by the cache's timer, in seconds
+    meaning: bytes | None = None  # digest of how the query reads; `None` where nobody may ask it in other letters
 
 
 class ResultCache:
-    """Answers by key. Threads share it; nobody waits in it for more than a few microseconds.
-
-    Args:
-        revisions: tells of writes.
-        ttl_s: seconds that an answer is kept.
-        entries_max: answers that are kept.
-        timer: monotonic seconds.
-    """
+    """Answers by key. Threads share it; nobody waits in it for more than a few microseconds."""
 
     def __init__(
         self,
@@ -82,14 +68,7 @@ class ResultCache:
             return None if key is None else self.get(key, request)
 
     def put(self, key: Key, kept: Kept, revision: Revision | None, loosely: Key | None = None) -> bool:
-        """Keep an answer and say so, unless its scope was written to since.
-
-        Args:
-            key: the recall's key.
-            kept: the answer.
-            revision: the scope's revision before the recall.
-            loosely: loose key of the recall, under which others may find it.
-        """
+        """Keep an answer and say so, unless its scope was written to since."""
         with self._lock:
             if revision is None or self._revisions.of(key.scope) != revision:
                 return False

@@ -111,13 +111,7 @@ class Stage(ABC):
 
 
 class Runner:
-    """Takes recalls through stages. Threads share it.
-
-    Args:
-        stages: the stages in order.
-        observers: called when a stage has ended, in the thread of the recall. Their errors are named in `degraded`.
-        outside: guards that call stages which hold what a user brought and may hang, by the stage's name.
-    """
+    """Takes recalls through stages. Threads share it."""
 
     def __init__(
         self,
@@ -279,11 +273,7 @@ def degradation(stage: str, error: BaseException, reason: str | None = None) -> 
 
 
 def arranged(known: Sequence[Stage], own: Sequence[Stage]) -> list[Stage]:
-    """Return the known stages with the user's among them: in the place of the one of the same name, or behind `after`.
-
-    Raises:
-        InvalidArgument: something is no stage, or does not say its place.
-    """
+    """Return the known stages with the user's among them: in the place of the one of the same name, or behind `after`."""
     stages = list(known)
     for stage in own:
         names = [s.name for s in stages]

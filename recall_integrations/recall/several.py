@@ -28,15 +28,7 @@ Answer = Callable[[RecallRequest, Deadline], RecallResult]
 def of_several(
     request: RecallRequest, deadline: Deadline, answer: Answer, door: Door, abstain_below: float
 ) -> RecallResult:
-    """Answer a request with several scopes.
-
-    Args:
-        request: the request.
-        deadline: limit for all scopes; each has an equal share of what is left.
-        answer: answers the request for one scope.
-        door: door through which everything goes.
-        abstain_below: confidence below which nothing is returned.
-    """
+    """Answer a request with several scopes."""
     began, scopes, parts = time.perf_counter(), request.scopes, []
     for i, scope in enumerate(scopes):
         own = deadline.child(deadline.remaining_ms() / (len(scopes) - i))

@@ -21,13 +21,7 @@ Told = Mapping[str, Any]
 
 
 class Watched:
-    """A step that a watcher is told: it ends once, and errors of the watcher are kept. Threads share it.
-
-    Args:
-        step: the watcher's step.
-        raised: gets the watcher's errors.
-        door: what may leave the recall: the watcher sees words and ids where the caller does.
-    """
+    """A step that a watcher is told: it ends once, and errors of the watcher are kept. Threads share it."""
 
     def __init__(self, step: Step | None, raised: list[BaseException], door: Door) -> None:
         self._step, self._raised, self._door = step, raised, door

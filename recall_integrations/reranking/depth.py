@@ -16,15 +16,11 @@ from recall_integrations.records import record
 
 @record(frozen=True, slots=True, kw_only=True)
 class MultiStage:
-    """Number of candidates from stage to stage; `RerankConfig` has the ranges.
+    """Number of candidates from stage to stage; `RerankConfig` has the ranges."""
 
-    Args:
-        coarse_factor: arms are asked for at least this many times k candidates.
-        score_percentile: candidates whose score lies below this percentile of all candidates' scores leave before
-            the rerank, in [0, 100); 0 = off. The first k always stay.
-    """
-
-    coarse_factor: float = 10.0
+    coarse_factor: float = 10.0  # arms are asked for at least this many times k candidates
+    # candidates whose score lies below this percentile of all candidates' scores leave before the rerank, in [0, 100);
+    # 0 = off. The first k always stay.
     score_percentile: float = 0.0
 
     def coarse(self, k: int, arm_limit: int = 0) -> int:

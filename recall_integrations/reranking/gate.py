@@ -41,52 +41,30 @@ Calibrated = NDArray[np.floating]
 
 @record(frozen=True, slots=True, kw_only=True)
 class GateSettings:
-    """Settings of the gate; `RerankConfig` has the ranges.
+    """Settings of the gate; `RerankConfig` has the ranges."""
 
-    Args:
-        min_k: fewer candidates than this are not worth a rerank.
-        regret_max: see above; 0 skips only where nothing at all could be added.
-        risk: see above, in [0, 1); 0 = no stability test.
-        budget_ms: longest wait for the reranker.
-        skip_when_slow: whether it is off while the 95th percentile of its recent runs is beyond `budget_ms`.
-    """
-
-    min_k: int = 3
-    regret_max: float = 0.02
-    risk: float = RISK
-    budget_ms: float = 1_000.0
-    skip_when_slow: bool = True
+    min_k: int = 3  # fewer candidates than this are not worth a rerank
+    regret_max: float = 0.02  # see above; 0 skips only where nothing at all could be added
+    risk: float = RISK  # see above, in [0, 1); 0 = no stability test
+    budget_ms: float = 1_000.0  # longest wait for the reranker
+    skip_when_slow: bool = True  # whether it is off while the 95th percentile of its recent runs is beyond `budget_ms`
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class GateInput:
-    """Input of the gate.
+    """Input of the gate."""
 
-    Args:
-        allowed: whether the plan lets the cross-encoder run.
-        calibrated: scores of the candidates for the reranker, falling, in [0, 1].
-        k: number of hits wanted.
-        open_breaker: whether the reranker failed so often lately that it is off.
-        ready: whether its model is loaded.
-        movement: the q of the stability test; `inf` = not enough was seen yet.
-        trims: whether a threshold on its scores may drop hits.
-        estimate: of the time of this rerank; `None` = unknown, or not asked for yet.
-        remaining_ms: time left for the whole recall.
-        audit: run even if certain, so that movements are also seen where the gate would not let it run.
-        probe: run even if it was slow, to see whether it still is.
-    """
-
-    allowed: bool
-    calibrated: Calibrated
-    k: int
-    open_breaker: bool = False
-    ready: bool = True
-    movement: float = math.inf
-    trims: bool = False
-    estimate: Estimate | None = None
-    remaining_ms: float = math.inf
-    audit: bool = False
-    probe: bool = False
+    allowed: bool  # whether the plan lets the cross-encoder run
+    calibrated: Calibrated  # scores of the candidates for the reranker, falling, in [0, 1]
+    k: int  # number of hits wanted
+    open_breaker: bool = False  # whether the reranker failed so often lately that it is off
+    ready: bool = True  # whether its model is loaded
+    movement: float = math.inf  # the q of the stability test; `inf` = not enough was seen yet
+    trims: bool = False  # whether a threshold on its scores may drop hits
+    estimate: Estimate | None = None  # of the time of this rerank; `None` = unknown, or not asked for yet
+    remaining_ms: float = math.inf  # time left for the whole recall
+    audit: bool = False  # run even if certain, so that movements are also seen where the gate would not let it run
+    probe: bool = False  # run even if it was slow, to see whether it still is
 
 
 def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
@@ -132,13 +110,7 @@ def margin(calibrated: Calibrated, k: int) -> float:
 
 
 def movement(calibrated: Calibrated, order: NDArray[np.integer], k: int) -> float:
-    """Return the largest gap that a candidate overcame in a rerank such that the answer changed; 0 if it is the same.
-
-    Args:
-        calibrated: scores before, falling.
-        order: places before, in the order after.
-        k: number of hits wanted.
-    """
+    """Return the largest gap that a candidate overcame in a rerank such that the answer changed; 0 if it is the same."""
     p = np.asarray(calibrated, dtype=np.float64)
     n = len(p)
     k = min(k, n)

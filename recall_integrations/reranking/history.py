@@ -23,9 +23,6 @@ class MovementHistory:
 
     Skipped reranks cannot be observed, and observing only the others would bias the quantile. So every fifth
     recall is audited, that is reranked whatever the tests say, and only these are observed.
-
-    Args:
-        risk: of the stability test; 0 = no audits.
     """
 
     def __init__(self, risk: float) -> None:

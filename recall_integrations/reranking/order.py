@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 
 
 def reordered(scores: Sequence[float | None], unscored: AbstractSet[int] = frozenset()) -> NDArray[np.int64]:
-    """Return the new order of candidates: places before, best first. Ties go to the candidate that came first.
-
-    Args:
-        scores: the reranker's, higher is better; `None` = it dropped the candidate, which counts as worst.
-        unscored: places that the reranker had no time for: they stay, the others change among themselves.
-    """
+    """Return the new order of candidates: places before, best first. Ties go to the candidate that came first."""
     order = np.arange(len(scores), dtype=np.int64)
     places = np.asarray([i for i in range(len(scores)) if i not in unscored], dtype=np.int64)
     given = np.asarray([-np.inf if (score := scores[i]) is None else score for i in places], dtype=np.float64)

@@ -36,21 +36,13 @@ WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that 
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankSettings:
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Args:
-        gate: settings of the gate.
-        top_n: number of the best candidates, which it may reorder.
-        threshold: candidates that the reranker scores below this, on its own scale, are left out, and so are those that
-            it did not see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
-            did not see all: other scores have another scale.
-
-    Raises:
-        ConfigError: a value is out of its range.
-    """
-
-    gate: GateSettings = field(default_factory=GateSettings)
-    top_n: int = 20
+    gate: GateSettings = field(default_factory=GateSettings)  # settings of the gate
+    top_n: int = 20  # number of the best candidates, which it may reorder
+    # candidates that the reranker scores below this, on its own scale, are left out, and so are those that it did not
+    # see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or did not see all: other
+    # scores have another scale.
     threshold: float | None = None
 
     def __post_init__(self) -> None:
@@ -62,66 +54,40 @@ class RerankSettings:
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankRequest:
-    """The input of a rerank.
+    """The input of a rerank."""
 
-    Args:
-        query: as the user asked it.
-        calibrated: scores of all candidates, falling, in [0, 1].
-        texts: returns the texts of the first n candidates; called only if the gate allows the rerank.
-        k: number of hits wanted.
-        allowed: whether the plan lets it run.
-        deadline: of the recall.
-    """
-
-    query: str
-    calibrated: NDArray[np.floating]
+    query: str  # as the user asked it
+    calibrated: NDArray[np.floating]  # scores of all candidates, falling, in [0, 1]
+    # returns the texts of the first n candidates; called only if the gate allows the rerank
     texts: Callable[[int], Sequence[str]]
-    k: int
-    allowed: bool
-    deadline: Deadline
+    k: int  # number of hits wanted
+    allowed: bool  # whether the plan lets it run
+    deadline: Deadline  # of the recall
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The reranker's judgement of one candidate.
+    """The reranker's judgement of one candidate."""
 
-    Args:
-        score: on the reranker's own scale.
-        rank: 1-based place by the reranker's scores.
-        band: meaning of the score, where it is known.
-    """
-
-    score: float
-    rank: int
-    band: Band | None = None
+    score: float  # on the reranker's own scale
+    rank: int  # 1-based place by the reranker's scores
+    band: Band | None = None  # meaning of the score, where it is known
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Reranked:
-    """The result of a rerank.
+    """The result of a rerank."""
 
-    Args:
-        order: places before, best first; shorter than before if a threshold left some out. Scores are shared out: the
-            i-th keeps the i-th score.
-        judged: by place before.
-        outcome: for the result.
-        degraded: steps that failed or were cut short.
-    """
-
+    # places before, best first; shorter than before if a threshold left some out. Scores are shared out: the i-th keeps
+    # the i-th score.
     order: NDArray[np.int64]
-    outcome: RerankOutcome
-    judged: Mapping[int, Judgement] = field(default_factory=dict)
-    degraded: tuple[Degradation, ...] = ()
+    outcome: RerankOutcome  # for the result
+    judged: Mapping[int, Judgement] = field(default_factory=dict)  # by place before
+    degraded: tuple[Degradation, ...] = ()  # steps that failed or were cut short
 
 
 class RerankStage:
-    """The rerank stage of one reranker.
-
-    Args:
-        reranker: scores the candidates.
-        settings: of the stage.
-        guard: calls the reranker; its time limit is the gate's budget.
-    """
+    """The rerank stage of one reranker."""
 
     def __init__(self, reranker: Reranker, settings: RerankSettings, guard: Guard) -> None:
         self._reranker = reranker

@@ -30,19 +30,12 @@ _CAPITAL = regex(r"(?<![.!?…:\"“]\s)(?<!^)\b[^\W\d_a-zß-öø-ÿ][^\W\d_]{2,
 
 @record(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The query that a phrasing is compared with.
+    """The query that a phrasing is compared with."""
 
-    Args:
-        sent: its text as it was sent to the model.
-        parsed: the parsed query.
-        frequency: counts the memories of the scope that hold a stem.
-        count: memories of the scope.
-    """
-
-    sent: str
-    parsed: ParsedQuery
-    frequency: Callable[[str], int]
-    count: int
+    sent: str  # its text as it was sent to the model
+    parsed: ParsedQuery  # the parsed query
+    frequency: Callable[[str], int]  # counts the memories of the scope that hold a stem
+    count: int  # memories of the scope
 
 
 def refused(asked: Asked, text: str, read: ParsedQuery, cosine: float | None) -> str:
@@ -50,11 +43,6 @@ def refused(asked: Asked, text: str, read: ParsedQuery, cosine: float | None) ->
 
     It may bring no name, time, number, quotation or identifier that the query lacks, and no instruction; and it
     must be about the same: in the query's words, about its names, or near in meaning.
-
-    Args:
-        asked: the query.
-        text, read: the phrasing, and the parsed phrasing.
-        cosine: between the search words of both, by the bundled embedding; `None` = not usable here.
     """
     if _INSTRUCTION.search(text):
         return "an instruction"

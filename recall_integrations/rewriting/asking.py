@@ -54,38 +54,18 @@ DISABLED, SPECIFIC, PLAN, PRIVACY, SLO, SURE = (
 
 @record(frozen=True, slots=True)
 class Asking:
-    """A question to the model, under way or answered.
+    """A question to the model, under way or answered."""
 
-    Args:
-        key: of the question.
-        sent: the query as it was sent to the model.
-        call: the call under way.
-        mine: whether this recall began the call, and learns from it.
-        answer: the answer, if it is known already.
-        cached: whether the answer comes from the cache.
-    """
-
-    key: str
-    sent: str
-    call: Call[Phrasings] | None = None
-    mine: bool = True
-    answer: Answer[Phrasings] | None = None
-    cached: bool = False
+    key: str  # of the question
+    sent: str  # the query as it was sent to the model
+    call: Call[Phrasings] | None = None  # the call under way
+    mine: bool = True  # whether this recall began the call, and learns from it
+    answer: Answer[Phrasings] | None = None  # the answer, if it is known already
+    cached: bool = False  # whether the answer comes from the cache
 
 
 class Rewriting:
-    """The rewriting step. Threads may share one.
-
-    Args:
-        llm: text in, text out; `None` = no rewrites.
-        guard: calls the model.
-        settings: of the step.
-        cache: recent phrasings; `None` = no cache.
-        slo: the contract that rewriting has to keep; `None` = no contract.
-
-    Attributes:
-        template: the prompt, with `{query}` in it.
-    """
+    """The rewriting step. Threads may share one."""
 
     def __init__(
         self,
@@ -122,13 +102,7 @@ class Rewriting:
         )
 
     def needless(self, parsed: ParsedQuery, plan: RetrievalPlan, precise: float, door: Door) -> str | None:
-        """Return the reason code why the model need not be asked, whatever is found; `None` = it may be asked.
-
-        Args:
-            parsed, plan: the query.
-            precise: specificity from which a query needs no other words.
-            door: the privacy mode of the recall.
-        """
+        """Return the reason code why the model need not be asked, whatever is found; `None` = it may be asked."""
         if self._llm is None:
             return DISABLED
         if door.blocked:
@@ -138,14 +112,7 @@ class Rewriting:
         return skip_reason(parsed.original)
 
     def begin(self, parsed: ParsedQuery, scope: Scope, door: Door, deadline: Deadline) -> Asking:
-        """Ask, return the cached answer, or join a call under way. Returns at once.
-
-        Args:
-            parsed: the query.
-            scope: of the query: phrasings of one tenant are never shown to another.
-            door: the privacy mode that the query passes on its way to the model.
-            deadline: of the answer.
-        """
+        """Ask, return the cached answer, or join a call under way. Returns at once."""
         sent = door.query(parsed.original).text
         template = self.template
         key = key_of(sent, template, self._identity, scope, door.mode)
@@ -169,13 +136,7 @@ class Rewriting:
         return Asking(key, sent, begun)
 
     def end(self, asking: Asking, deadline: Deadline, useless: Callable[[Phrasings], bool]) -> Answer[Phrasings]:
-        """Wait for the answer, and learn from it.
-
-        Args:
-            asking: from `begin`.
-            deadline: of the caller.
-            useless: says whether none of the phrasings can be searched for; that counts as a failure.
-        """
+        """Wait for the answer, and learn from it."""
         if asking.answer is not None:
             value = asking.answer.value
             return _useless(value) if value is not None and useless(value) else asking.answer

@@ -27,42 +27,24 @@ OUTCOMES = (SUCCESS, EMPTY, FAILED)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of the contract: shares in [0, 1] of the recent calls, and milliseconds.
+    """Limits of the contract: shares in [0, 1] of the recent calls, and milliseconds."""
 
-    Args:
-        fallback: share of calls that gave nothing to search for, whatever the reason.
-        empty: share of calls that came back empty.
-        median_ms: median time of calls.
-    """
-
-    fallback: float = 0.2
-    empty: float = 0.05
-    median_ms: float = 1_200.0
+    fallback: float = 0.2  # share of calls that gave nothing to search for, whatever the reason
+    empty: float = 0.05  # share of calls that came back empty
+    median_ms: float = 1_200.0  # median time of calls
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The record: recent calls as (outcome, milliseconds), and why and since when the step is off.
+    """The record: recent calls as (outcome, milliseconds), and why and since when the step is off."""
 
-    Args:
-        calls: oldest first. While it is off, the probes.
-        off: why it is off; empty = it is on.
-        probed: when it was switched off, or the last probe; seconds of the clock.
-    """
-
-    calls: tuple[tuple[str, float], ...] = ()
-    off: str = ""
-    probed: float = 0.0
+    calls: tuple[tuple[str, float], ...] = ()  # oldest first. While it is off, the probes.
+    off: str = ""  # why it is off; empty = it is on
+    probed: float = 0.0  # when it was switched off, or the last probe; seconds of the clock
 
 
 class Contract:
-    """The record of calls, compared with the limits. Threads and, through its file, processes share it.
-
-    Args:
-        limits: of the contract.
-        path: of the file; `None` = in this object only.
-        clock: wall seconds.
-    """
+    """The record of calls, compared with the limits. Threads and, through its file, processes share it."""
 
     def __init__(self, limits: Limits, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         self._limits, self._clock = limits, clock
@@ -84,12 +66,7 @@ class Contract:
         return self._own if self._file is None else self._file.read()
 
     def record(self, outcome: str, ms: float) -> None:
-        """Note that a call has ended.
-
-        Args:
-            outcome: one of `OUTCOMES`.
-            ms: its time.
-        """
+        """Note that a call has ended."""
 
         def counted(kept: Kept) -> Kept:
             calls = (*kept.calls, (outcome, ms))[-WINDOW:]

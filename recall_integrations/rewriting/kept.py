@@ -31,10 +31,6 @@ def key_of(query: str, *fingerprint: object) -> str:
     """Return a digest of the query and of all that its phrasings depend on besides.
 
     Queries that differ in case, in white space or in the marks at their end are one.
-
-    Args:
-        query: as it is sent to the model.
-        fingerprint: the prompt, the model, the scope, …; another gives another key.
     """
     text = " ".join(unicodedata.normalize("NFKC", query).casefold().split()).strip(_ENDS)
     said = json.dumps([text, *map(str, fingerprint)], ensure_ascii=False)
@@ -42,14 +38,7 @@ def key_of(query: str, *fingerprint: object) -> str:
 
 
 class RewriteCache:
-    """A cache of phrasings that threads and, through its file, processes share. It holds digests of queries.
-
-    Args:
-        path: of the file.
-        ttl_s: seconds for which an entry counts.
-        entries_max: the least recently used leaves; 0 = nothing is kept.
-        clock: wall seconds.
-    """
+    """A cache of phrasings that threads and, through its file, processes share. It holds digests of queries."""
 
     def __init__(
         self, path: Path, *, ttl_s: float = 180.0, entries_max: int = 50, clock: Callable[[], float] = time.time

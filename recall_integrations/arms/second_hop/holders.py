@@ -29,26 +29,16 @@ _ROW_BITS, _ROW = np.uint64(32), np.uint64((1 << 32) - 1)
 
 
 class _Part(NamedTuple):
-    """Index of rows from `first` to `end`.
-
-    Args:
-        entries: a key and, in the lower half, a row that says it; rising, each once.
-        heads: key of the first word and of the first two of each row, `(2, rows)`; 0 = it has not so many.
-    """
+    """Index of rows from `first` to `end`."""
 
     first: int
     end: int
-    entries: Keys
-    heads: Keys
+    entries: Keys  # a key and, in the lower half, a row that says it; rising, each once
+    heads: Keys  # key of the first word and of the first two of each row, `(2, rows)`; 0 = it has not so many
 
 
 class NamePostings:
-    """Name index of the documents of a view with text. Threads may share one.
-
-    Args:
-        view: the scope.
-        before: index that `begins` the view, to be extended.
-    """
+    """Name index of the documents of a view with text. Threads may share one."""
 
     def __init__(self, view: ScopeView, before: NamePostings | None = None) -> None:
         self._ends = (int(view.nums[0]), int(view.nums[-1])) if view.size else (0, 0)
@@ -69,13 +59,7 @@ class NamePostings:
         return self.begins(view) and added <= max(LATE_MIN, LATE_SHARE * self._words)
 
     def find(self, view: ScopeView, keys: Keys, most: int) -> tuple[NDArray[np.int64], Rows]:
-        """Return the living documents that say keys: index of the key and row, each pair once, in no order.
-
-        Args:
-            view: view that this index serves.
-            keys: keys of names.
-            most: a key that more documents say is left out.
-        """
+        """Return the living documents that say keys: index of the key and row, each pair once, in no order."""
         first = keys << _ROW_BITS
         parts = [part for part in (self._main.entries, self._upto(view).entries) if len(part)]
         spans = [(part.searchsorted(first), part.searchsorted(first + _ROW, side="right")) for part in parts]

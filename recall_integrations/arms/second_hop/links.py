@@ -38,36 +38,22 @@ KEY_WORDS = 2  # by which names are looked up
 
 @record(frozen=True, slots=True, kw_only=True)
 class Via:
-    """Way from one document to another.
+    """Way from one document to another."""
 
-    Args:
-        row: row of the document before it.
-        name: name in both, as that one writes it.
-        about: whether the document begins with the name.
-    """
-
-    row: int
-    name: str
-    about: bool
+    row: int  # row of the document before it
+    name: str  # name in both, as that one writes it
+    about: bool  # whether the document begins with the name
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Links from documents to others, each pair once.
+    """Links from documents to others, each pair once."""
 
-    Args:
-        starts: the document that leads.
-        rows: where it leads.
-        values: float32, above 0.
-        names: index into the names of the first document of the one that is worth most.
-        about: whether the second document begins with that name.
-    """
-
-    starts: Rows
-    rows: Rows
-    values: NDArray[np.float32]
-    names: NDArray[np.int64]
-    about: Mask
+    starts: Rows  # the document that leads
+    rows: Rows  # where it leads
+    values: NDArray[np.float32]  # float32, above 0
+    names: NDArray[np.int64]  # index into the names of the first document of the one that is worth most
+    about: Mask  # whether the second document begins with that name
 
     def and_those(self, other: Links) -> Links:
         """Return the links with other entries after these."""
@@ -87,19 +73,7 @@ _NOWHERE = Links(
 
 
 class SecondHop:
-    """The links of one recall, from the documents that were looked at.
-
-    Args:
-        view: view with text.
-        documents: which rows are living documents.
-        count: number of living documents.
-        holders: gives the name index that serves the view; called once a document is looked at.
-        said_in: returns the names that each of some documents says.
-        terms: stems of the query.
-        allowed: rows that may be returned; `None` = all.
-        texts: returns texts of rows, to see whether a document says an unsure name.
-        is_entity: whether the store has an entity of a name; such a name is sure.
-    """
+    """The links of one recall, from the documents that were looked at."""
 
     def __init__(
         self,
@@ -206,10 +180,6 @@ class SecondHop:
         """Return the entries whose name is sure, is an entity, or is confirmed by the document that it leads to.
 
         Documents are read for the best CONFIRMED_MAX pairs only; the others lose the entries that would need it.
-
-        Args:
-            said, owner, index: of each name: its document's names, that document's place in the starts, its own there.
-            entry, rows, worth: name, document that says it, and the worth of that.
         """
         unsure = np.asarray([own.unsure[i] for own, i in zip(said, index.tolist(), strict=True)], dtype=np.bool_)
         names = {i: said[i].names[int(index[i])] for i in sorted(set(entry[unsure[entry]].tolist()))}

@@ -49,19 +49,12 @@ _ACTS = regex(r" ([a-z]+)")
 
 
 class DocumentNames(NamedTuple):
-    """The names of a text.
+    """The names of a text."""
 
-    Args:
-        names: names as they are written.
-        stems: int32 `(len(names), WORDS_MAX)`: numbers of the stems of each, filled up with -1.
-        keys: uint64, by which `holders` looks each up.
-        unsure: those that are names only if there is an entity of that name.
-    """
-
-    names: tuple[str, ...]
-    stems: NDArray[np.int32]
-    keys: NDArray[np.uint64]
-    unsure: NDArray[np.bool_]
+    names: tuple[str, ...]  # names as they are written
+    stems: NDArray[np.int32]  # int32 `(len(names), WORDS_MAX)`: numbers of the stems of each, filled up with -1
+    keys: NDArray[np.uint64]  # uint64, by which `holders` looks each up
+    unsure: NDArray[np.bool_]  # those that are names only if there is an entity of that name
 
 
 class Name(NamedTuple):

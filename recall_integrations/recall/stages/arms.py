@@ -31,15 +31,7 @@ _arm_request = maker(ArmRequest)
 
 
 class Arms(Stage):
-    """Asks the arms of the plan. Words need no vector: the lexical arm works while the vectors are compared.
-
-    Args:
-        specs: the arms that there are.
-        made: makes each arm for a call: to open an index is a part of the arm that may fail.
-        guards: returns the guard that calls an arm which needs a thread, by name.
-        depth: says how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
-        budgets: the shares of the time.
-    """
+    """Asks the arms of the plan. Words need no vector: the lexical arm works while the vectors are compared."""
 
     name = "arms"
     essential = True

@@ -25,13 +25,7 @@ KEEP_FIRST = 1  # so many hits of the query itself stay where they are, whatever
 
 
 class Arrange(Stage):
-    """Puts candidates in order. None is lost, but for repeats, which are listed with the hit that they repeat.
-
-    Args:
-        settings: settings of the ranking.
-        delivery: fetches texts.
-        spread: how far apart cosines of the store's embedding are (`MemoryStore.cosine_spread`).
-    """
+    """Puts candidates in order. None is lost, but for repeats, which are listed with the hit that they repeat."""
 
     name = "arrange"
     level = SIMPLE

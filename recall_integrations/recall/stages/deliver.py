@@ -15,13 +15,7 @@ from recall_integrations.types.request import RecallRequest
 
 
 class Deliver(Stage):
-    """Fetches, explains, withholds and packs the hits.
-
-    Args:
-        delivery: does the work.
-        abstain_below: confidence below which nothing is returned.
-        score_min: score below which a hit is left out, where the request does not say.
-    """
+    """Fetches, explains, withholds and packs the hits."""
 
     name = "deliver"
     essential = True

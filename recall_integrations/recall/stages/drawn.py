@@ -19,13 +19,7 @@ LATE = "The database has not found the memories of this scope in time. Ask again
 
 
 class Drawn:
-    """Draws the rows of a recall for `plan`. Threads may share one.
-
-    Args:
-        drawing: reads the rows.
-        embed: makes the vectors, which are needed before the rows.
-        facts: decides which memories say what is asked; `None` = no facts are kept.
-    """
+    """Draws the rows of a recall for `plan`. Threads may share one."""
 
     def __init__(self, drawing: Drawing, embed: Embed, facts: Facts | None) -> None:
         self._drawing, self._embed, self._facts = drawing, embed, facts

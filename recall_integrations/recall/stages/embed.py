@@ -20,12 +20,7 @@ from recall_integrations.types.making import changed
 
 
 class Embed(Stage):
-    """Embeds the query. Without it words and graph still answer.
-
-    Args:
-        store: the store whose embedding it is.
-        guard: calls an embedding that is not the bundled one.
-    """
+    """Embeds the query. Without it words and graph still answer."""
 
     name = "embed"
     share = SHARE_BEFORE_ARMS
@@ -52,12 +47,7 @@ class Embed(Stage):
     def vectors_of(
         self, texts: Sequence[str], deadline: Deadline
     ) -> tuple[list[NDArray[np.float32]], Degradation | None]:
-        """Return the vectors of queries; or none, and the problem.
-
-        Args:
-            texts: the queries.
-            deadline: the call's deadline.
-        """
+        """Return the vectors of queries; or none, and the problem."""
         embedding = self._store.embedding
         if not texts or isinstance(embedding, StaticEmbedding):  # it takes microseconds; a thread costs more
             return [embedding.embed_query(text) for text in texts], None

@@ -21,12 +21,7 @@ from recall_integrations.types.roles import Role
 
 
 class Facts(Stage):
-    """Decides which memories the arms' candidates get in addition, and which come first; without it, none do.
-
-    Args:
-        store: the store of the memories and of what they say of slots.
-        slots: the schema; `None` = no facts are kept.
-    """
+    """Decides which memories the arms' candidates get in addition, and which come first; without it, none do."""
 
     name = "facts"
 

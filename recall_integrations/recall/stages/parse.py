@@ -56,15 +56,7 @@ class _Counts(dict[str, int]):
 
 
 class Parse(Stage):
-    """Reads the query.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        llm: validates corrections of the spelling; `None` = nobody does.
-        unsure: asks the LLM about names that nothing else resolved; `None` = it is not asked.
-        waiting: context around a wait.
-    """
+    """Reads the query."""
 
     name = "parse"
     share = SHARE_BEFORE_ARMS

@@ -32,15 +32,7 @@ _FIELDS = frozenset({"type", "actor", "role", "channel", "thread"})
 
 
 class Plan(Stage):
-    """Decides about arms, filters and rows.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        arms: the arms that there are.
-        waiting: context around a wait.
-        draw: reads rows of a scope that is too large to be read whole; `None` = no scope is.
-    """
+    """Decides about arms, filters and rows."""
 
     name = "plan"
     essential = True
@@ -62,12 +54,7 @@ class Plan(Stage):
         return True
 
     def made(self, parsed: ParsedQuery, served: Served = BY_RULES) -> RetrievalPlan:
-        """Return the plan of a parsed query. Pure.
-
-        Args:
-            parsed: the parsed query.
-            served: the version learned from use that answers this recall; default: the rules.
-        """
+        """Return the plan of a parsed query. Pure."""
         version = served.version
         given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
         plan = make_plan(parsed, self._config) if given is None else make_plan(parsed, self._config, given=given)

@@ -32,16 +32,7 @@ from recall_integrations.types.making import changed
 
 
 class Rank(Stage):
-    """Ranks candidates by their features; without a ranker, or where that fails, by the arms' own scores.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        delivery: fetches texts.
-        ranker: gives the order; `None` = the arms' scores are fused.
-        arms: the arms that there are.
-        made: makes each arm; the graph arm leads from documents to others.
-    """
+    """Ranks candidates by their features; without a ranker, or where that fails, by the arms' own scores."""
 
     name = "rank"
     level = SIMPLE - 1

@@ -20,13 +20,7 @@ NOT_SHOWN = "skip.privacy"
 
 
 class Rerank(Stage):
-    """Reranks the best. They share out the scores that they had, and the sums of what was added to them.
-
-    Args:
-        reranking: the gate and the reranker.
-        depth: says how many candidates get there.
-        delivery: fetches texts.
-    """
+    """Reranks the best. They share out the scores that they had, and the sums of what was added to them."""
 
     name = "rerank"
     level = SIMPLE - 1

@@ -43,12 +43,7 @@ SHARE_MAX = 0.5  # share of the time that is left, kept for what comes after the
 
 
 class Ask(Stage):
-    """Begins to ask the LLM, beside the search for the query itself.
-
-    Args:
-        rewriting: asks the LLM.
-        precise: specificity from which a query needs no other words.
-    """
+    """Begins to ask the LLM, beside the search for the query itself."""
 
     name = "ask"
     level = SIMPLE - 1
@@ -65,14 +60,7 @@ class Ask(Stage):
 
 
 class Rewrite(Stage):
-    """Adds what phrasings find. Without it the answer is what the query itself found.
-
-    Args:
-        rewriting: asks the LLM.
-        parse: reads the phrasings.
-        again: searches for them.
-        precise: specificity from which a query needs no other words.
-    """
+    """Adds what phrasings find. Without it the answer is what the query itself found."""
 
     name = STAGE
     level = SIMPLE - 1
