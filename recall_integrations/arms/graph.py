@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, NotAtHand
-from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings, documents
-from recall_integrations.arms.second_hop.links import SecondHop
-from recall_integrations.arms.second_hop.names import DocumentNames, said_in
+from recall_integrations.arms.document_names import DocumentNames, said_in
+from recall_integrations.arms.second_hop import WORDS_MAX, NamePostings, SecondHop, documents
 from recall_integrations.database import schema
 from recall_integrations.database.answering import within
 from recall_integrations.database.portable import bounded, numbers_joined
@@ -263,7 +262,7 @@ class GraphRetriever:
         terms: Collection[str],
         allowed: Mask | None = None,
     ) -> SecondHop | None:
-        """Return the links from documents to others; `None` without documents or their words, or with too many words."""
+        """Return the links from documents to others; `None` where there are no documents or too many words."""
         if view.text is None or view.drawn or len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from recall_integrations.arms.base import Arm
-from recall_integrations.arms.fan_out import InMemory
+from recall_integrations.arms.base import Arm, InMemory
 from recall_integrations.arms.graph import GraphRetriever, KeptGraph
-from recall_integrations.arms.lexical import LexicalRetriever
-from recall_integrations.arms.semantic import SemanticRetriever
-from recall_integrations.arms.temporal import TemporalRetriever
-from recall_integrations.arms.type_filter import TypeFilterRetriever
+from recall_integrations.arms.retrievers import (
+    LexicalRetriever,
+    SemanticRetriever,
+    TemporalRetriever,
+    TypeFilterRetriever,
+)
 from recall_integrations.config import ARMS, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.planning.planner import anchoring

@@ -1,4 +1,4 @@
-"""Results as plain data, for `--json` and HTTP. Keys are only ever added; a changed meaning raises `format`."""
+"""Sources of contributions in plain words, for whoever reads JSON without the table of docs/ranking.md."""
 
 from __future__ import annotations
 
@@ -10,10 +10,78 @@ from datetime import datetime
 from typing import Any
 
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.delivery.source_names import name_of
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, RewriteOutcome, Scope
 from recall_integrations.types.result import Decision, RerankOutcome
+
+_NAMES = {
+    "semantic": "found by meaning",
+    "lexical": "found by its words",
+    "graph": "found by the names it mentions",
+    "temporal": "found by its time",
+    "type_filter": "found by its type",
+    "bm25": "words of the query (BM25)",
+    "bm25_counted": "words of the query, counted (BM25)",
+    "bm25_of_best": "words of the query against the best text",
+    "bm25_of_ceiling": "words of the query against what is possible",
+    "idf_coverage": "share of the query's rare words",
+    "passage_match": "best passage",
+    "char_bm25": "words spelled alike",
+    "lead_match": "how the text begins",
+    "soft_match": "words alike in meaning",
+    "near_match": "words that stand close together",
+    "bigram_match": "pairs of words",
+    "log_length": "length",
+    "near_match_w1": "words close together, with its neighbours",
+    "near_match_w2": "words close together, with two neighbours on each side",
+    "previous_log_length": "length of what stands before it",
+    "thread_bm25": "words of the query in its thread",
+    "thread_best_bm25": "words of the query in the best text of its thread",
+    "thread_best_soft_match": "words alike in meaning in the best text of its thread",
+    "feedback": "words shared with what matches best",
+    "near_in_time": "close in time to what matches",
+    "cosine": "meaning (cosine)",
+    "cosine_w1": "meaning, with its neighbours (cosine)",
+    "speaker_named": "the query names who said it",
+    "names_speaker": "it names who is asked about",
+    "cast_present": "who is asked about takes part in its thread",
+    "asked_before": "answers a question close to the query",
+    "subject_match": "what it is about was said before",
+    "speaker_prior_match": "what its speaker said before",
+    "previous_question_match": "the question before it",
+    "exchange_match": "question and answer together",
+    "is_question": "it asks something",
+    "asking_share": "how much of it asks something",
+    "previous_is_question": "a question stands before it",
+    "by_user": "the user said it",
+    "by_asked_role": "said in the role that is asked for",
+    "exchange_bm25": "words of the query in what is said beside it",
+    "date_words": "it says a date",
+    "date_words_asked": "it says a date, and one is asked for",
+    "told_asked": "it tells when something was, and that is asked",
+    "date_match": "its date is the one asked for",
+    "edge": "states the link asked for",
+    "title": "is about what is named",
+    "exact": "holds the id letter by letter",
+    "owner": "whether it is about who asks",
+    "denial": "whether it denies what the question denies",
+    "router": "kind of memory preferred",
+    "profile": "like most of what is kept",
+    "recency": "how new it is",
+    "importance": "how important it is",
+    "rewrite": "found by other words",
+    "rerank": "reranker",
+    "diversity": "moved so that others say something else",
+    "type_first": "moved for its type",
+    "time_first": "moved for its time",
+    "negation": "moved for what the query excludes",
+}
+
+
+def name_of(source: str) -> str:
+    """Return a source in plain words; a source of the user's own keeps its name, with spaces."""
+    return _NAMES.get(source) or source.replace("_", " ")
+
 
 FORMAT = 1
 DECIMALS = 6

@@ -10,20 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.about import Subjects
-from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, led
+from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, Sheet, led, times_told
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
-from recall_integrations.delivery.sheet import Sheet
-from recall_integrations.delivery.showing import Showing, Shown
-from recall_integrations.delivery.subjects import TURNS
-from recall_integrations.delivery.telling import times_told
-from recall_integrations.delivery.withholding import plainly, seen_query
+from recall_integrations.delivery.showing import Showing, Shown, plainly, seen_query
+from recall_integrations.delivery.subjects import TURNS, Subjects
 from recall_integrations.facts.deciding import Decided, words_for
 from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.planning.when import Asked
+from recall_integrations.planning.planner import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE

@@ -10,7 +10,7 @@ those written without spaces nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from recall_integrations.patterns import regex
@@ -178,3 +178,44 @@ def _worth(lead: str, words: Sequence[str], *, first: bool) -> int:
     if lead in _LEADS or lead.isdigit():
         return 2
     return 0 if len(words) == 1 and words[0].lower().endswith(_ENDINGS) else 1
+
+
+Reply = tuple[str, Sequence[str]]
+
+
+class Subjects(Mapping[int, str]):
+    """Row → "tomato plants, two turns before", for replies whose subject is found.
+
+    The texts are those of the recall, so that the store may be closed, or changed, when the reason is read. A subject
+    is read once and kept; two threads read the same.
+    """
+
+    __slots__ = ("_asked", "_replies", "_told")
+
+    def __init__(self, replies: Mapping[int, Reply], asked: Collection[str]) -> None:
+        self._replies, self._asked = replies, asked
+        self._told: dict[int, str] = {}
+
+    def get(self, row: int, default: str = "") -> str:  # type: ignore[override]
+        """Return the subject of the reply in a row; `default` where it has none, or the row is no reply."""
+        if row not in self._replies:
+            return default
+        told = self._told.get(row)
+        if told is None:
+            text, before = self._replies[row]
+            # The question itself says little, or the turns before it would not count: the nearest turn is left out.
+            subject = subject_of(Turn(text=text), [Turn(text=one) for one in before], asked=self._asked, first=2)
+            told = self._told[row] = "" if subject is None else said_so(subject)
+        return told or default
+
+    def __getitem__(self, row: int) -> str:
+        told = self.get(row)
+        if not told:
+            raise KeyError(row)
+        return told
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for row in self._replies if self.get(row))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -1,36 +1,246 @@
-"""Recalls that may be answered from the result cache: the look-up before a recall, and the keeping after it.
+"""Digests of what two recalls must share to have one answer: no query stays in memory for it.
 
-request ─▶ same letters? ─▶ hit
-              └─▶ same loose letters? ─▶ read it ─▶ reads the same? ─▶ hit
-                      └─▶ the recall ─▶ whole, and nothing written? ─▶ kept
+Two recalls share an answer where all their arguments but `now` and the time budget are the same, and their days. Where
+only the letters differ, by case, white space or punctuation at the ends (`loosely`), both are read, and must read the
+same (`meaning`): "US" is not "us" where that is a name, and "ABC-1" never "abc-1".
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
+from cachetools import LRUCache, TTLCache
 from numpy.typing import NDArray
 
-from recall_integrations.config import RecallConfig
+from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.delivery.searched import ASKED_FOR
-from recall_integrations.delivery.withholding import withheld
+from recall_integrations.delivery.showing import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import Door
-from recall_integrations.recall.cache_key import Key, exactly, loosely, meaning
-from recall_integrations.recall.result_cache import Kept, ResultCache, copied
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
 from recall_integrations.resilience.admission import FULL
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.revisions import Revision
-from recall_integrations.types import CacheOutcome, ParsedQuery, RecallResult
+from recall_integrations.store.revisions import Revision, Revisions
+from recall_integrations.text import tokenize
+from recall_integrations.types import (
+    CacheOutcome,
+    EntityRef,
+    Filters,
+    Hit,
+    ParsedQuery,
+    RecallResult,
+    Scope,
+    TemporalWindow,
+    copied_memory,
+    hit_like,
+)
 from recall_integrations.types.request import RecallRequest
+
+# Stripped at the query's ends only; quotes, brackets and a minus are left out, as they mean something to the parser.
+ENDING = "?!.,;:…¿¡。？！，；："
+_SPACE = re.compile(r"\s+")
+_BYTES = 16
+
+
+class Key(NamedTuple):
+    """Key of an answer in the cache."""
+
+    scope: Scope
+    digest: bytes
+
+
+def exactly(request: RecallRequest, fingerprint: str, zone: ZoneInfo) -> Key:
+    """Return the key of a recall."""
+    return _key(request, request.text, fingerprint, zone)
+
+
+def loosely(request: RecallRequest, fingerprint: str, zone: ZoneInfo, settings: CacheConfig) -> Key:
+    """Return a key that is the same for all ways of writing a query that may mean the same."""
+    return _key(request, loose(request.text, settings), fingerprint, zone)
+
+
+def loose(text: str, settings: CacheConfig) -> str:
+    """Return a query in normal form: single spaces, and as `settings` says without case and punctuation at the ends."""
+    spaced = _SPACE.sub(" ", text).strip()
+    if settings.normalize_punctuation:
+        spaced = spaced.strip(ENDING + " ") or spaced
+    return spaced.casefold() if settings.normalize_casing else spaced
+
+
+def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
+    """Return a digest of a parsed query as the stages read it, without places in its text."""
+    window = parsed.temporal_window
+    bare = replace(
+        parsed,
+        original="",
+        entity_refs=tuple(map(_named, parsed.entity_refs)),
+        temporal_window=None if window is None else replace(window, span=(0, 0)),
+        session=None if parsed.session is None else replace(parsed.session, span=(0, 0)),
+        identifiers=tuple(replace(i, span=(0, 0)) for i in parsed.identifiers),
+        tokens=(),
+        type_hints=(),  # they follow from the rest
+        now=None,
+    )
+    tokens = [(token.stem, token.roles, token.rarity) for token in parsed.tokens]
+    words = [token.word for token in tokenize(parsed.original)]
+    return _digest((repr(bare), tokens, words, None if vector is None else vector.tobytes()))
+
+
+def _named(ref: EntityRef) -> EntityRef:
+    return replace(ref, mention=_SPACE.sub(" ", ref.mention).casefold(), span=(0, 0))
+
+
+def _key(request: RecallRequest, text: str, fingerprint: str, zone: ZoneInfo) -> Key:
+    where = request.zone or zone
+    parts = (
+        fingerprint,
+        text,
+        (request.k, request.part),
+        _filters(request.filters),
+        request.privacy,
+        _window(request.window) if isinstance(request.window, TemporalWindow) else request.window,
+        where.key,
+        day(request.now, where),
+        request.context,
+        request.tokens_max,
+        request.score_min,
+        _plain(request.as_of),
+        None if request.vector is None else request.vector.tobytes(),
+    )
+    return Key(request.scope, _digest(parts))
+
+
+def day(moment: datetime, zone: ZoneInfo) -> str:
+    """Return the date of a moment in a zone; where the calendar ends, the moment itself in ISO format."""
+    try:
+        return moment.astimezone(zone).date().isoformat()
+    except OverflowError:
+        return moment.isoformat()
+
+
+def _filters(filters: Filters) -> tuple[object, ...]:
+    names: Iterable[str] = (name for name in Filters.__dataclass_fields__ if name not in ("metadata", "condition"))
+    return (*(_plain(getattr(filters, name)) for name in names), repr(filters.condition))
+
+
+def _window(window: TemporalWindow) -> tuple[object, ...]:
+    return (_plain(window.start), _plain(window.end), window.span, window.confidence)
+
+
+def _plain(value: object) -> object:
+    """Return a time as its instant: two times of one zone compare equal in the hour that a clock shows twice."""
+    return to_micros(value) if isinstance(value, datetime) else value
+
+
+def _digest(parts: tuple[object, ...]) -> bytes:
+    return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest()
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An answer in the cache."""
+
+    result: RecallResult  # the answer as it was given, after privacy and packing
+    now: int  # `now` of the recall that it answers, in microseconds since 1970
+    made_at: float  # when it was made, by the cache's timer, in seconds
+    meaning: bytes | None = None  # digest of how the query reads; `None` where nobody may ask it in other letters
+
+
+class ResultCache:
+    """Answers by key. Threads share it; nobody waits in it for more than a few microseconds."""
+
+    def __init__(
+        self,
+        revisions: Revisions,
+        ttl_s: float = 30.0,
+        entries_max: int = 1_000,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._revisions, self._ttl_s, self._entries_max, self._timer = revisions, ttl_s, entries_max, timer
+        self._lock = threading.RLock()  # the garbage collector may run a write in the thread that holds the lock
+        self._kept: TTLCache[Key, Kept] = TTLCache(entries_max, ttl_s, timer)
+        self._alike: LRUCache[Key, Key] = LRUCache(entries_max)
+        # Keys of each scope that may be kept: expired and evicted ones stay here until there are too many.
+        self._of: dict[Scope, set[Key]] = {}
+        self._noted = 0
+        revisions.watch(self)
+
+    def __len__(self) -> int:
+        with self._lock:
+            self._kept.expire()
+            return len(self._kept)
+
+    def get(self, key: Key, request: RecallRequest) -> Kept | None:
+        """Return the answer for a recall, unless it was made for a later `now` or is older than the time it is kept."""
+        now = to_micros(request.now)
+        with self._lock:
+            kept = self._kept.get(key)
+            # An answer that was taken over under another key is as old as under its first.
+            if kept is None or not 0 <= self._timer() - kept.made_at < self._ttl_s:
+                return None
+        return kept if 0 <= now - kept.now <= self._ttl_s * 1e6 else None
+
+    def alike(self, loosely: Key, request: RecallRequest) -> Kept | None:
+        """Return the answer for the recall that was last asked with this loose key, if any is still kept."""
+        with self._lock:
+            key = self._alike.get(loosely)
+            return None if key is None else self.get(key, request)
+
+    def put(self, key: Key, kept: Kept, revision: Revision | None, loosely: Key | None = None) -> bool:
+        """Keep an answer and say so, unless its scope was written to since."""
+        with self._lock:
+            if revision is None or self._revisions.of(key.scope) != revision:
+                return False
+            self._kept[key] = kept
+            if loosely is not None:
+                self._alike[loosely] = key
+            self._note(key)
+            return True
+
+    def drop(self, scope: Scope | None) -> None:
+        """Forget the answers of a scope; `None` = of all."""
+        with self._lock:
+            if scope is None:
+                self._kept.clear()
+                self._alike.clear()
+                self._of.clear()
+                self._noted = 0
+                return
+            for key in self._of.pop(scope, ()):
+                self._kept.pop(key, None)
+                self._noted -= 1
+
+    def _note(self, key: Key) -> None:
+        keys = self._of.setdefault(key.scope, set())
+        self._noted += key not in keys
+        keys.add(key)
+        if self._noted <= 2 * self._entries_max:
+            return
+        self._of.clear()
+        for there in self._kept:
+            self._of.setdefault(there.scope, set()).add(there)
+        self._noted = sum(map(len, self._of.values()))
+
+
+def copied(result: RecallResult) -> RecallResult:
+    """Return the answer with memories of its own: a change of their metadata changes no other answer."""
+    return replace(result, hits=tuple(map(_own, result.hits)))
+
+
+def _own(hit: Hit) -> Hit:
+    return hit_like(hit, memory=copied_memory(hit.memory), context=tuple(map(copied_memory, hit.context)))
+
 
 # Reasons of the reranker and the rewriter that may change a moment later; so may all that begin with "failure".
 UNSETTLED = frozenset(

@@ -28,6 +28,10 @@ the order is, so with one neither test is made.
 from __future__ import annotations
 
 import math
+import threading
+from collections import deque
+from collections.abc import Sequence
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,7 +114,7 @@ def margin(calibrated: Calibrated, k: int) -> float:
 
 
 def movement(calibrated: Calibrated, order: NDArray[np.integer], k: int) -> float:
-    """Return the largest gap that a candidate overcame in a rerank such that the answer changed; 0 if it is the same."""
+    """Return the largest gap that a candidate overcame in a rerank that changed the answer; 0 if none did."""
     p = np.asarray(calibrated, dtype=np.float64)
     n = len(p)
     k = min(k, n)
@@ -118,3 +122,84 @@ def movement(calibrated: Calibrated, order: NDArray[np.integer], k: int) -> floa
     place[np.asarray(order)] = np.arange(n)
     overtaken = np.triu(place[:k, None] > place[None, :], 1)
     return float((p[:k, None] - p[None, :])[overtaken].max()) if overtaken.any() else 0.0
+
+
+MOVEMENTS = 400  # observed movements that the stability test goes by
+AUDIT_EVERY = 5  # of the recalls that might be skipped as stable; these are reranked in any case
+# About what 512 tokens hold: what a cross-encoder does not read costs nothing. And the fixed cost of a pair.
+PAIR_CHARS_MAX, PAIR_CHARS = 2_000, 64
+
+
+def work_of(query: str, texts: Sequence[str]) -> float:
+    """Return the size of a rerank, about proportional to its time: `Σ min(|query| + |text|, 2000) + 64` characters."""
+    return float(sum(min(len(query) + len(text), PAIR_CHARS_MAX) + PAIR_CHARS for text in texts))
+
+
+class MovementHistory:
+    """Movements of candidates in reranks, and their quantile for the stability test (`gate`).
+
+    Skipped reranks cannot be observed, and observing only the others would bias the quantile. So every fifth
+    recall is audited, that is reranked whatever the tests say, and only these are observed.
+    """
+
+    def __init__(self, risk: float) -> None:
+        self._risk = risk
+        self._lock = threading.Lock()
+        self._seen: deque[float] = deque(maxlen=MOVEMENTS)
+        self._asked = 0
+
+    def audit(self) -> bool:
+        """Say whether the next recall is audited. Call it once for each recall that gets as far as the tests."""
+        if self._risk == 0:
+            return False
+        with self._lock:
+            self._asked += 1
+            return self._asked % AUDIT_EVERY == 1
+
+    def record(self, moved: float) -> None:
+        """Note the movement of an audited rerank."""
+        with self._lock:
+            self._seen.append(moved)
+
+    def quantile(self) -> float:
+        """Return the `ceil((m + 1)(1 - risk))`-th smallest of m movements; `inf` while m is too small for the risk."""
+        with self._lock:
+            seen = sorted(self._seen)
+        rank = math.ceil((len(seen) + 1) * (1 - self._risk) - 1e-9)
+        return seen[rank - 1] if self._risk > 0 and 0 < rank <= len(seen) else math.inf
+
+
+LOGIT, PROBABILITY = "logit", "probability"
+HIGHLY, RELEVANT_FROM, WEAK_FROM = -8.0, -10.0, -12.0
+_MODEL = "ms-marco-minilm-l"  # the family shares its data, its loss and so its scale
+_TINY = 1e-300
+
+
+class Band(str, Enum):
+    """Relevance of a text to the query, by a cross-encoder's score."""
+
+    HIGHLY_RELEVANT = "highly relevant"
+    RELEVANT = "relevant"
+    WEAK = "weak"
+    IRRELEVANT = "irrelevant"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+def band(score: float, scale: str = LOGIT) -> Band | None:
+    """Return the band of a score; `None` on a scale that is neither `logit` nor `probability`."""
+    if scale == PROBABILITY:
+        score = math.log(max(score, _TINY)) - math.log(max(1.0 - score, _TINY))
+    elif scale != LOGIT:
+        return None
+    if score > HIGHLY:
+        return Band.HIGHLY_RELEVANT
+    if score >= RELEVANT_FROM:
+        return Band.RELEVANT
+    return Band.WEAK if score >= WEAK_FROM else Band.IRRELEVANT
+
+
+def has_bands(model: str) -> bool:
+    """Say whether the bands were made for this cross-encoder, by its name or the name of its folder."""
+    return _MODEL in model.casefold()

@@ -1,16 +1,11 @@
-"""The rerank stage: gate, reranker under its time limit, new order, and the outcome.
-
-    calibrated scores ─ gate ─▶ texts ─ gate on time ─▶ reranker in a thread ─▶ order by `reordered` ─▶ threshold
-         ─▶ Reranked(order, judgements, RerankOutcome, degradations)
-
-It never raises: if the reranker fails, the order before it stands and the result names the failure. One stage
-belongs to one reranker and remembers how far it moved candidates; its guard knows its costs and failures. Thread-safe.
-"""
+"""The rerank stage: gate, reranker under its time limit, new order, threshold, outcome. It never raises."""
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from dataclasses import field, replace
 from typing import Any
@@ -20,15 +15,54 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.records import record
-from recall_integrations.reranking.bands import Band, band, has_bands
-from recall_integrations.reranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
-from recall_integrations.reranking.history import MovementHistory, work_of
-from recall_integrations.reranking.order import reordered
+from recall_integrations.reranking.gate import (
+    Band,
+    GateInput,
+    GateSettings,
+    MovementHistory,
+    band,
+    has_bands,
+    movement,
+    regret_max,
+    should_rerank,
+    work_of,
+)
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
 from recall_integrations.types import Degradation, RerankOutcome
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class MultiStage:
+    """Number of candidates from stage to stage; `RerankConfig` has the ranges."""
+
+    coarse_factor: float = 10.0  # arms are asked for at least this many times k candidates
+    # candidates whose score lies below this percentile of all candidates' scores leave before the rerank, in [0, 100);
+    # 0 = off. The first k always stay.
+    score_percentile: float = 0.0
+
+    def coarse(self, k: int, arm_limit: int = 0) -> int:
+        """Return the number of candidates to ask of an arm: `max(arm_limit, ceil(coarse_factor · k))`."""
+        return max(arm_limit, math.ceil(self.coarse_factor * k))
+
+    def survivors(self, scores: NDArray[np.floating], k: int) -> int:
+        """Count the candidates, given by falling score, that pass the score filter."""
+        if self.score_percentile == 0 or len(scores) <= k:
+            return len(scores)
+        floor = np.percentile(scores, self.score_percentile)
+        return max(k, int(np.count_nonzero(scores >= floor)))
+
+
+def reordered(scores: Sequence[float | None], unscored: AbstractSet[int] = frozenset()) -> NDArray[np.int64]:
+    """Return the new order of candidates: places before, best first. Ties go to the candidate that came first."""
+    order = np.arange(len(scores), dtype=np.int64)
+    places = np.asarray([i for i in range(len(scores)) if i not in unscored], dtype=np.int64)
+    given = np.asarray([-np.inf if (score := scores[i]) is None else score for i in places], dtype=np.float64)
+    order[places] = places[np.lexsort((places, -given))]
+    return order
+
 
 STAGE = "rerank"
 WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that its answer is there before we give up

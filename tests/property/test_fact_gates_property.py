@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.facts.generator.histories import rooms
-from recall_integrations.delivery.about import Subjects
-from recall_integrations.delivery.subjects import Turn, said_so, subject_of
+from recall_integrations.delivery.subjects import Subjects, Turn, said_so, subject_of
 from recall_integrations.facts import sentences
 from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recall_integrations.delivery.sheet import Sheet
+from recall_integrations.delivery.explanation import Sheet
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import Contribution
 

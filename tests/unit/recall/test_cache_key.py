@@ -13,7 +13,7 @@ import pytest
 
 from recall_integrations import QueryOptimizer
 from recall_integrations.config import CacheConfig
-from recall_integrations.recall.cache_key import exactly, loose, loosely, meaning
+from recall_integrations.recall.caching import exactly, loose, loosely, meaning
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Scope, TemporalWindow

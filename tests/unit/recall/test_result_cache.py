@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.recall.cache_key import Key
-from recall_integrations.recall.result_cache import Kept, ResultCache, copied
+from recall_integrations.recall.caching import Kept, Key, ResultCache, copied
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope

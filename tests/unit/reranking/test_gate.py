@@ -8,14 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.reranking.gate import (
+    AUDIT_EVERY,
     GateInput,
     GateSettings,
+    MovementHistory,
     margin,
     movement,
     regret_max,
     should_rerank,
+    work_of,
 )
-from recall_integrations.reranking.history import AUDIT_EVERY, MovementHistory, work_of
 from recall_integrations.resilience.pace import Estimate
 
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import ConfigError, StoreClosed
-from recall_integrations.reranking.bands import Band
-from recall_integrations.reranking.gate import GateSettings
+from recall_integrations.reranking.gate import Band, GateSettings
 from recall_integrations.reranking.reranker import Judged, RerankError
 from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
 from recall_integrations.resilience.breaker import Breaker

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.rewriting.kept import RewriteCache, key_of
+from recall_integrations.rewriting.asking import RewriteCache, key_of
 from tests.quick import examples
 
 
