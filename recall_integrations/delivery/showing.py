@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from recall_integrations.facts.slots import OPEN
 from recall_integrations.privacy.door import WITHHELD, Door
@@ -166,28 +165,6 @@ def _hidden(value: str, text: str, seen: str) -> bool:
     """Say whether a value stands in a text and no longer in what may be seen of it."""
     folded = value.casefold()
     return folded in text.casefold() and folded not in seen.casefold()
-
-
-def facts_data(facts: Iterable[Fact], at: datetime) -> list[dict[str, Any]]:
-    """Return facts as data, with all that is known of them."""
-    return [
-        {
-            "subject": fact.subject,
-            "slot": fact.slot,
-            "value": fact.value,
-            "holds": fact.held_at(at),
-            "valid_from": None if fact.valid_from is None else fact.valid_from.isoformat(),
-            "valid_to": None if fact.valid_to is None else fact.valid_to.isoformat(),
-            "told_at": fact.told_at.isoformat(),
-            "memory_id": fact.memory_id,
-            "said_by": list(fact.said_by),
-            "superseded_by": fact.superseded_by,
-            "ended": fact.ended,
-            "confidence": round(fact.confidence, 6),
-            "by": fact.by,
-        }
-        for fact in facts
-    ]
 
 
 def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[ParsedQuery, RetrievalPlan]:
