@@ -1,14 +1,11 @@
-"""Contributions of each source to the hits of one recall: read off the candidates once, made when asked.
-
-A sheet holds numbers of the hits' own places and no candidates: some kilobytes.
-"""
+"""Contributions of the sources to the hits of a recall, and why each is there, in words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isnan
 from typing import Any
 
@@ -32,18 +29,18 @@ from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
 from recall_integrations.text.shortening import shortened
 from recall_integrations.text.signs import with_signs
-from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery, contribution_of
+from recall_integrations.types import Contribution, Memory, MemoryType, ParsedQuery, contribution_of
 
 Notes = Mapping[str, Mapping[int, str]]
 NONE: Mapping[int, str] = {}
-# A source, its scores, what it added and the ranks, each as a list over the hits, and its notes by row.
-_Column = tuple[str, list[float], list[float], list[float], Mapping[int, str]]
+Values = dict[str, NDArray[Any]]
 
 
 class Sheet:
-    """The sources' values of some candidates. Its values stay the same; threads share it."""
+    """The sources' values of the hits among some candidates, at rising places. They stay the same; threads share it.
 
-    __slots__ = ("_by_name", "_columns", "_notes", "_reranked", "_rows", "_tables")
+    What the reranker says of a row (`reranked`) replaces what the candidates say of it. `notes` are by source and row.
+    """
 
     def __init__(
         self, fused: Fused, places: Sequence[int] | Rows, reranked: Mapping[int, Contribution], notes: Notes
@@ -51,132 +48,50 @@ class Sheet:
         at = np.asarray(places, dtype=np.int64)
         self._rows = rows = fused.rows[at].tolist()
         self._reranked = {row: reranked[row] for row in rows if row in reranked}
-        self._tables = [_Table(columns, at) for columns in (fused.added, fused.raw, fused.ranks)]
+        self._added, self._raw, self._ranks = (_values(each, at) for each in (fused.added, fused.raw, fused.ranks))
         self._notes = notes
-        self._columns: list[_Column] | None = None
-        self._by_name: dict[str, _Column] | None = None
 
     def scores(self, source: str) -> Sequence[float]:
         """Return the scores that a source gives the hits, in their order; empty where it is no source."""
-        added, raw, _ = self._tables
-        return raw.of(source) or added.of(source)
+        values = self._raw.get(source, self._added.get(source))
+        return [] if values is None else [float(value) for value in values]
 
-    def _of_each(self) -> list[_Column]:
-        """Return the values of each source, in order of their names; made when the first hit is explained."""
-        columns = self._columns
-        if columns is None:
-            added, raw, ranks = [table.lists() for table in self._tables]
-            own, nothing, notes = {**added, **raw}, [0.0] * len(self._rows), self._notes
-            columns = self._columns = [
-                (n, own[n], added.get(n, nothing), ranks.get(n, nothing), notes.get(n, NONE)) for n in sorted(own)
-            ]
-        return columns
+    @cached_property
+    def _columns(self) -> list[tuple[str, list[float], list[float], list[float], Mapping[int, str]]]:
+        """Scores, what was added, ranks and notes of each source, by name; made when the first hit is explained."""
+        nothing = np.zeros(len(self._rows))
+        return [
+            (
+                source,
+                scores.tolist(),
+                self._added.get(source, nothing).tolist(),
+                self._ranks.get(source, nothing).tolist(),
+                self._notes.get(source, NONE),
+            )
+            for source, scores in sorted({**self._added, **self._raw}.items())
+        ]
 
     def contributions(self, i: int) -> tuple[Contribution, ...]:
         """Return the contributions to the hit at `i`, largest first."""
-        judged = self._reranked.get(self._rows[i])
+        row = self._rows[i]
+        judged = self._reranked.get(row)
         parts = [] if judged is None else [judged]
-        for column in self._of_each():
-            if judged is None or column[0] != judged.source:
-                part = self._part(i, column)
-                if part is not None:
-                    parts.append(part)
-        parts.sort(key=_most_first)
-        return tuple(parts)
-
-    def by_source(self, i: int) -> BySource:
-        """Return the contributions to the hit at `i` by their sources, each made when it is asked for."""
-        return BySource(self, i)
-
-    def contribution(self, i: int, source: str) -> Contribution | None:
-        """Return the contribution of one source to the hit at `i`; `None` = the source has not seen it."""
-        judged = self._reranked.get(self._rows[i])
-        if judged is not None and source == judged.source:
-            return judged
-        columns = self._by_name
-        if columns is None:
-            columns = self._by_name = {column[0]: column for column in self._of_each()}
-        column = columns.get(source)
-        return None if column is None else self._part(i, column)
-
-    def sources(self, i: int) -> list[str]:
-        """Return the sources of contributions to the hit at `i`, largest first."""
-        return [part.source for part in self.contributions(i)]
-
-    def _part(self, i: int, column: _Column) -> Contribution | None:
-        source, scores, sums, ranks, noted = column
-        score, added, rank = scores[i], sums[i], ranks[i]
-        if isnan(score):  # the source has not seen it; where it moved others, that may have cost this one
-            score = 0.0
-        if not (score or added or rank):
-            return None
-        return contribution_of((source, int(rank) or None, score, added, noted.get(self._rows[i], "")))
+        for source, scores, sums, ranks, noted in self._columns:
+            if judged is not None and source == judged.source:
+                continue
+            # A source that has not seen a hit says NaN; where it moved others, that may have cost this one.
+            score, added, rank = 0.0 if isnan(scores[i]) else scores[i], sums[i], ranks[i]
+            if score or added or rank:
+                parts.append(contribution_of((source, int(rank) or None, score, added, noted.get(row, ""))))
+        return tuple(sorted(parts, key=lambda part: (-part.added, part.source)))
 
 
-class BySource(Mapping[str, Contribution]):
-    """The contributions to a hit by their sources, each made when it is asked for: a reason looks at a few of them."""
-
-    __slots__ = ("_i", "_made", "_sheet")
-
-    def __init__(self, sheet: Sheet, i: int) -> None:
-        self._sheet, self._i = sheet, i
-        self._made: dict[str, Contribution | None] = {}
-
-    def __getitem__(self, source: str) -> Contribution:
-        found: Contribution | None = self.get(source)
-        if found is None:
-            raise KeyError(source)
-        return found
-
-    def get(self, source: str, default: Any = None) -> Any:
-        """Return the contribution of a source; `default` where it has not seen the hit."""
-        made = self._made
-        if source not in made:
-            made[source] = self._sheet.contribution(self._i, source)
-        found = made[source]
-        return default if found is None else found
-
-    def __contains__(self, source: object) -> bool:
-        return isinstance(source, str) and self.get(source) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._sheet.sources(self._i))
-
-    def __len__(self) -> int:
-        return len(self._sheet.sources(self._i))
-
-
-class _Table:
-    """Values of columns at some places, which rise."""
-
-    __slots__ = ("_names", "_values")
-
-    def __init__(self, columns: Mapping[str, NDArray[Any]], at: Rows) -> None:
-        self._names = tuple(columns) if len(at) else ()
-        self._values = np.empty((0, len(at)))
-        if not self._names:
-            return
-        if isinstance(columns, InOrder):
-            parts = columns.parts(at)
-        else:
-            first, last = int(at[0]), int(at[-1]) + 1
-            # Nearly always they are the first k, and a slice costs a tenth.
-            where = slice(first, last) if last - first == len(at) else at
-            parts = [column[where] for column in columns.values()]
-        self._values = np.concatenate(parts).reshape(len(parts), len(at))
-
-    def of(self, name: str) -> list[float]:
-        """Return one column; empty where there is none of that name."""
-        found: list[float] = self._values[self._names.index(name)].tolist() if name in self._names else []
-        return found
-
-    def lists(self) -> dict[str, list[float]]:
-        """Return the columns by name."""
-        return dict(zip(self._names, self._values.tolist(), strict=True))
-
-
-def _most_first(part: Contribution) -> tuple[float, str]:
-    return -part.added, part.source
+def _values(columns: Mapping[str, NDArray[Any]], at: Rows) -> Values:
+    """Copy the values of columns at places, so that the candidates are not held."""
+    if not len(at) or not columns:
+        return {}
+    parts = columns.parts(at) if isinstance(columns, InOrder) else [column[at] for column in columns.values()]
+    return dict(zip(columns, np.concatenate(parts).reshape(len(parts), len(at)), strict=True))
 
 
 _HALF_DAY = timedelta(hours=12)
@@ -235,117 +150,85 @@ OPEN = Door()  # withholds nothing: everything goes through
 # Default of `own`: the user has no arms.
 NO_WORDS: Mapping[str, str] = {}
 Asked = tuple[tuple[str, str], ...]
-_Words = tuple[str, ...]
-_Asking = tuple[str, tuple[EntityRef, ...], _Words, tuple[int, int], Asked, str | None]
+
+
+class Shared:
+    """Data that the reasons of all hits of a recall share: contributions, and arguments as for `reason`."""
+
+    def __init__(
+        self,
+        parsed: ParsedQuery,
+        sheet: Sheet,
+        *,
+        apart: bool,
+        names: bool,
+        own: Mapping[str, str],
+        labels: Mapping[str, str],
+    ) -> None:
+        self.parsed, self.sheet = parsed, sheet
+        self.apart, self.names, self.own, self.labels = apart, names, own, labels
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The query's words, each with its stem; made once for all hits."""
+        return asked_words(self.parsed)
+
+
+@record(frozen=True, slots=True)
+class HitWhy:
+    """Reasons of one hit; a `types.result.Why`. Fields as for `reason`."""
+
+    shared: Shared
+    i: int  # place of the hit
+    said: Collection[str] | None
+    demoted: bool
+    way: str
+    when: str
+    tells: str = ""
+
+    def contributions(self) -> tuple[Contribution, ...]:
+        """Return the contributions of all sources."""
+        return self.shared.sheet.contributions(self.i)
+
+    def reason(self, memory: Memory) -> str:
+        """Return one line."""
+        shared = self.shared
+        return reason(
+            shared.parsed,
+            memory,
+            self.contributions(),
+            demoted=self.demoted,
+            names=shared.names,
+            said=self.said,
+            way=self.way,
+            when=self.when,
+            apart=shared.apart,
+            own=shared.own,
+            labels=shared.labels,
+            asked=shared.asked,
+            tells=self.tells,
+        )
 
 
 def reason(
     parsed: ParsedQuery,
-    memory: Memory,
+    memory: Memory,  # as shown: under `redact` and `block` a reason must not say what the text may not
     contributions: Sequence[Contribution],
     *,
-    demoted: bool = False,
-    names: bool = True,
-    said: Collection[str] | None = None,
-    way: str = "",
-    when: str = "",
-    apart: bool = True,
-    own: Mapping[str, str] = NO_WORDS,
-    labels: Mapping[str, str] = FEATURES.labels,
+    demoted: bool = False,  # whether a negation moved it down
+    names: bool = True,  # whether names and words may be said; the line then still has to go through the door
+    said: Collection[str] | None = None,  # stems of the query that it says, if that is known; else its text is read
+    way: str = "",  # how another memory led to it (`led`)
+    when: str = "",  # the time or the session that decided, if the memory lies in it
+    apart: bool = True,  # whether being recent sets a memory apart in its scope
+    own: Mapping[str, str] = NO_WORDS,  # arm of the user's own → why what it finds is there
+    labels: Mapping[str, str] = FEATURES.labels,  # texts of ranking features, for a hit with no stronger reason
     asked: Asked | None = None,
-    tells: str = "",
+    tells: str = "",  # the time of which it tells (`times_told`)
 ) -> str:
     """Return one line, strongest evidence first; never empty."""
-    found = _own_words(contributions, own)
     by_source = {c.source: c for c in contributions}
-    return _reason(
-        parsed, memory, by_source, demoted, said, way, when, apart, found, labels, asked, names=names, tells=tells
-    )
-
-
-def _own_words(contributions: Sequence[Contribution], own: Mapping[str, str]) -> list[str]:
-    """Return the reasons of the user's own arms."""
-    return [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
-
-
-@record(slots=True, kw_only=True)
-class Shared:
-    """Data that the reasons of all hits of a recall share. Arguments as for `reason`."""
-
-    parsed: ParsedQuery
-    sheet: Sheet  # contributions of each source to each hit
-    apart: bool
-    names: bool
-    own: Mapping[str, str]
-    labels: Mapping[str, str]
-    asked: Asked | None = None
-
-    def words(self) -> Asked:
-        """Return the query's words, each with its stem (`asked_words`); made once for all hits."""
-        if self.asked is None:
-            self.asked = _asked(*_asking(self.parsed))
-        return self.asked
-
-
-class HitWhy:
-    """Reasons of one hit; a `types.result.Why`."""
-
-    __slots__ = ("_demoted", "_i", "_said", "_shared", "_tells", "_way", "_when")
-
-    def __init__(
-        self,
-        shared: Shared,
-        i: int,
-        said: Collection[str] | None,
-        demoted: bool,
-        way: str,
-        when: str,
-        tells: str = "",
-    ) -> None:
-        self._shared, self._i, self._tells = shared, i, tells
-        self._said, self._demoted, self._way, self._when = said, demoted, way, when
-
-    def contributions(self) -> tuple[Contribution, ...]:
-        """Return the contributions of all sources."""
-        return self._shared.sheet.contributions(self._i)
-
-    def reason(self, memory: Memory) -> str:
-        """Return one line; only the contributions that it looks at are made."""
-        shared = self._shared
-        found = _own_words(self.contributions(), shared.own) if shared.own else ()
-        return _reason(
-            shared.parsed,
-            memory,
-            shared.sheet.by_source(self._i),
-            self._demoted,
-            self._said,
-            self._way,
-            self._when,
-            shared.apart,
-            found,
-            shared.labels,
-            shared.words(),
-            names=shared.names,
-            tells=self._tells,
-        )
-
-
-def _reason(
-    parsed: ParsedQuery,
-    memory: Memory,
-    by_source: Mapping[str, Contribution],
-    demoted: bool,
-    said: Collection[str] | None,
-    way: str,
-    when: str,
-    apart: bool,
-    found: Sequence[str],
-    labels: Mapping[str, str],
-    asked: Asked | None,
-    *,
-    names: bool,
-    tells: str = "",
-) -> str:
+    found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
     parts: list[str] = [*([when] if when else []), *found]
     overlap = named_in(parsed, memory)
     if overlap:
@@ -502,44 +385,22 @@ def shared_words(
 
 
 def asked_words(parsed: ParsedQuery) -> Asked:
-    """Return words of the query that are worth naming, each with its stem."""
-    return _asked_lately(*_asking(parsed))
-
-
-def _asking(parsed: ParsedQuery) -> _Asking:
-    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
-    terms = (*parsed.terms, *parsed.weaker_terms)
-    return parsed.original, parsed.entity_refs, terms, window, parsed.stems, parsed.language
-
-
-def _asked(
-    text: str,
-    refs: tuple[EntityRef, ...],
-    terms: tuple[str, ...],
-    window: tuple[int, int],
-    read: tuple[tuple[str, str], ...],
-    language: str | None,
-) -> tuple[tuple[str, str], ...]:
     """Return words of the query with their stems, without names, words that are not looked for, and mere times."""
+    terms, language = (*parsed.terms, *parsed.weaker_terms), parsed.language
+    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
     # The user's words are no names: in "trabajé" they are an ending that memories say too. "我" only means the user.
-    names = (r for r in refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
-    part = shortened(text)
+    names = (r for r in parsed.entity_refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
+    part = shortened(parsed.original)
     named = [*(r.span for r in names), *(part.place(m.span()) for m in _LONG_NUMBER.finditer(part.text))]
-    roots = dict(read)
-    said = with_signs(part.text, tokenize(part.text))
-    placed = ((token.word, part.place((token.start, token.end))[0]) for token in said)
+    roots = dict(parsed.stems)
+    placed = (
+        (token.word, part.place((token.start, token.end))[0]) for token in with_signs(part.text, tokenize(part.text))
+    )
     words = {
         word: roots.get(word) or stem(word)
         for word, place in placed
         if (word in roots if roots else word not in STOP_WORDS)
         and not any(start <= place < end for start, end in named)
-        and not (window[0] <= place < window[1] and _says_only_when(word, language))
+        and not (window[0] <= place < window[1] and (only_time(word, language) or is_unit(word, language)))
     }
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)
-
-
-_asked_lately = lru_cache(maxsize=64)(_asked)  # whoever explains hits one by one asks for the same
-
-
-def _says_only_when(word: str, language: str | None) -> bool:
-    return only_time(word, language) or is_unit(word, language)

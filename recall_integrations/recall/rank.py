@@ -14,7 +14,6 @@ from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.config import RankingConfig, RecallConfig
-from recall_integrations.delivery.deliver import Delivery, Found
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.query.features import IMPLICIT
@@ -31,6 +30,7 @@ from recall_integrations.ranking.features.polarity import denial_of
 from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
+from recall_integrations.recall.deliver import Delivery
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.reranking import MultiStage, RerankRequest, RerankStage
@@ -40,7 +40,6 @@ from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.worth import bundled_worth
 from recall_integrations.types import Contribution, Degradation, RerankOutcome
 from recall_integrations.types.making import changed
-from recall_integrations.types.request import RecallRequest
 
 
 class Rank(Stage):
@@ -295,50 +294,3 @@ class Arrange(Stage):
             inside = asked_mask(view, window.start, window.end)
         now, k = to_micros(state.request.now), state.request.k
         return occurrence_first(fused, view, occurrence, parsed.terms, k, now, inside)
-
-
-class Deliver(Stage):
-    """Fetches, explains, withholds and packs the hits."""
-
-    name = "deliver"
-    essential = True
-
-    def __init__(self, delivery: Delivery, abstain_below: float, score_min: float = 0.0) -> None:
-        self._delivery, self._abstain_below, self._score_min = delivery, abstain_below, score_min
-
-    def run(self, state: RecallState, turn: Turn) -> RecallState:
-        """Return the state with `hits` and `confidence`."""
-        confidence, fused = state.confidence, state.candidates
-        sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
-        if sure < self._abstain_below and not state.request.part:
-            detail = f"The confidence {sure:.2f} is below ranking.abstain_below {self._abstain_below:g}."
-            return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
-        fused, left_out = self._sure_enough(fused, state.request)
-        found = Found(
-            fused=fused,
-            reranked=state.reranked,
-            denied=state.denied,
-            folded=state.folded,
-            asked=state.asked,
-            phrased=state.phrased,
-            held=state.held,
-            overtaken=state.overtaken,
-        )
-        hits, problems = self._delivery.deliver(
-            state.query, state.scope, state.allowed, found, state.request, turn.deadline, state.door
-        )
-        if confidence is not None:  # the token budget may have dropped some
-            confidence = within(confidence, (hit.score for hit in hits))
-        return changed(state, hits=hits, confidence=confidence).degraded_by(*left_out, *problems)
-
-    def _sure_enough(self, fused: Fused, request: RecallRequest) -> tuple[Fused, list[Degradation]]:
-        """Return the candidates with at least the score asked for, and a problem where some of the best have less."""
-        least = self._score_min if request.score_min is None else request.score_min
-        if not least:
-            return fused, []
-        enough = np.flatnonzero(fused.scores >= np.float32(least))
-        wanted = min(request.k, len(fused.rows))
-        less = wanted - min(wanted, len(enough))
-        kept = fused.take(enough, fused.scores[enough])
-        detail = f"{less} of the {wanted} best score below {least:g}."
-        return kept, [Degradation(stage="deliver", reason="score_min", detail=detail)] if less else []

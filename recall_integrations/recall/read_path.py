@@ -19,7 +19,6 @@ from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
-from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.delivery.searched import complaint
 from recall_integrations.delivery.showing import Showing, Shown, withheld
 from recall_integrations.errors import InvalidArgument, RecallError
@@ -35,12 +34,13 @@ from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
+from recall_integrations.recall.deliver import Deliver, Delivery
 from recall_integrations.recall.drawing import Drawing, Drawn
 from recall_integrations.recall.lately import RESULTS_MAX, Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.parse import LONG_CHARS, Parse
 from recall_integrations.recall.plan import Facts, Plan, decision
-from recall_integrations.recall.rank import Arrange, Deliver, Rank, Rerank
+from recall_integrations.recall.rank import Arrange, Rank, Rerank
 from recall_integrations.recall.rewrite import Again, Ask, Rewrite
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.search import Arms, Embed

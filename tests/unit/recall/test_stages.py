@@ -21,9 +21,10 @@ from recall_integrations.planning.planner import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.ranking.rank import EXACT_POOL
 from recall_integrations.recall import RecallState, Stage, Turn
+from recall_integrations.recall.deliver import Deliver
 from recall_integrations.recall.parse import SHARE_BEFORE_ARMS, Parse
 from recall_integrations.recall.plan import Plan
-from recall_integrations.recall.rank import Deliver, Rank, Rerank, _trusted
+from recall_integrations.recall.rank import Rank, Rerank, _trusted
 from recall_integrations.recall.runner import Runner
 from recall_integrations.recall.search import Arms, _windowed
 from recall_integrations.reranking.reranking import MultiStage, Reranked
