@@ -48,9 +48,6 @@ ENDS_COUNTED = 65_536  # entities that are counted one by one; more are sorted
 SIMILARITY_SHARE = 0.3  # of the score; the rest is how the memory is connected
 SCOPES_KEPT, SAID_KEPT = 32, 4_096  # scopes and memories of which the words and the names of documents are kept
 _NO_EDGES, _NO_MENTIONS = (-1, EdgeColumns()), (-1, np.empty(0, dtype=np.int64))
-# Rows that are kept of what anchors lead to: so many, so many times those of the scope; more of a scope that is small.
-REACHED_MIN, REACHED_TIMES, REACHED_OF_FEW, REACHED_FEW = 4_096, 4, 16, 262_144
-_REACHED = "graph.reached"
 RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
 
 
@@ -72,27 +69,17 @@ class Numbers:
         return replace(self, nums=self.nums[kept], values=self.values[kept], stated=self.stated[kept])
 
 
-class _KeptReached:
-    """Cache of the rows that anchors led to in a snapshot; not safe to use from two threads."""
-
-    def __init__(self, known: ScopeEntities, rows_max: int) -> None:
-        self.known = known
-        self.of: LRUCache[Any, Reached] = LRUCache(rows_max, getsizeof=lambda found: len(found[0]) + len(found[2]) + 8)
-
-    def put(self, key: object, found: Reached) -> None:
-        if self.of.getsizeof(found) <= self.of.maxsize:
-            self.of[key] = found
-
-
 class _Connection:
-    """Connection that opens at its first use: mostly everything is in memory already."""
+    """Connection that opens at its first use, as mostly all is in memory already; without an engine it never opens."""
 
-    def __init__(self, engine: Engine, deadline: Deadline) -> None:
+    def __init__(self, engine: Engine | None, deadline: Deadline) -> None:
         self._engine, self._deadline = engine, deadline
         self._opened = ExitStack()
         self._open: Connection | None = None
 
     def execute(self, query: Any) -> CursorResult[Any]:
+        if self._engine is None:
+            raise NotAtHand
         if self._open is None:
             connection = self._opened.enter_context(begun(self._engine))
             self._open = bounded(connection, self._deadline.remaining_ms())
@@ -100,16 +87,6 @@ class _Connection:
 
     def close(self) -> None:
         self._opened.close()
-
-
-class _Kept:
-    """Stand-in for a connection where only data in memory may be read."""
-
-    def execute(self, _query: Any) -> CursorResult[Any]:
-        raise NotAtHand
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
 
 
 class GraphRetriever:
@@ -220,26 +197,8 @@ class GraphRetriever:
         anchors: dict[int, float],
         named: dict[int, float],
     ) -> Reached:
-        """Return the rows that anchors lead to, allowed or not, from a cache: people ask about the same few, and until
-        the scope changes they lead to the same.
-        """
-        view, hints = request.view, request.parsed.predicate_hints
-        key = (
-            self._hops,
-            self._hop_factor,
-            self._neighbours,
-            self._mentions,
-            hints,
-            *sorted(anchors.items()),
-            len(named),
-        )
-        with self._lock:
-            kept = view.memo.get(_REACHED)
-            if kept is None or kept.known is not known:  # entities were merged, or made anew
-                kept = view.memo[_REACHED] = _KeptReached(known, _kept_rows_max(view.size))
-            found = kept.of.get(key)
-        if found is not None:
-            return found
+        """Return the rows that anchors lead to, allowed or not."""
+        view = request.view
         scores = np.zeros(view.size, dtype=np.float32)
         for ent, weight in sorted(anchors.items()):
             scores[self._rows_of_mentions(connection, known, view, ent)] += weight
@@ -249,10 +208,7 @@ class GraphRetriever:
         reached = scores != 0
         reached &= view.alive
         rows = reached.nonzero()[0]
-        found = rows, scores[rows], stated, edges
-        with self._lock:
-            kept.put(key, found)
-        return found
+        return rows, scores[rows], stated, edges
 
     def second_hop(
         self,
@@ -341,11 +297,6 @@ class GraphRetriever:
         rows = _kept_rows(known, view, ("mentions", ent), self._mentions_of(connection, known, view, ent))
         return rows if rows.min(initial=0) >= 0 else rows[rows >= 0]
 
-    @staticmethod
-    def _rows_of_edges(known: ScopeEntities, view: ScopeView, ent: int, edges: EdgeColumns) -> Rows:
-        """Return the row that states each edge; -1 where it is not in this snapshot."""
-        return _kept_rows(known, view, ("edges", ent), edges.nums)
-
     def _recent(self, connection: Any, request: ArmRequest) -> dict[int, float]:
         """Return the entities that the newest memories mention most, cached until the scope changes."""
         n, view = schema.mentions, request.view
@@ -421,7 +372,7 @@ class GraphRetriever:
         at = sorted(frontier)
         edges = [self._edges_of(connection, known, request.view, ent) for ent in at]
         rows = np.concatenate(
-            [self._rows_of_edges(known, request.view, e, own) for e, own in zip(at, edges, strict=True)]
+            [_kept_rows(known, request.view, ("edges", e), own.nums) for e, own in zip(at, edges, strict=True)]
         )
         if not len(rows):
             return {}, 0
@@ -492,11 +443,6 @@ def numbered(view: ScopeView, nums: Sequence[int] | NDArray[np.int64]) -> ScopeV
     )
 
 
-def _kept_rows_max(size: int) -> int:
-    """Return the rows cached of anchors in a scope of this size: three megabytes, or what four sets take."""
-    return max(REACHED_MIN, REACHED_TIMES * size, min(REACHED_OF_FEW * size, REACHED_FEW))
-
-
 class KeptGraph:
     """The graph arm over its caches in memory: mostly all that is asked for, until the scope changes."""
 
@@ -507,7 +453,7 @@ class KeptGraph:
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Return candidates as the arm itself does."""
-        return self._arm.over(_Kept(), request)
+        return self._arm.over(_Connection(None, request.deadline), request)
 
 
 def _kept_rows(known: ScopeEntities, view: ScopeView, key: tuple[str, int], nums: NDArray[np.int64]) -> Rows:
