@@ -46,7 +46,7 @@ from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.several import of_several
 from recall_integrations.recall.state import RecallState
-from recall_integrations.reranking.gate import RISK, GateSettings
+from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import MultiStage, RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
@@ -258,7 +258,6 @@ class ReadPath:
         gate = GateSettings(
             min_k=r.min_k,
             regret_max=r.regret_max,
-            risk=RISK if r.regret_max else 0,
             budget_ms=limits.rerank_budget_ms,
             skip_when_slow=r.disable_when_slow,
         )

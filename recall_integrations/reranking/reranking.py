@@ -19,10 +19,8 @@ from recall_integrations.reranking.gate import (
     Band,
     GateInput,
     GateSettings,
-    MovementHistory,
     band,
     has_bands,
-    movement,
     regret_max,
     should_rerank,
     work_of,
@@ -127,7 +125,6 @@ class RerankStage:
         self._reranker = reranker
         self._settings = settings
         self._guard = guard
-        self._movements = MovementHistory(settings.gate.risk)
         self._warming: tuple[Future[Any], Pass] | None = None
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
@@ -181,24 +178,21 @@ class RerankStage:
         probe = not go and reason in ("skip.slow", "skip.budget") and given.remaining_ms > 0 and pace.refused()
         if not go and not probe:
             return self._skipped(request, outcome, reason)
-        return self._ask(request, texts, work, replace(outcome, audited=given.audit), probe)
+        return self._ask(request, texts, work, outcome, probe)
 
     # -- before --------------------------------------------------------------------------------------------------------
 
     def _seen(self, request: RerankRequest, n: int) -> GateInput:
         ready = not isinstance(self._reranker, LoadedReranker) or self._reranker.ready
         open_breaker = self._guard.breaker.refuses
-        may_ask = request.allowed and ready and not open_breaker and n >= max(2, self._settings.gate.min_k)
         return GateInput(
             allowed=request.allowed,
             calibrated=request.calibrated[:n],
             k=request.k,
             open_breaker=open_breaker,
             ready=ready,
-            movement=self._movements.quantile(),
             trims=self._settings.threshold is not None,
             remaining_ms=request.deadline.remaining_ms(),
-            audit=may_ask and self._movements.audit(),
         )
 
     def _load_failure(self) -> BaseException | None:
@@ -285,10 +279,7 @@ class RerankStage:
 
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:
         settings, n, k = self._settings, outcome.candidates, request.k
-        calibrated = request.calibrated[:n]
         first = reordered(judged.scores, judged.unscored)
-        if outcome.audited and not judged.unscored:
-            self._movements.record(movement(calibrated, first, k))
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
         degraded: tuple[Degradation, ...] = ()
         reason = "success"
