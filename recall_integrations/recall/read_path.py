@@ -35,7 +35,7 @@ from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.deliver import Deliver, Delivery
-from recall_integrations.recall.drawing import Drawing, Drawn
+from recall_integrations.recall.drawing import Drawing
 from recall_integrations.recall.lately import RESULTS_MAX, Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.parse import LONG_CHARS, Parse
@@ -223,11 +223,11 @@ class ReadPath:
         rank = Rank(store, config, delivery, ranker, specs, makers)
         facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
         coarse = (lambda _k, limit: limit) if self.reranking is None else depth.coarse
-        drawing = Drawing(store, config, rank.graph, coarse)
+        drawing = Drawing(store, config, rank.graph, coarse, embed, facts)
         again = Again(embed, arms, rank, guards.of("ranker") if own else None)
         return [
             parse,
-            Plan(store, config, specs, self._admission.waiting, Drawn(drawing, embed, facts)),
+            Plan(store, config, specs, self._admission.waiting, drawing),
             *([] if facts is None else [facts]),
             *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
             embed,
