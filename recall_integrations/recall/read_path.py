@@ -1,4 +1,7 @@
-"""Tells an answer without hits because nothing is known from one where nothing could be looked at."""
+"""The read paths of an optimizer: its stages and all that a recall goes through around them, by settings of scopes.
+
+The module is loaded when an optimizer is made; a program that only imports `QueryOptimizer` loads none of it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ from recall_integrations.reranking.reranking import MultiStage, RerankSettings, 
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard, Health
+from recall_integrations.resilience.guard import Health
 from recall_integrations.resilience.guards import Guards
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, Limits, RewriteCache, Rewriting
@@ -75,6 +78,13 @@ from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.result import NOT_SEARCHED
 
+SCOPE_SETTINGS = "settings.scope"
+ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
+CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
+EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
+BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
+LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's server: a small scope may come late
+PATHS_MAX = 256  # number of entries of `scopes` that are in use at once
 AWAY = "record.away"
 SEMANTIC = "semantic"
 DETAIL = "Nothing could be searched: that there are no hits says nothing of what is remembered."
@@ -105,14 +115,6 @@ def _missed(state: RecallState) -> bool:
     if SEMANTIC in arms:
         return SEMANTIC in failed or all(result.arm != SEMANTIC for result in state.results)
     return not arms.isdisjoint(failed)
-
-
-SCOPE_SETTINGS = "settings.scope"
-ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
-CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
-EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
-BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
-LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's server: a small scope may come late
 
 
 class Sources:
@@ -219,7 +221,13 @@ class ReadPath:
         precise = config.planner.precise_threshold
         parse = Parse(store, config, validating, unsure, self._admission.waiting)
         embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
-        arms = Arms(specs, makers, self._arm_guard, None if self.reranking is None else depth, config.budgets)
+        arms = Arms(
+            specs,
+            makers,
+            lambda name: guards.of(f"arm.{name}"),
+            None if self.reranking is None else depth,
+            config.budgets,
+        )
         rank = Rank(store, config, delivery, ranker, specs, makers)
         facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
         coarse = (lambda _k, limit: limit) if self.reranking is None else depth.coarse
@@ -255,20 +263,10 @@ class ReadPath:
         if reranker is None:
             return None
         r, limits = self.config.rerank, self.config.limits
-        gate = GateSettings(
-            min_k=r.min_k,
-            regret_max=r.regret_max,
-            budget_ms=limits.rerank_budget_ms,
-            skip_when_slow=r.disable_when_slow,
-        )
-        settings = RerankSettings(
-            gate=gate,
-            top_n=r.top_n,
-            threshold=r.threshold,
-        )
-        return RerankStage(
-            reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=limits.rerank_budget_ms)
-        )
+        budget_ms, slow = limits.rerank_budget_ms, r.disable_when_slow
+        gate = GateSettings(min_k=r.min_k, regret_max=r.regret_max, budget_ms=budget_ms, skip_when_slow=slow)
+        settings = RerankSettings(gate=gate, top_n=r.top_n, threshold=r.threshold)
+        return RerankStage(reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=budget_ms))
 
     def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
         """Return the LLM as the speller asks it, beside the recall, about corrections that it has made."""
@@ -281,9 +279,6 @@ class ReadPath:
             return answer.value
 
         return ask
-
-    def _arm_guard(self, name: str) -> Guard:
-        return self.guards.of(f"arm.{name}")
 
     # -- called by the optimizer ------------------------------------------------------------------------------------
 
@@ -380,11 +375,13 @@ class ReadPath:
         with self._admission.admitted(deadline) as given, self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S):
             k = given.k(request.k)
             asked = replace(request, k=k) if k != request.k else request
-            state = RecallState.begun(asked, door, given.level, looked, served)
+            state = RecallState(request=asked, door=door, level=given.level, looked=looked, served=served)
             shown = Shown(door, deadline, self._showing)
             shown.query(request.text)
-            less = (*_unseen(self.store.away), *_pressed(given, request, k, deadline))
-            state, timings = self.runner.run(state.degraded_by(*less), deadline)
+            if self.store.away:  # writes of others since then are not in the answer
+                state = state.degraded_by(Degradation(stage="store", reason=AWAY, detail=self.store.away))
+            state = state.degraded_by(*_pressed(given, request, k, deadline))
+            state, timings = self.runner.run(state, deadline)
             state = state.degraded_by(*unsearched(state))
             if state.query.original != request.text:  # there was time to read only a part of it
                 shown.query(state.query.original)
@@ -441,11 +438,6 @@ def _name(llm: Callable[[str], str] | None) -> str:
     return getattr(llm, "__name__", "")
 
 
-def _unseen(why: str) -> tuple[Degradation, ...]:
-    """Return the problem that the database is away: writes of others since then are not in the answer."""
-    return (Degradation(stage="store", reason=AWAY, detail=why),) if why else ()
-
-
 def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:
     """Return the problems of pressure: what is left out, step by step."""
     if not given.steps:
@@ -455,9 +447,6 @@ def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline
     said = {"reduced_top_k": f"k {request.k} → {k}: {why}"}
     steps = [step for step in given.steps if step != "reduced_top_k" or k < request.k]
     return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in steps)
-
-
-PATHS_MAX = 256  # number of entries of `scopes` that are in use at once
 
 
 class ReadPaths:
@@ -508,13 +497,11 @@ class ReadPaths:
         self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
     ) -> ParsedQuery:
         """Parse a query; see `QueryOptimizer.parse`."""
-        path = self.of(checked_scope(scope)) if self._entries else self.base
-        return path.read(query, scope, now, window, name)
+        return self.of(checked_scope(scope)).read(query, scope, now, window, name)
 
     def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
         """Plan a parsed query; see `QueryOptimizer.plan`."""
-        path = self.of(checked_scope(scope)) if self._entries else self.base
-        return path.plan(parsed)
+        return self.of(checked_scope(scope)).plan(parsed)
 
     def checked(self, **arguments: Any) -> RecallRequest:
         """Check the arguments of a recall."""
@@ -553,7 +540,15 @@ class ReadPaths:
             else:
                 served = self._served(request)
                 result = passing(door, functools.partial(path.answer, request, deadline, door, looked, served))
-            result = _with_wait(self._identified(request, result, served), waited)
+            label = result.version if served.version is None else served.label  # of several: the first's
+            result_id = self.sources.lately.new_id()  # by which feedback will name it
+            signature = functools.partial(signature_of, result.query)
+            self.sources.lately.note(result_id, request, result, label, signature)
+            result = changed(result, id=result_id, version=label)
+            if waited:
+                took, ms = dict(result.timings_ms), round(waited * 1e3, 3)
+                whole = round(took.pop("total", 0.0) + ms, 3)
+                result = changed(result, timings_ms={"load": ms, **took, "total": whole})
         except BaseException as e:
             if looked is not None:
                 looked.failed(e)
@@ -571,14 +566,6 @@ class ReadPaths:
             return BY_RULES
         return served_by(self.sources.shelf, request.scope, request.text, *self._learned)
 
-    def _identified(self, request: RecallRequest, result: RecallResult, served: Served) -> RecallResult:
-        """Return the answer with an id, by which feedback will name it."""
-        lately = self.sources.lately
-        result_id = lately.new_id()
-        label = result.version if served.version is None else served.label  # of several: the first's
-        lately.note(result_id, request, result, label, functools.partial(signature_of, result.query))
-        return changed(result, id=result_id, version=label)
-
     def _of_several(
         self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
     ) -> RecallResult:
@@ -591,15 +578,6 @@ class ReadPaths:
             return result if served.version is None else changed(result, version=served.label)
 
         return of_several(request, deadline, answer, door, self.config.ranking.abstain_below)
-
-
-def _with_wait(result: RecallResult, seconds: float) -> RecallResult:
-    """Return the answer with the time that the recall waited until what it needed was in memory."""
-    if not seconds:
-        return result
-    took, ms = dict(result.timings_ms), round(seconds * 1e3, 3)
-    whole = round(took.pop("total", 0.0) + ms, 3)
-    return changed(result, timings_ms={"load": ms, **took, "total": whole})
 
 
 def _thresholds(config: RecallConfig) -> dict[str, float]:

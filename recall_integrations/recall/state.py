@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,24 +141,9 @@ class RecallState:
         """The candidates, best first. Raises `InvalidArgument` before `rank`."""
         return _there(self.fused, "fused", "rank")
 
-    @classmethod
-    def begun(
-        cls,
-        request: RecallRequest,
-        door: Door,
-        level: int,
-        looked: Looked | None = None,
-        served: Served = BY_RULES,
-    ) -> RecallState:
-        """Return the state of a recall of which nothing is known yet: `RecallState(…)`, in a fraction of its time."""
-        return changed(_BLANK, request=request, door=door, level=level, looked=looked, served=served)
-
     def degraded_by(self, *more: Degradation) -> RecallState:
         """Return the state with more problems."""
         return changed(self, degraded=(*self.degraded, *more)) if more else self
-
-
-_BLANK = RecallState(request=cast("RecallRequest", None))  # for `begun`: nobody changes its other fields
 
 
 def _there(value: T | None, name: str, stage: str) -> T:
