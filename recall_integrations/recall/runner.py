@@ -62,19 +62,12 @@ class Watched:
             self._raised.append(e)
 
 
-def _inputs(stage: str, state: RecallState) -> dict[str, Any]:
-    """Return a stage's input, as JSON has it."""
-    made = _GIVEN.get(stage)
-    return {} if made is None else made(state)
-
-
-def _outputs(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> dict[str, Any]:
+def _outputs(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> Told:
     """Return a stage's output and its problems, as JSON has them."""
-    made = _FOUND.get(stage)
-    outputs = {} if made is None else made(state)
-    if degraded:
-        outputs["degraded"] = [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in degraded]
-    return outputs
+    if not degraded:
+        return _shown(stage, 1, state)
+    problems = [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in degraded]
+    return {**_shown(stage, 1, state), "degraded": problems}
 
 
 def _failure(stage: str, degraded: tuple[Degradation, ...]) -> RecallError | None:
@@ -83,14 +76,7 @@ def _failure(stage: str, degraded: tuple[Degradation, ...]) -> RecallError | Non
     return None if said is None else RecallError(f"{said.reason}: {said.detail}")
 
 
-# -- of the stages that we know; those of users are told by their names ------------------------------------------------
-
-
-def _asked(state: RecallState) -> dict[str, Any]:
-    return {"query": state.request.text}
-
-
-def _parsed(state: RecallState) -> dict[str, Any]:
+def _parsed(state: RecallState) -> Told:
     parsed = state.parsed
     if parsed is None:
         return {}
@@ -108,68 +94,71 @@ def _parsed(state: RecallState) -> dict[str, Any]:
     }
 
 
-def _planned(state: RecallState) -> dict[str, Any]:
-    plan = state.planned
-    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
-
-
-def _arms(state: RecallState) -> dict[str, Any]:
-    return {"found": {result.arm: len(result.rows) for result in state.results}}
-
-
-def _candidates(state: RecallState) -> dict[str, Any]:
+def _candidates(state: RecallState) -> Told:
     fused, view = state.fused, state.view
     if fused is None or view is None:
         return {}
-    rows = fused.rows[:FIRST].tolist()
-    best = [
-        {"id": view.ids[row], "score": float(s)} for row, s in zip(rows, fused.scores[:FIRST].tolist(), strict=True)
-    ]
+    rows, scores = fused.rows[:FIRST].tolist(), fused.scores[:FIRST].tolist()
+    best = [{"id": view.ids[row], "score": float(score)} for row, score in zip(rows, scores, strict=True)]
     return {"candidates": len(fused.rows), "best": best, "confidence": state.confidence}
 
 
-def _rewritten(state: RecallState) -> dict[str, Any]:
+def _rewritten(state: RecallState) -> Told:
     done = state.rewrite
     phrasings = list(state.parsed.rewrites) if done.used and state.parsed is not None else []
     return {"strategy": done.strategy, "reason": done.reason, "phrasings": phrasings}
 
 
-def _reranked(state: RecallState) -> dict[str, Any]:
+def _reranked(state: RecallState) -> Told:
     done = state.rerank
     return {"reranker": done.reranker, "reason": done.reason, "scored": done.scored, **_candidates(state)}
 
 
-def _delivered(state: RecallState) -> dict[str, Any]:
-    hits = [{"id": hit.memory.id, "score": hit.score} for hit in state.hits]
-    return {"hits": hits, "confidence": state.confidence}
+def _planned(state: RecallState) -> Told:
+    plan = state.planned
+    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
 
 
-def _wanted(state: RecallState) -> dict[str, Any]:
+def _shown(stage: str, which: int, state: RecallState) -> Told:
+    """Return the input (0) or the output (1) of a stage that we know; those of users are told by their names."""
+    both = _TOLD.get(stage)
+    return {} if both is None else both[which](state)
+
+
+_Show = Callable[[RecallState], Told]
+
+
+def _query(state: RecallState) -> Told:
+    return {"query": state.request.text}
+
+
+def _nothing(_state: RecallState) -> Told:
+    return {}
+
+
+def _found(state: RecallState) -> Told:
+    return {"found": {result.arm: len(result.rows) for result in state.results}}
+
+
+def _wanted(state: RecallState) -> Told:
     return {"k": state.request.k, "tokens_max": state.request.tokens_max, **_candidates(state)}
 
 
-_GIVEN: dict[str, Callable[[RecallState], dict[str, Any]]] = {
-    "parse": _asked,
-    "plan": _parsed,
-    "embed": _asked,
-    "arms": _planned,
-    "rank": _arms,
-    "rewrite": _asked,
-    "rerank": _candidates,
-    "arrange": _candidates,
-    "deliver": _wanted,
-    "cache": _asked,
-}
-_FOUND: dict[str, Callable[[RecallState], dict[str, Any]]] = {
-    "parse": _parsed,
-    "plan": _planned,
-    "arms": _arms,
-    "rank": _candidates,
-    "rewrite": _rewritten,
-    "rerank": _reranked,
-    "arrange": _candidates,
-    "deliver": _delivered,
-    "cache": _delivered,
+def _hits(state: RecallState) -> Told:
+    return {"hits": [{"id": hit.memory.id, "score": hit.score} for hit in state.hits], "confidence": state.confidence}
+
+
+_TOLD: Mapping[str, tuple[_Show, _Show]] = {
+    "parse": (_query, _parsed),
+    "plan": (_parsed, _planned),
+    "embed": (_query, _nothing),
+    "arms": (_planned, _found),
+    "rank": (_found, _candidates),
+    "rewrite": (_query, _rewritten),
+    "rerank": (_candidates, _reranked),
+    "arrange": (_candidates, _candidates),
+    "deliver": (_wanted, _hits),
+    "cache": (_query, _hits),
 }
 
 
@@ -283,10 +272,17 @@ class Runner:
             if looked is not None:
                 turn.searching = []
                 looked.stage(stage.name)
-            if watch is None:
+            step = None if watch is None else watch.begin(stage.name, _shown(stage.name, 0, state))
+            turn.step = step
+            try:
                 state, failed = self._through(stage, state, turn)
-            else:
-                state, failed = self._shown(stage, state, turn, watch)
+            except BaseException as e:
+                if step is not None:
+                    step.end({}, e)
+                raise
+            if step is not None:
+                problems = state.door.degradations(state.degraded[before:])
+                step.end(_outputs(stage.name, state, problems), _failure(stage.name, problems) if failed else None)
             took = (clock() - started) * 1e3
             timings[stage.name] = took
             if turn.timings_ms:
@@ -308,20 +304,6 @@ class Runner:
         if raised:
             state = state.degraded_by(degradation("observer", raised[0]))
         return state, timings
-
-    def _shown(self, stage: Stage, state: RecallState, turn: Turn, watch: Watched) -> tuple[RecallState, bool]:
-        """Run a stage and report it to the watcher."""
-        before = len(state.degraded)
-        turn.step = step = watch.begin(stage.name, _inputs(stage.name, state))
-        try:
-            state, failed = self._through(stage, state, turn)
-        except BaseException as e:
-            step.end({}, e)
-            raise
-        degraded = state.door.degradations(state.degraded[before:])
-        error = _failure(stage.name, degraded) if failed else None
-        step.end(_outputs(stage.name, state, degraded), error)
-        return state, failed
 
     def _through(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
         """Run a stage; return the state after it, and whether that is its fallback."""
@@ -362,7 +344,7 @@ class Runner:
         raised: list[BaseException] = []
         watch = _watched(state, raised)
         if watch is not None:
-            watch.begin(stage, _inputs(stage, state)).end(_outputs(stage, state, ()))
+            watch.begin(stage, _shown(stage, 0, state)).end(_shown(stage, 1, state))
         if raised:
             state = state.degraded_by(degradation("observer", raised[0]))
         if not self._observers:
@@ -375,7 +357,10 @@ class Runner:
 
     def _told(self, state: RecallState, event: StageEvent) -> RecallState:
         for observer in self._observers:
-            state = _told(observer, event, state)
+            try:
+                observer(event)
+            except failures() as e:  # an observer must not cost the answer; the result names it
+                state = state.degraded_by(degradation("observer", e))
         return state
 
 
@@ -399,14 +384,6 @@ def _watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
     """Return the watcher of a recall; `None` = nobody watches."""
     watch = state.request.watch
     return None if watch is None else Watched(watch, raised, state.door)
-
-
-def _told(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
-    try:
-        observer(event)
-    except failures() as e:  # an observer must not cost the answer; the result names it
-        return state.degraded_by(degradation("observer", e))
-    return state
 
 
 def degradation(stage: str, error: BaseException, reason: str | None = None) -> Degradation:
