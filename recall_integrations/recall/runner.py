@@ -359,7 +359,7 @@ class Runner:
         for observer in self._observers:
             try:
                 observer(event)
-            except failures() as e:  # an observer must not cost the answer; the result names it
+            except failures() as e:  # noqa: PERF203 - an observer must not cost the answer; the result names it
                 state = state.degraded_by(degradation("observer", e))
         return state
 
