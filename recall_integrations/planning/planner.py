@@ -22,9 +22,8 @@ time_filter     a sure window or a session adds the temporal arm; if the query a
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -56,10 +55,14 @@ Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 @record(frozen=True, slots=True, kw_only=True)
 class PlanRule:
-    """A plan and the condition that chooses it. The condition returns: fired, the values in words, the margin."""
+    """A plan, the condition that chooses it, and the weights of its arms.
+
+    The condition returns: fired, the values in words, the margin.
+    """
 
     plan: str
     condition: Condition
+    weights: Mapping[str, float]
 
 
 def _precise(parsed: ParsedQuery, config: PlannerConfig) -> tuple[bool, str, float]:
@@ -103,14 +106,39 @@ def _always(_parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, fl
     return True, "no other rule decided", 0.0
 
 
-RULES: tuple[PlanRule, ...] = (
-    PlanRule(plan="precise", condition=_precise),
-    PlanRule(plan="entity_centric", condition=_entity),
-    PlanRule(plan="temporal", condition=_temporal),
-    PlanRule(plan="precision", condition=_rare),
-    PlanRule(plan="exploratory", condition=_vague),
-    PlanRule(plan="balanced", condition=_always),
+_ALL = {"semantic": 1.0, "lexical": 1.0, "graph": 1.0, "temporal": 1.0, "type_filter": 1.0}
+RULES: tuple[PlanRule, ...] = tuple(
+    PlanRule(plan=plan, condition=condition, weights=weights)
+    for plan, condition, weights in (
+        ("precise", _precise, {"semantic": 1.0, "graph": 1.0}),  # the graph where an entity is named
+        (
+            "entity_centric",
+            _entity,
+            {"graph": 2.0, "lexical": 1.0, "semantic": 1.0},
+        ),  # or its `entity_weight`
+        ("temporal", _temporal, {"temporal": TEMPORAL_WEIGHT, "semantic": 1.0, "lexical": 1.0}),
+        ("precision", _rare, {"lexical": 2.0, "semantic": 1.0, "graph": 1.0}),
+        ("exploratory", _vague, _ALL),
+        ("balanced", _always, _ALL),
+    )
 )
+
+
+def _arms(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
+    """Return the arms of a plan, before the readings of the parser change them."""
+    planner, weights, limits = config.planner, dict(rule.weights), {}
+    if rule.plan == "precise":
+        limits["semantic"] = planner.precise_limit
+        if not _named(parsed):
+            del weights["graph"]
+    if rule.plan == "entity_centric":
+        weights["graph"] = planner.entity_weight
+        specific = round(parsed.specificity, ROUNDING) >= planner.exploratory_threshold
+        if config.retrieval.semantic_remote and specific:  # the others are local; embedding would cost a network call
+            del weights["semantic"]
+    return tuple(
+        ArmPlan(name=arm, weight=weight, limit=limits.get(arm, planner.arm_limit)) for arm, weight in weights.items()
+    )
 
 
 def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = None) -> RetrievalPlan:
@@ -122,7 +150,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
         checks.append(_check(rule.plan, fired, because, round(margin, ROUNDING)))
     chosen = next(i for i, check in enumerate(checks) if (check.fired if given is None else check.rule == given))
     name = checks[chosen].rule
-    arms, why = _adjusted(_ARMS[name](parsed, config), parsed, planner)
+    arms, why = _adjusted(_arms(RULES[chosen], parsed, config), parsed, planner)
     typed = "type_filter" in planner.rules and bool(parsed.type_filters)
     if typed and not any(a.name == "type_filter" for a in arms):
         arms = (*arms, ArmPlan(name="type_filter", limit=planner.arm_limit))
@@ -212,7 +240,7 @@ def _raised(
     if not any(a.name == name for a in arms):
         return (*arms, ArmPlan(name=name, limit=limit))
     return tuple(
-        _arm(a.name, max(a.weight, min(a.weight * factor, at_most)), a.limit) if a.name == name else a for a in arms
+        replace(a, weight=max(a.weight, min(a.weight * factor, at_most))) if a.name == name else a for a in arms
     )
 
 
@@ -258,50 +286,6 @@ def _sure_window(parsed: ParsedQuery) -> bool:
 
 def _named(parsed: ParsedQuery) -> bool:
     return any(r.stage != IMPLICIT for r in parsed.entity_refs)
-
-
-@functools.lru_cache(maxsize=256)
-def _arm(name: str, weight: float, limit: int) -> ArmPlan:
-    return ArmPlan(name=name, weight=weight, limit=limit)
-
-
-def _arms(config: RecallConfig, **weights: float) -> tuple[ArmPlan, ...]:
-    limit = config.planner.arm_limit
-    return tuple([_arm(name, weight, limit) for name, weight in weights.items()])
-
-
-def _precise_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    semantic = ArmPlan(name="semantic", weight=1.0, limit=config.planner.precise_limit)
-    return (semantic, *_arms(config, graph=1.0)) if _named(parsed) else (semantic,)
-
-
-def _entity_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    specific = round(parsed.specificity, ROUNDING) >= config.planner.exploratory_threshold
-    if config.retrieval.semantic_remote and specific:  # graph and BM25 are local; embedding would cost a network call
-        return _arms(config, graph=config.planner.entity_weight, lexical=1.0)
-    return _arms(config, graph=config.planner.entity_weight, lexical=1.0, semantic=1.0)
-
-
-def _temporal_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, temporal=TEMPORAL_WEIGHT, semantic=1.0, lexical=1.0)
-
-
-def _precision_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, lexical=2.0, semantic=1.0, graph=1.0)
-
-
-def _all_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, semantic=1.0, lexical=1.0, graph=1.0, temporal=1.0, type_filter=1.0)
-
-
-_ARMS: dict[str, Callable[[ParsedQuery, RecallConfig], tuple[ArmPlan, ...]]] = {
-    "precise": _precise_arms,
-    "entity_centric": _entity_arms,
-    "temporal": _temporal_arms,
-    "precision": _precision_arms,
-    "exploratory": _all_arms,
-    "balanced": _all_arms,
-}
 
 
 DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
