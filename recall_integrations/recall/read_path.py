@@ -159,12 +159,12 @@ class Sources:
     def learned(self, step: object) -> None:
         """Tell observers of whole recalls of a step of learning."""
         if self.looking is not None:
-            self.looking.learned(step)
+            self.looking.tell_later("learned", step)
 
     def judged(self, feedback: Feedback) -> None:
         """Tell observers of whole recalls of feedback."""
         if self.looking is not None:
-            self.looking.judged(feedback)
+            self.looking.tell_later("judged", feedback)
 
     def flush(self) -> None:
         """Wait for observers; see `QueryOptimizer.flush`."""
@@ -509,7 +509,7 @@ class ReadPaths:
             request = self.base.checked(**arguments)
         except RecallError as e:
             if self.sources.looking is not None:
-                self.sources.looking.refused(e)
+                self.sources.looking.tell_later("refused", e)
             raise
         if self._entries and arguments["time_budget_ms"] is None and not request.scopes:
             limits = self.of(request.scope).config.limits
@@ -529,7 +529,7 @@ class ReadPaths:
         door = self.base.door(request.privacy)
         path = self.base if request.scopes else self.of(request.scope)
         looking = self.sources.looking
-        looked = None if looking is None else looking.begun(request, _thresholds(path.config))
+        looked = None if looking is None else Looked(looking, request, _thresholds(path.config))
         served = BY_RULES
         try:
             waited = passing(door, functools.partial(self.load, request, deadline))
