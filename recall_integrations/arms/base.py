@@ -194,10 +194,6 @@ class InMemory:
         return self.make()
 
 
-def _made(make: Callable[[], Arm]) -> Arm:
-    return make()
-
-
 def whole(make: Callable[[], Arm]) -> Arm:
     """Make the arm that may also read data from the store."""
     return make.beside() if isinstance(make, InMemory) and make.beside is not None else make()
@@ -216,15 +212,10 @@ class FanOut:
         step: Step | None = None,
         searching: list[tuple[str, float, float]] | None = None,
     ) -> None:
-        self._guards = guards
-        self._arms = arms
-        self._deadline = deadline
-        self._timings_ms = timings_ms
-        self._share = share
+        self._guards, self._arms, self._share = guards, arms, share
+        self._deadline, self._timings_ms, self._step, self._searching = deadline, timings_ms, step, searching
         self._started: dict[str, Call[ArmResult] | Answer[ArmResult]] = {}
-        self._step = step
         self._steps: dict[str, Step] = {}
-        self._searching = searching
 
     def start(self, requests: Sequence[tuple[str, ArmRequest]]) -> None:
         """Ask arms, and return when those without a thread are done."""
@@ -272,7 +263,7 @@ class FanOut:
     def _here(self, name: str, request: ArmRequest) -> Answer[ArmResult] | None:
         """Ask an arm in this thread; return `None` where its data is not in memory."""
         try:
-            return Answer(reason=SUCCESS, value=self._timed(_made, name, request))
+            return Answer(reason=SUCCESS, value=self._timed(lambda make: make(), name, request))
         except NotAtHand:
             return None
         except failures() as e:  # handled with those of the other arms

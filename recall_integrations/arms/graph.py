@@ -99,12 +99,8 @@ class GraphRetriever:
         mentions: int = MENTIONS,
         hop_factor: float = HOP_FACTOR,
     ) -> None:
-        self._engine = engine
-        self._entities_of = entities_of
-        self._hops = hops
-        self._neighbours = neighbours
-        self._mentions = mentions
-        self._hop_factor = hop_factor
+        self._engine, self._entities_of = engine, entities_of
+        self._hops, self._hop_factor, self._neighbours, self._mentions = hops, hop_factor, neighbours, mentions
         self._lock = threading.Lock()
         self._recents: dict[int, tuple[int, dict[int, float]]] = {}
         self._holders: LRUCache[int, NamePostings] = LRUCache(SCOPES_KEPT)
@@ -235,20 +231,14 @@ class GraphRetriever:
             partial(self._said_in, view, texts),
             terms=terms,
             allowed=allowed,
-            texts=self._texts_of(view),
-            is_entity=self._is_entity(view),
+            texts=partial(self._texts, view),
+            is_entity=lambda name: bool(self._entities_of(view.scope_id).index.lookup(name)),
         )
 
-    def _texts_of(self, view: ScopeView) -> Callable[[Rows], list[str]]:
-        def texts(rows: Rows) -> list[str]:
-            nums = view.nums[rows].tolist()
-            found = texts_by_num(self._engine, view.scope_id, nums)
-            return [found.get(num, "") for num in nums]
-
-        return texts
-
-    def _is_entity(self, view: ScopeView) -> Callable[[str], bool]:
-        return lambda name: bool(self._entities_of(view.scope_id).index.lookup(name))
+    def _texts(self, view: ScopeView, rows: Rows) -> list[str]:
+        nums = view.nums[rows].tolist()
+        found = texts_by_num(self._engine, view.scope_id, nums)
+        return [found.get(num, "") for num in nums]
 
     def _holders_of(self, view: ScopeView) -> NamePostings:
         with self._lock:  # one thread makes it, others wait

@@ -1,23 +1,11 @@
-"""Rules that choose the plan: a decision list of small named conditions, tried in order.
+"""Rules that choose the plan: a decision list (`RULES`) of small named conditions, tried in order.
 
-1 precise         specificity >= 0.8
-2 entity_centric  an entity reference with confidence > 0.85
-3 temporal        a temporal window, or a session of the conversation
-4 precision       lexical rarity > 0.8, even under the exploratory threshold
-5 exploratory     specificity < 0.4
-6 balanced        otherwise
+Then further readings of the parser change the chosen plan, each by a rule that can be switched off (`planner.rules`):
+identifiers, graph_bias, conversational, router_mode, time_bias, type_filter, window_filter, time_filter.
 
-Then further readings of the parser change the chosen plan, each by a rule that can be switched off (`rules`):
-
-identifiers     lexical weight x 1.5, or added; memories that hold one letter by letter are lifted
-graph_bias      ownership and dependency questions that name an entity: graph weight x 2 at most, or added
-conversational  nothing that BM25 could look for: no lexical arm, no rewrites
-router_mode     a small lift for the memory types of the mode
-time_bias       "what happened", "latest": recency counts more
-type_filter     "my preferences": other types come after those, if there are such memories
-window_filter   an entity plan with a sure window drops the memories outside of it
-time_filter     a sure window or a session adds the temporal arm; if the query asks for a session, or for what was said
-                in the window, the memories in it come first
+Last, `asked_for` settles on the rows of a scope which session or time the query asks for, and what it decides: if it
+decides (`plan.time_filter`), the arms look only at its memories if there are `k` of them; else those come first. If no
+memory lies in it, it decides nothing, and every other hit is less probably the right one (`Decided.trust`).
 """
 
 from __future__ import annotations

@@ -183,14 +183,12 @@ class RerankStage:
     # -- before --------------------------------------------------------------------------------------------------------
 
     def _seen(self, request: RerankRequest, n: int) -> GateInput:
-        ready = not isinstance(self._reranker, LoadedReranker) or self._reranker.ready
-        open_breaker = self._guard.breaker.refuses
         return GateInput(
             allowed=request.allowed,
             calibrated=request.calibrated[:n],
             k=request.k,
-            open_breaker=open_breaker,
-            ready=ready,
+            open_breaker=self._guard.breaker.refuses,
+            ready=not isinstance(self._reranker, LoadedReranker) or self._reranker.ready,
             trims=self._settings.threshold is not None,
             remaining_ms=request.deadline.remaining_ms(),
         )
@@ -209,16 +207,17 @@ class RerankStage:
         return error
 
     def _skipped(self, request: RerankRequest, outcome: RerankOutcome, reason: str) -> Reranked:
-        degraded: tuple[Degradation, ...] = ()
+        name, why = self._reranker.name, f"{self._reranker.name} takes longer than there is time."
         if reason == "skip.cold":
             self.warm()
-            degraded = (_degradation(reason, "Its model is being loaded. QueryOptimizer.warm() waits for it."),)
-        elif reason == OPEN:
-            degraded = (_degradation(reason, f"{self._reranker.name} failed several times in a row."),)
-        elif reason == BUSY:
-            degraded = (_degradation(reason, f"As many calls of {self._reranker.name} as may be have not returned."),)
-        elif reason in ("skip.slow", "skip.budget"):
-            degraded = (_degradation(reason, f"{self._reranker.name} takes longer than there is time."),)
+        said = {
+            "skip.cold": "Its model is being loaded. QueryOptimizer.warm() waits for it.",
+            OPEN: f"{name} failed several times in a row.",
+            BUSY: f"As many calls of {name} as may be have not returned.",
+            "skip.slow": why,
+            "skip.budget": why,
+        }
+        degraded = (_degradation(reason, said[reason]),) if reason in said else ()
         saved = outcome.candidates
         done = replace(outcome, reason=reason, pairs_saved=saved, saved_ms=self._guard.pace.median_ms(saved))
         return Reranked(order=_same(request), outcome=done, degraded=degraded)
@@ -232,18 +231,8 @@ class RerankStage:
         limit = request.deadline.child(self._settings.gate.budget_ms)
         worker = limit.child(limit.remaining_ms() * WORKER_SHARE)
         guard = self._guard
-        begun = guard.begin(
-            limit,
-            judge,
-            self._reranker,
-            request.query,
-            texts,
-            worker,
-            work=work,
-            pieces=n,
-            paced=False,
-            probe=probe,
-        )
+        given = (judge, self._reranker, request.query, texts, worker)
+        begun = guard.begin(limit, *given, work=work, pieces=n, paced=False, probe=probe)
         if isinstance(begun, Answer):
             return self._skipped(request, outcome, begun.reason)
 

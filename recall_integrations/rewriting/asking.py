@@ -46,7 +46,7 @@ class Entry:
     texts: tuple[str, ...]
 
 
-Entries = Mapping[str, Entry]  # least recently used first
+Entries = Mapping[str, Entry]  # oldest first
 
 
 def key_of(query: str, *fingerprint: object) -> str:
@@ -70,20 +70,8 @@ class RewriteCache:
 
     def get(self, key: str) -> tuple[str, ...] | None:
         """Return the phrasings, if they are still good."""
-        if not self._max or not self._good(self._file.read().get(key)):
-            return None
-        found: list[tuple[str, ...]] = []
-
-        def used(entries: Entries) -> Entries:
-            found.clear()
-            entry = entries.get(key)
-            if entry is None or not self._good(entry):
-                return entries
-            found.append(entry.texts)
-            return {**{k: e for k, e in entries.items() if k != key}, key: entry}
-
-        self._file.update(used)
-        return found[0] if found else None
+        entry = self._file.read().get(key) if self._max else None
+        return entry.texts if entry is not None and self._good(entry) else None
 
     def put(self, key: str, texts: tuple[str, ...]) -> None:
         """Keep phrasings."""
@@ -97,8 +85,8 @@ class RewriteCache:
 
         self._file.update(added)
 
-    def _good(self, entry: Entry | None) -> bool:
-        return entry is not None and 0 <= self._clock() - entry.at < self._ttl_s  # a clock put back: not known how old
+    def _good(self, entry: Entry) -> bool:
+        return 0 <= self._clock() - entry.at < self._ttl_s  # a clock put back: not known how old
 
 
 def _encoded(entries: Entries) -> str:
