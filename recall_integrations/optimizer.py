@@ -2,7 +2,7 @@
 
     text ─ parse ─ plan ─ embed ─ arms ─ rank ─ rewrite ─ rerank ─ arrange ─ deliver ─▶ RecallResult
 
-The stages are in `recall/stages`, a file each; `recall/runner.py` takes a recall through them.
+The stages are in `recall/`; `recall/runner.py` takes a recall through them.
 """
 
 from __future__ import annotations
