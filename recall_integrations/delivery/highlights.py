@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import pairwise
@@ -78,9 +79,7 @@ def dates_said(
                 break
             start, stop = window.span
             if window.confidence >= SURE:
-                yield TemporalWindow(
-                    start=window.start, end=window.end, span=(at + start, at + stop), confidence=window.confidence
-                )
+                yield replace(window, span=(at + start, at + stop))
             sentence = sentence[:start] + " " * (stop - start) + sentence[stop:]
         at = end
 

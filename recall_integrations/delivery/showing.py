@@ -21,11 +21,10 @@ from recall_integrations.types import (
     Memory,
     ParsedQuery,
     RetrievalPlan,
-    TemporalWindow,
     unchecked_memory,
 )
 from recall_integrations.types.facts import Fact
-from recall_integrations.types.readings import Identifier, SessionRef
+from recall_integrations.types.readings import Identifier
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -228,60 +227,54 @@ def _name(ref: EntityRef, door: Door) -> str:
 
 def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
     """Return the parsed query with everything that was read from it, as far as it may be seen."""
-    tokens = parsed.tokens
+    tokens, window, session = parsed.tokens, parsed.temporal_window, parsed.session
     if found.text != parsed.original:
         tokens = tuple(replace(t, span=found.span(t.span)) for t in tokens if not found.hides(t.span))
     stems = {token.stem for token in tokens}
     words = {m[0].casefold() for m in WORD.finditer(found.text)}
     verdict = parsed.conversational
+
+    def placed(span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+        now = found.span(span)
+        return found.text[slice(*now)], now
+
+    def entity(ref: EntityRef) -> EntityRef:
+        """Return an entity as it may be seen: a hidden name takes its id along."""
+        name, (mention, span) = _name(ref, door), placed(ref.span)
+        return replace(ref, name=name, entity_id=ref.entity_id if name == ref.name else "", mention=mention, span=span)
+
+    def identifier(one: Identifier) -> Identifier:
+        text, span = placed(one.span)
+        return replace(one, text=text, span=span)
+
+    if window is not None:  # where the date is hidden the window is, too, as it would say it
+        window = None if found.hides(window.span) else replace(window, span=found.span(window.span))
     return replace(
         parsed,
         original=found.text,
         rewrites=tuple(map(door.said, parsed.rewrites)),
-        entity_refs=tuple(_entity(r, found, door) for r in parsed.entity_refs),
-        temporal_window=_window(parsed.temporal_window, found),
-        negations=tuple(n for n in parsed.negations if _seen(n, words) and door.said(n) == n),
+        entity_refs=tuple(map(entity, parsed.entity_refs)),
+        temporal_window=window,
+        negations=tuple(
+            n for n in parsed.negations if {m[0].casefold() for m in WORD.finditer(n)} <= words and door.said(n) == n
+        ),
         terms=tuple(t for t in parsed.terms if t in stems),
         stems=tuple((word, root) for word, root in parsed.stems if root in stems),
         weaker_terms=(),
         corrections=(),  # corrections come from the memories
         corrected_query=None,
         tokens=tokens,
-        identifiers=tuple(_identifier(i, found) for i in parsed.identifiers if not found.hides(i.span)),
+        identifiers=tuple(identifier(i) for i in parsed.identifiers if not found.hides(i.span)),
         conversational=replace(verdict, rare=tuple(r for r in verdict.rare if r in stems)),
-        session=_session(parsed.session, found, door),
+        session=None
+        if session is None or found.hides(session.span)
+        else replace(
+            session,
+            span=found.span(session.span),
+            found=door.said(session.found),
+            because=door.said(session.because),
+        ),
     )
-
-
-def _seen(text: str, words: Iterable[str]) -> bool:
-    """Say whether all words of a text are among these."""
-    return {m[0].casefold() for m in WORD.finditer(text)} <= set(words)
-
-
-def _entity(ref: EntityRef, found: Seen, door: Door) -> EntityRef:
-    """Return an entity as it may be seen: a hidden name takes its id along; the mention is what the query shows now."""
-    name, span = _name(ref, door), found.span(ref.span)
-    entity_id = ref.entity_id if name == ref.name else ""
-    return replace(ref, name=name, entity_id=entity_id, mention=found.text[slice(*span)], span=span)
-
-
-def _identifier(identifier: Identifier, found: Seen) -> Identifier:
-    span = found.span(identifier.span)
-    return replace(identifier, text=found.text[slice(*span)], span=span)
-
-
-def _window(window: TemporalWindow | None, found: Seen) -> TemporalWindow | None:
-    """Return the window with its new span; `None` where the date is hidden, as the window would say it."""
-    if window is None or found.hides(window.span):
-        return None
-    return replace(window, span=found.span(window.span))
-
-
-def _session(session: SessionRef | None, found: Seen, door: Door) -> SessionRef | None:
-    if session is None or found.hides(session.span):
-        return None
-    span = found.span(session.span)
-    return replace(session, span=span, found=door.said(session.found), because=door.said(session.because))
 
 
 # -- block -------------------------------------------------------------------------------------------------------------
