@@ -74,12 +74,7 @@ def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
     settings = config.retrieval
-    arm = GraphRetriever(
-        store.engine,
-        store.entities,
-        hops=settings.graph_hops,
-        hop_factor=settings.graph_hop_factor,
-    )
+    arm = GraphRetriever(store.engine, store.entities, hops=settings.graph_hops, hop_factor=settings.graph_hop_factor)
     return InMemory(lambda: KeptGraph(arm), beside=lambda: arm)
 
 
@@ -95,12 +90,7 @@ def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 BUILT_IN: tuple[ArmSpec, ...] = (
     ArmSpec(name="semantic", make=_semantic, by_vector=True),
-    ArmSpec(
-        name="lexical",
-        make=_lexical,
-        applies=lambda parsed, _plan: bool(parsed.terms),
-        by_words=True,
-    ),
+    ArmSpec(name="lexical", make=_lexical, applies=lambda parsed, _plan: bool(parsed.terms), by_words=True),
     ArmSpec(
         name="graph",
         make=_graph,
@@ -113,11 +103,7 @@ BUILT_IN: tuple[ArmSpec, ...] = (
         make=_temporal,
         applies=lambda parsed, plan: parsed.temporal_window is not None or plan.time_filter,
     ),
-    ArmSpec(
-        name="type_filter",
-        make=_type_filter,
-        applies=lambda _parsed, plan: bool(plan.type_hints),
-    ),
+    ArmSpec(name="type_filter", make=_type_filter, applies=lambda _parsed, plan: bool(plan.type_hints)),
 )
 
 

@@ -56,10 +56,7 @@ class SemanticRetriever:
     name = "semantic"
 
     def __init__(
-        self,
-        index: Callable[[], Neighbours],
-        home_of: Callable[[int], str],
-        home_until: Callable[[int], int],
+        self, index: Callable[[], Neighbours], home_of: Callable[[int], str], home_until: Callable[[int], int]
     ) -> None:
         self._index = index
         self._home_of = home_of

@@ -15,14 +15,7 @@ from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types import (
-    Degradation,
-    EntityRef,
-    Memory,
-    ParsedQuery,
-    RetrievalPlan,
-    unchecked_memory,
-)
+from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory
 from recall_integrations.types.facts import Fact
 from recall_integrations.types.readings import Identifier
 
@@ -269,10 +262,7 @@ def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
         session=None
         if session is None or found.hides(session.span)
         else replace(
-            session,
-            span=found.span(session.span),
-            found=door.said(session.found),
-            because=door.said(session.because),
+            session, span=found.span(session.span), found=door.said(session.found), because=door.said(session.because)
         ),
     )
 

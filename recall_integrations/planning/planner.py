@@ -99,11 +99,7 @@ RULES: tuple[PlanRule, ...] = tuple(
     PlanRule(plan=plan, condition=condition, weights=weights)
     for plan, condition, weights in (
         ("precise", _precise, {"semantic": 1.0, "graph": 1.0}),  # the graph where an entity is named
-        (
-            "entity_centric",
-            _entity,
-            {"graph": 2.0, "lexical": 1.0, "semantic": 1.0},
-        ),  # or its `entity_weight`
+        ("entity_centric", _entity, {"graph": 2.0, "lexical": 1.0, "semantic": 1.0}),  # or its `entity_weight`
         ("temporal", _temporal, {"temporal": TEMPORAL_WEIGHT, "semantic": 1.0, "lexical": 1.0}),
         ("precision", _rare, {"lexical": 2.0, "semantic": 1.0, "graph": 1.0}),
         ("exploratory", _vague, _ALL),

@@ -207,11 +207,7 @@ class Rerank(Stage):
         given = dict(zip(places, added.tolist(), strict=True))
         judged = {
             int(fused.rows[place]): Contribution(
-                source=RERANK,
-                rank=said.rank,
-                score=said.score,
-                added=given[place],
-                note=str(said.band or ""),
+                source=RERANK, rank=said.rank, score=said.score, added=given[place], note=str(said.band or "")
             )
             for place, said in done.judged.items()
             if place in given
@@ -232,12 +228,7 @@ class Arrange(Stage):
     level = SIMPLE
     paced = True
 
-    def __init__(
-        self,
-        settings: RankingConfig,
-        delivery: Delivery,
-        spread: Callable[[], float] = lambda: 1.0,
-    ) -> None:
+    def __init__(self, settings: RankingConfig, delivery: Delivery, spread: Callable[[], float] = lambda: 1.0) -> None:
         self._settings, self._delivery, self._spread = settings, delivery, spread
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:

@@ -176,11 +176,7 @@ class ReadPath:
     """A read path with its settings. Threads share it."""
 
     def __init__(
-        self,
-        sources: Sources,
-        config: RecallConfig,
-        results: ResultCache | None = None,
-        acting: str = "",
+        self, sources: Sources, config: RecallConfig, results: ResultCache | None = None, acting: str = ""
     ) -> None:
         self.store, self.config, self._clock = sources.store, config, sources.clock
         self._own = config.privacy.compiled
@@ -363,12 +359,7 @@ class ReadPath:
         return self._caching.kept(asked, state, result)
 
     def _computed(
-        self,
-        request: RecallRequest,
-        deadline: Deadline,
-        door: Door,
-        looked: Looked | None,
-        served: Served = BY_RULES,
+        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None, served: Served = BY_RULES
     ) -> tuple[RecallResult, RecallState]:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()

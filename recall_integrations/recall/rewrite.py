@@ -46,11 +46,7 @@ class Again:
         self._embed, self._arms, self._rank, self._outside = embed, arms, rank, outside
 
     def search(
-        self,
-        state: RecallState,
-        phrasings: list[tuple[str, ParsedQuery]],
-        deadline: Deadline,
-        step: Step | None = None,
+        self, state: RecallState, phrasings: list[tuple[str, ParsedQuery]], deadline: Deadline, step: Step | None = None
     ) -> tuple[list[Fused], list[Degradation]]:
         """Return what each phrasing finds, in their order, and the problems, if some were not begun in time."""
         semantic = state.plan.arm("semantic") is not None

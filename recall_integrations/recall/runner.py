@@ -248,10 +248,7 @@ class Runner:
     """Takes recalls through stages. Threads share it."""
 
     def __init__(
-        self,
-        stages: Sequence[Stage],
-        observers: Sequence[Observer] = (),
-        outside: Mapping[str, Guard] | None = None,
+        self, stages: Sequence[Stage], observers: Sequence[Observer] = (), outside: Mapping[str, Guard] | None = None
     ) -> None:
         self.stages, self._observers = tuple(stages), tuple(observers)
         self._outside = outside or {}
