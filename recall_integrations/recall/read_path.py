@@ -475,6 +475,9 @@ class ReadPaths:
                 )
             return path
 
+    def _path(self, scope: ScopeLike | None) -> ReadPath:
+        return self.of(checked_scope(scope)) if self._entries else self.base
+
     def with_config(self, config: RecallConfig) -> ReadPaths:
         """Return read paths with other settings: breakers and times are kept, answers are not."""
         return ReadPaths(self.sources, config)
@@ -488,11 +491,11 @@ class ReadPaths:
         self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
     ) -> ParsedQuery:
         """Parse a query; see `QueryOptimizer.parse`."""
-        return self.of(checked_scope(scope)).read(query, scope, now, window, name)
+        return self._path(scope).read(query, scope, now, window, name)
 
     def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
         """Plan a parsed query; see `QueryOptimizer.plan`."""
-        return self.of(checked_scope(scope)).plan(parsed)
+        return self._path(scope).plan(parsed)
 
     def checked(self, **arguments: Any) -> RecallRequest:
         """Check the arguments of a recall."""
