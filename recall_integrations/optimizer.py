@@ -2,7 +2,7 @@
 
     text ─ parse ─ plan ─ embed ─ arms ─ rank ─ rewrite ─ rerank ─ arrange ─ deliver ─▶ RecallResult
 
-The stages are in `recall/stages`, a file each; `recall/runner.py` takes a recall through them.
+The stages are in `recall/`; `recall/runner.py` takes a recall through them.
 """
 
 from __future__ import annotations
@@ -81,8 +81,7 @@ class QueryOptimizer:
     ) -> None:
         with paused():
             from recall_integrations.config import checked_config
-            from recall_integrations.recall.read_path import Sources
-            from recall_integrations.recall.read_paths import ReadPaths
+            from recall_integrations.recall.read_path import ReadPaths, Sources
             from recall_integrations.resilience.bulkhead import Bulkhead
 
         if not isinstance(store, MemoryStore):

@@ -20,8 +20,7 @@ from datetime import datetime, timedelta, timezone
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
-from recall_integrations.arms.fan_out import whole
+from recall_integrations.arms.base import Arm, ArmRequest, ArmResult, whole
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.resilience.deadline import Deadline

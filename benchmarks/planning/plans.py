@@ -25,7 +25,7 @@ from recall_integrations.evaluation.terminal import compact_table
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
-from recall_integrations.recall.stages.plan import Plan
+from recall_integrations.recall.plan import Plan
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import ParsedQuery, RetrievalPlan
 

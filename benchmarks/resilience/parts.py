@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.arms.base import Arm, ArmRequest, ArmResult
-from recall_integrations.arms.fan_out import InMemory
+from recall_integrations.arms.base import Arm, ArmRequest, ArmResult, InMemory
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled

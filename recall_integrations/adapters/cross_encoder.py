@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, installing
-from recall_integrations.reranking.bands import LOGIT, PROBABILITY
+from recall_integrations.reranking.gate import LOGIT, PROBABILITY
 from recall_integrations.reranking.reranker import Judged, called, checked_scores
 from recall_integrations.resilience.deadline import Deadline
 

@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, NotAtHand
-from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings, documents
-from recall_integrations.arms.second_hop.links import SecondHop
-from recall_integrations.arms.second_hop.names import DocumentNames, said_in
+from recall_integrations.arms.document_names import DocumentNames, said_in
+from recall_integrations.arms.second_hop import WORDS_MAX, NamePostings, SecondHop, documents
 from recall_integrations.database import schema
 from recall_integrations.database.answering import within
 from recall_integrations.database.portable import bounded, numbers_joined
@@ -45,72 +44,37 @@ HINT_FACTOR = 2.0
 ENTITIES_KEPT = 4_096  # entities per scope whose mentions are kept in memory
 RECENTS_KEPT = 4_096  # scopes whose entities of late are kept in memory
 EDGES_MAX = 5_000  # newest edges of an entity that are followed
-ENDS_COUNTED = 65_536  # entities that are counted one by one; more are sorted
 SIMILARITY_SHARE = 0.3  # of the score; the rest is how the memory is connected
 SCOPES_KEPT, SAID_KEPT = 32, 4_096  # scopes and memories of which the words and the names of documents are kept
 _NO_EDGES, _NO_MENTIONS = (-1, EdgeColumns()), (-1, np.empty(0, dtype=np.int64))
-# Rows that are kept of what anchors lead to: so many, so many times those of the scope; more of a scope that is small.
-REACHED_MIN, REACHED_TIMES, REACHED_OF_FEW, REACHED_FEW = 4_096, 4, 16, 262_144
-_REACHED = "graph.reached"
 RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
-
-
-# Living rows, rising, their scores, those that state an edge, and how many edges were followed.
-Reached = tuple[Rows, NDArray[np.float32], Rows, int]
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """Memories that the arm reaches, by number.
+    """Memories that the arm reaches, by number."""
 
-    Args:
-        nums: int64 `(n,)`, rising.
-        values: float32 `(n,)`, how each is connected.
-        stated: bool `(n,)`, whether it states an edge that is asked for.
-        whole: sum of the weights of all anchors: a score is a share of it, or of the largest value.
-    """
-
-    nums: NDArray[np.int64]
-    values: NDArray[np.float32]
-    stated: NDArray[np.bool_]
-    whole: float = 0.0
+    nums: NDArray[np.int64]  # int64 `(n,)`, rising
+    values: NDArray[np.float32]  # float32 `(n,)`, how each is connected
+    stated: NDArray[np.bool_]  # bool `(n,)`, whether it states an edge that is asked for
+    whole: float = 0.0  # sum of the weights of all anchors: a score is a share of it, or of the largest value
 
     def among(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Numbers:
         """Return the memories that are kept."""
         return replace(self, nums=self.nums[kept], values=self.values[kept], stated=self.stated[kept])
 
 
-class _KeptReached:
-    """Cache of the rows that anchors led to in a snapshot; not safe to use from two threads.
-
-    Args:
-        known: entities of the cached rows.
-        rows_max: rows cached in total.
-    """
-
-    def __init__(self, known: ScopeEntities, rows_max: int) -> None:
-        self.known = known
-        self.of: LRUCache[Any, Reached] = LRUCache(rows_max, getsizeof=lambda found: len(found[0]) + len(found[2]) + 8)
-
-    def put(self, key: object, found: Reached) -> None:
-        if self.of.getsizeof(found) <= self.of.maxsize:
-            self.of[key] = found
-
-
 class _Connection:
-    """Connection that opens at its first use: mostly everything is in memory already.
+    """Connection that opens at its first use, as mostly all is in memory already; without an engine it never opens."""
 
-    Args:
-        engine: engine of the store.
-        deadline: deadline of the caller.
-    """
-
-    def __init__(self, engine: Engine, deadline: Deadline) -> None:
+    def __init__(self, engine: Engine | None, deadline: Deadline) -> None:
         self._engine, self._deadline = engine, deadline
         self._opened = ExitStack()
         self._open: Connection | None = None
 
     def execute(self, query: Any) -> CursorResult[Any]:
+        if self._engine is None:
+            raise NotAtHand
         if self._open is None:
             connection = self._opened.enter_context(begun(self._engine))
             self._open = bounded(connection, self._deadline.remaining_ms())
@@ -118,16 +82,6 @@ class _Connection:
 
     def close(self) -> None:
         self._opened.close()
-
-
-class _Kept:
-    """Stand-in for a connection where only data in memory may be read."""
-
-    def execute(self, _query: Any) -> CursorResult[Any]:
-        raise NotAtHand
-
-    def close(self) -> None:
-        """Do nothing: nothing is open."""
 
 
 class GraphRetriever:
@@ -145,12 +99,8 @@ class GraphRetriever:
         mentions: int = MENTIONS,
         hop_factor: float = HOP_FACTOR,
     ) -> None:
-        self._engine = engine
-        self._entities_of = entities_of
-        self._hops = hops
-        self._neighbours = neighbours
-        self._mentions = mentions
-        self._hop_factor = hop_factor
+        self._engine, self._entities_of = engine, entities_of
+        self._hops, self._hop_factor, self._neighbours, self._mentions = hops, hop_factor, neighbours, mentions
         self._lock = threading.Lock()
         self._recents: dict[int, tuple[int, dict[int, float]]] = {}
         self._holders: LRUCache[int, NamePostings] = LRUCache(SCOPES_KEPT)
@@ -167,115 +117,93 @@ class GraphRetriever:
         known = self._entities_of(request.view.scope_id)
         anchors = _anchors(known, request)
         view = request.view
-        named = dict(anchors)
+        named = set(anchors)
         if not anchors and request.plan.name == "exploratory":
-            anchors = self._recent(connection, request)
+            anchors = self._recent(connection, view, view.nums[view.alive][-RECENT_MENTIONS:].tolist())
         if not anchors or not view.size:
             return ArmResult.empty(self.name, "no entity")
-        rows, values, stated, edges = self._reached(connection, request, known, anchors, named)
+        found, edges = self._walked(connection, request, known, anchors, named)
+        rows = np.minimum(view.nums.searchsorted(found.nums), view.size - 1)
+        there = (view.nums[rows] == found.nums) & view.alive[rows]
         if request.allowed is not None:
-            inside = request.allowed[rows]
-            rows, values, stated = rows[inside], values[inside], stated[request.allowed[stated]]
+            there &= request.allowed[rows]
+        rows, values, stated = rows[there], found.values[there], rows[there & found.stated]
         if not len(rows):
             return ArmResult.empty(self.name, f"{len(anchors)} entities, no memory")
-        values = values / max(float(np.maximum.reduce(values)), sum(anchors.values()))
+        values = values / max(float(np.maximum.reduce(values)), found.whole)
         connected = (1 - SIMILARITY_SHARE) * values
-        found = request.nearest(self.name, rows, connected, SIMILARITY_SHARE, note=f"{len(anchors)} entities")
+        best = request.nearest(self.name, rows, connected, SIMILARITY_SHARE, note=f"{len(anchors)} entities")
         return ArmResult(
             arm=self.name,
-            rows=found.rows,
-            scores=found.scores,
+            rows=best.rows,
+            scores=best.scores,
             support_rows=rows,
             support_scores=values,
             stated_rows=stated,
-            note=found.note,
+            note=best.note,
             seeds=len(anchors),
             edges=edges,
         )
 
     def numbers(self, request: ArmRequest, newest: Sequence[int]) -> Numbers:
-        """Return all memories that the arm would reach, where no rows are at hand.
-
-        Args:
-            request: its view knows no rows.
-            newest: numbers of the newest memories, rising.
-        """
+        """Return all memories that the arm would reach, where no rows are at hand."""
         with closing(_Connection(self._engine, request.deadline)) as connection:
             known = self._entities_of(request.view.scope_id)
             anchors = _anchors(known, request)
-            named = dict(anchors)
-            if not anchors and request.plan.name == "exploratory" and newest:
-                anchors = self._recent(connection, replace(request, view=numbered(request.view, newest)))
+            named = set(anchors)
+            if not anchors and request.plan.name == "exploratory":
+                anchors = self._recent(connection, request.view, newest)
             if not anchors:
                 return Numbers(nums=np.empty(0, np.int64), values=np.empty(0, np.float32), stated=np.empty(0, np.bool_))
-            there = self._around(connection, request, known, anchors)
-            light = replace(request, view=numbered(request.view, there))
-            rows, values, stated, _ = self._reached(connection, light, known, anchors, named)
-            return Numbers(
-                nums=light.view.nums[rows], values=values, stated=np.isin(rows, stated), whole=sum(anchors.values())
-            )
+            return self._walked(connection, request, known, anchors, named)[0]
 
-    def _around(
-        self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
-    ) -> NDArray[np.int64]:
-        """Return the numbers of memories that `_reached` may look at."""
-        view = numbered(request.view, [0])
-        found = [self._mentions_of(connection, known, view, ent) for ent in anchors]
-        frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
-        nothing = np.zeros(view.size, dtype=np.float32)
-        for _hop in range(self._hops):
-            found += [self._edges_of(connection, known, view, ent).nums for ent in frontier]
-            within = replace(request, view=view)
-            reached, _ = self._follow_edges(connection, within, known, frontier, factor, nothing, seen)
-            if not reached:
-                break
-            found += [self._mentions_of(connection, known, view, ent)[-self._mentions :] for ent in reached]
-            seen.update(reached)
-            frontier = {ent: min(gain, 1.0) for ent, gain in reached.items()}
-            factor *= self._hop_factor
-        return np.unique(np.concatenate(found))
-
-    def _reached(
+    def _walked(
         self,
         connection: Any,
         request: ArmRequest,
         known: ScopeEntities,
         anchors: dict[int, float],
-        named: dict[int, float],
-    ) -> Reached:
-        """Return the rows that anchors lead to, allowed or not, from a cache: people ask about the same few, and until
-        the scope changes they lead to the same.
-        """
-        view, hints = request.view, request.parsed.predicate_hints
-        key = (
-            self._hops,
-            self._hop_factor,
-            self._neighbours,
-            self._mentions,
-            hints,
-            *sorted(anchors.items()),
-            len(named),
+        named: Collection[int],
+    ) -> tuple[Numbers, int]:
+        """Return the memories that anchors lead to, living and allowed or not, and the number of edges followed."""
+        view, hints, followed = request.view, request.parsed.predicate_hints, 0
+        own = [(self._mentions_of(connection, known, view, ent), weight) for ent, weight in sorted(anchors.items())]
+        nums, gains = [each for each, _ in own], [np.full(len(each), weight, np.float32) for each, weight in own]
+        stated = [np.empty(0, dtype=np.int64)]
+        frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
+        for hop in range(self._hops):
+            request.check_time()
+            at = sorted(frontier)
+            edges = [self._edges_of(connection, known, view, ent) for ent in at]
+            asked = [known.predicates[hint] for hint in hints if hint in known.predicates]  # known once the edges are
+            if not hop and asked:
+                stated += [
+                    e.nums[np.isin(e.predicates, asked)] for ent, e in zip(at, edges, strict=True) if ent in named
+                ]
+            counts = [len(e.nums) for e in edges]
+            if not sum(counts):
+                break
+            weights = np.repeat([frontier[ent] * factor for ent in at], counts).astype(np.float32)
+            weights *= np.concatenate([e.confidences for e in edges])
+            if asked:
+                weights[np.isin(np.concatenate([e.predicates for e in edges]), asked)] *= HINT_FACTOR
+            nums.append(np.concatenate([e.nums for e in edges]))
+            gains.append(2 * weights)  # a memory that states an edge scores highest
+            followed += len(weights)
+            reached = _best_ends(np.concatenate([e.others for e in edges]), weights, seen, self._neighbours)
+            for ent, gain in reached.items():
+                nums.append(self._mentions_of(connection, known, view, ent)[-self._mentions :])
+                gains.append(np.full(len(nums[-1]), min(gain, factor), np.float32))
+            seen.update(reached)
+            frontier = {ent: min(gain, 1.0) for ent, gain in reached.items()}
+            factor *= self._hop_factor
+        distinct, place = np.unique(np.concatenate(nums), return_inverse=True)
+        values = np.zeros(len(distinct), dtype=np.float32)
+        np.add.at(values, place, np.concatenate(gains))
+        found = Numbers(
+            nums=distinct, values=values, stated=np.isin(distinct, np.concatenate(stated)), whole=sum(anchors.values())
         )
-        with self._lock:
-            kept = view.memo.get(_REACHED)
-            if kept is None or kept.known is not known:  # entities were merged, or made anew
-                kept = view.memo[_REACHED] = _KeptReached(known, _kept_rows_max(view.size))
-            found = kept.of.get(key)
-        if found is not None:
-            return found
-        scores = np.zeros(view.size, dtype=np.float32)
-        for ent, weight in sorted(anchors.items()):
-            scores[self._rows_of_mentions(connection, known, view, ent)] += weight
-        request.check_time()
-        stated = self._stated(connection, request, known, named)
-        edges = self._expand(connection, request, known, anchors, scores)
-        reached = scores != 0
-        reached &= view.alive
-        rows = reached.nonzero()[0]
-        found = rows, scores[rows], stated, edges
-        with self._lock:
-            kept.put(key, found)
-        return found
+        return found.among(values != 0), followed
 
     def second_hop(
         self,
@@ -285,14 +213,7 @@ class GraphRetriever:
         terms: Collection[str],
         allowed: Mask | None = None,
     ) -> SecondHop | None:
-        """Return the links from documents to others; `None` without documents or their words, or with too many words.
-
-        Args:
-            view: the scope.
-            texts: returns the texts of rows.
-            terms: stems of the query.
-            allowed: rows that may be returned; `None` = all.
-        """
+        """Return the links from documents to others; `None` where there are no documents or too many words."""
         if view.text is None or view.drawn or len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")
@@ -310,20 +231,14 @@ class GraphRetriever:
             partial(self._said_in, view, texts),
             terms=terms,
             allowed=allowed,
-            texts=self._texts_of(view),
-            is_entity=self._is_entity(view),
+            texts=partial(self._texts, view),
+            is_entity=lambda name: bool(self._entities_of(view.scope_id).index.lookup(name)),
         )
 
-    def _texts_of(self, view: ScopeView) -> Callable[[Rows], list[str]]:
-        def texts(rows: Rows) -> list[str]:
-            nums = view.nums[rows].tolist()
-            found = texts_by_num(self._engine, view.scope_id, nums)
-            return [found.get(num, "") for num in nums]
-
-        return texts
-
-    def _is_entity(self, view: ScopeView) -> Callable[[str], bool]:
-        return lambda name: bool(self._entities_of(view.scope_id).index.lookup(name))
+    def _texts(self, view: ScopeView, rows: Rows) -> list[str]:
+        nums = view.nums[rows].tolist()
+        found = texts_by_num(self._engine, view.scope_id, nums)
+        return [found.get(num, "") for num in nums]
 
     def _holders_of(self, view: ScopeView) -> NamePostings:
         with self._lock:  # one thread makes it, others wait
@@ -366,23 +281,12 @@ class GraphRetriever:
         known.mentions[ent] = (view.version, nums)
         return nums
 
-    def _rows_of_mentions(self, connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> Rows:
-        """Return the rows of the memories that mention an entity, forgotten ones included."""
-        rows = _kept_rows(known, view, ("mentions", ent), self._mentions_of(connection, known, view, ent))
-        return rows if rows.min(initial=0) >= 0 else rows[rows >= 0]
-
-    @staticmethod
-    def _rows_of_edges(known: ScopeEntities, view: ScopeView, ent: int, edges: EdgeColumns) -> Rows:
-        """Return the row that states each edge; -1 where it is not in this snapshot."""
-        return _kept_rows(known, view, ("edges", ent), edges.nums)
-
-    def _recent(self, connection: Any, request: ArmRequest) -> dict[int, float]:
+    def _recent(self, connection: Any, view: ScopeView, newest: Sequence[int]) -> dict[int, float]:
         """Return the entities that the newest memories mention most, cached until the scope changes."""
-        n, view = schema.mentions, request.view
+        n = schema.mentions
         version, kept = self._recents.get(view.scope_id, (-1, {}))
         if version == view.version:
             return dict(kept)
-        newest = [int(v) for v in view.nums[view.alive][-RECENT_MENTIONS:]]
         if not newest:
             return {}
         query = select(n.c.ent).where(n.c.scope_id == view.scope_id, n.c.num >= newest[0])
@@ -395,75 +299,6 @@ class GraphRetriever:
             self._recents.clear()
         self._recents[view.scope_id] = (view.version, found)
         return dict(found)
-
-    def _expand(
-        self,
-        connection: Any,
-        request: ArmRequest,
-        known: ScopeEntities,
-        anchors: dict[int, float],
-        scores: NDArray[np.float32],
-    ) -> int:
-        """Walk edges from the anchors and add gains to the rows that they lead to; return the number of edges."""
-        view, followed = request.view, 0
-        frontier, seen, factor = dict(anchors), set(anchors), self._hop_factor
-        for _hop in range(self._hops):
-            request.check_time()
-            reached, edges = self._follow_edges(connection, request, known, frontier, factor, scores, seen)
-            followed += edges
-            if not reached:
-                break
-            newest = [self._mentions_of(connection, known, view, ent)[-self._mentions :] for ent in reached]
-            each = [min(gain, factor) for gain in reached.values()]
-            gains = np.repeat(each, [len(n) for n in newest]).astype(np.float32)
-            rows = _rows_in(view, np.concatenate(newest))
-            there = rows >= 0
-            np.add.at(scores, rows[there], gains[there])
-            seen.update(reached)
-            frontier = {ent: min(gain, 1.0) for ent, gain in reached.items()}
-            factor *= self._hop_factor
-        return followed
-
-    def _stated(
-        self, connection: Any, request: ArmRequest, known: ScopeEntities, anchors: dict[int, float]
-    ) -> NDArray[np.int64]:
-        """Return the rows that state an edge of the kind asked for, from an anchor."""
-        if not request.parsed.predicate_hints or not anchors:
-            return np.empty(0, dtype=np.int64)
-        edges = [self._edges_of(connection, known, request.view, ent) for ent in sorted(anchors)]
-        hints = [known.predicates.get(h, -1) for h in request.parsed.predicate_hints]  # known once the edges are
-        nums = np.concatenate([e.nums[_any_of(e.predicates, hints)] for e in edges])
-        return np.unique(request.view.rows_of(nums))
-
-    def _follow_edges(
-        self,
-        connection: Any,
-        request: ArmRequest,
-        known: ScopeEntities,
-        frontier: dict[int, float],
-        factor: float,
-        scores: NDArray[np.float32],
-        seen: set[int],
-    ) -> tuple[dict[int, float], int]:
-        """Score the memories that state an edge of the frontier; return the other ends that gain most, with their
-        gains, and the number of edges followed.
-        """
-        at = sorted(frontier)
-        edges = [self._edges_of(connection, known, request.view, ent) for ent in at]
-        rows = np.concatenate(
-            [self._rows_of_edges(known, request.view, e, own) for e, own in zip(at, edges, strict=True)]
-        )
-        if not len(rows):
-            return {}, 0
-        weights = np.repeat([frontier[e] * factor for e in at], [len(e.nums) for e in edges]).astype(np.float32)
-        weights *= np.concatenate([e.confidences for e in edges])
-        hints = [known.predicates[h] for h in request.parsed.predicate_hints if h in known.predicates]
-        if hints:
-            weights[_any_of(np.concatenate([e.predicates for e in edges]), hints)] *= HINT_FACTOR
-        stating = (rows >= 0) & request.view.alive[rows]
-        np.add.at(scores, rows[stating], 2 * weights[stating])
-        ends = _best_ends(np.concatenate([e.others for e in edges]), weights, seen, self._neighbours)
-        return ends, len(weights)
 
     @staticmethod
     def _edges_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> EdgeColumns:
@@ -505,28 +340,6 @@ def _anchors(known: ScopeEntities, request: ArmRequest) -> dict[int, float]:
     return anchors
 
 
-def numbered(view: ScopeView, nums: Sequence[int] | NDArray[np.int64]) -> ScopeView:
-    """Return a view of the scope that knows only the numbers of its rows, which rise."""
-    own = np.asarray(nums, dtype=np.int64)
-    none = np.zeros(len(own), dtype=np.int64)
-    return replace(
-        view,
-        nums=own,
-        ids=[""] * len(own),
-        at=none,
-        dated=none.astype(np.bool_),
-        types=none.astype(np.int8),
-        importance=none.astype(np.float32),
-        alive=np.ones(len(own), dtype=np.bool_),
-        text=None,
-    )
-
-
-def _kept_rows_max(size: int) -> int:
-    """Return the rows cached of anchors in a scope of this size: three megabytes, or what four sets take."""
-    return max(REACHED_MIN, REACHED_TIMES * size, min(REACHED_OF_FEW * size, REACHED_FEW))
-
-
 class KeptGraph:
     """The graph arm over its caches in memory: mostly all that is asked for, until the scope changes."""
 
@@ -536,57 +349,16 @@ class KeptGraph:
         self._arm = arm
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return candidates as the arm itself does.
-
-        Raises:
-            NotAtHand: it would have to read from the store.
-        """
-        return self._arm.over(_Kept(), request)
-
-
-def _kept_rows(known: ScopeEntities, view: ScopeView, key: tuple[str, int], nums: NDArray[np.int64]) -> Rows:
-    """Return the row of each num, -1 where it is not in the snapshot. Rows stay valid while columns only grow."""
-    kept = known.rows.get(key)
-    if kept is not None and kept[0] is view.ids and kept[1] is nums:
-        rows, size = kept[2:]
-        return rows if size <= view.size else np.where(rows < view.size, rows, -1)
-    if not view.size:
-        return np.full(len(nums), -1, dtype=np.int64)
-    rows = _rows_in(view, nums)
-    if not len(nums) or nums[-1] <= view.nums[-1]:  # else it was read after the snapshot: a later one has more of it
-        if len(known.rows) >= 2 * ENTITIES_KEPT:
-            known.rows.clear()
-        known.rows[key] = (view.ids, nums, rows, view.size)
-    return rows
-
-
-def _any_of(values: NDArray[np.int64], wanted: Sequence[int]) -> Mask:
-    """Flag values that are one of a few; `numpy.isin` takes longer for so few."""
-    found: Mask = values == wanted[0]
-    for other in wanted[1:]:
-        found |= values == other
-    return found
-
-
-def _rows_in(view: ScopeView, nums: NDArray[np.int64]) -> Rows:
-    """Return the row of each num, forgotten ones included; -1 where it is not in the (non-empty) snapshot."""
-    rows = np.minimum(view.nums.searchsorted(nums), view.size - 1)
-    rows[view.nums[rows] != nums] = -1
-    return rows
+        """Return candidates as the arm itself does."""
+        return self._arm.over(_Connection(None, request.deadline), request)
 
 
 def _best_ends(
     others: NDArray[np.int64], weights: NDArray[np.float32], seen: Collection[int], limit: int
 ) -> dict[int, float]:
     """Return the `limit` unseen ends that gain most by edges, best first, ties by their number."""
-    if int(np.maximum.reduce(others)) < ENDS_COUNTED:
-        counts = np.bincount(others)
-        counts[[ent for ent in seen if ent < len(counts)]] = 0
-        ends = counts.nonzero()[0]
-        gains = np.bincount(others, weights)[ends]
-    else:
-        ends, places = np.unique(others, return_inverse=True)
-        new = ~np.isin(ends, list(seen))
-        ends, gains = ends[new], np.bincount(places, weights)[new]
+    ends, places = np.unique(others, return_inverse=True)
+    new = ~np.isin(ends, list(seen))
+    ends, gains = ends[new], np.bincount(places, weights)[new]
     order = (-gains).argsort(kind="stable")[:limit]  # ends rise
     return dict(zip(ends[order].tolist(), gains[order].tolist(), strict=True))

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from recall_integrations.arms.base import Arm
-from recall_integrations.arms.fan_out import InMemory
+from recall_integrations.arms.base import Arm, InMemory
 from recall_integrations.arms.graph import GraphRetriever, KeptGraph
-from recall_integrations.arms.lexical import LexicalRetriever
-from recall_integrations.arms.semantic import SemanticRetriever
-from recall_integrations.arms.temporal import TemporalRetriever
-from recall_integrations.arms.type_filter import TypeFilterRetriever
+from recall_integrations.arms.retrievers import (
+    LexicalRetriever,
+    SemanticRetriever,
+    TemporalRetriever,
+    TypeFilterRetriever,
+)
 from recall_integrations.config import ARMS, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.planning.planner import anchoring
@@ -73,12 +74,7 @@ def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
     settings = config.retrieval
-    arm = GraphRetriever(
-        store.engine,
-        store.entities,
-        hops=settings.graph_hops,
-        hop_factor=settings.graph_hop_factor,
-    )
+    arm = GraphRetriever(store.engine, store.entities, hops=settings.graph_hops, hop_factor=settings.graph_hop_factor)
     return InMemory(lambda: KeptGraph(arm), beside=lambda: arm)
 
 
@@ -94,12 +90,7 @@ def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 BUILT_IN: tuple[ArmSpec, ...] = (
     ArmSpec(name="semantic", make=_semantic, by_vector=True),
-    ArmSpec(
-        name="lexical",
-        make=_lexical,
-        applies=lambda parsed, _plan: bool(parsed.terms),
-        by_words=True,
-    ),
+    ArmSpec(name="lexical", make=_lexical, applies=lambda parsed, _plan: bool(parsed.terms), by_words=True),
     ArmSpec(
         name="graph",
         make=_graph,
@@ -112,20 +103,12 @@ BUILT_IN: tuple[ArmSpec, ...] = (
         make=_temporal,
         applies=lambda parsed, plan: parsed.temporal_window is not None or plan.time_filter,
     ),
-    ArmSpec(
-        name="type_filter",
-        make=_type_filter,
-        applies=lambda _parsed, plan: bool(plan.type_hints),
-    ),
+    ArmSpec(name="type_filter", make=_type_filter, applies=lambda _parsed, plan: bool(plan.type_hints)),
 )
 
 
 def registered(own: Iterable[ArmSpec] = ()) -> tuple[ArmSpec, ...]:
-    """Return the built-in arms and one's own. One with the name of a built-in arm takes its place.
-
-    Raises:
-        InvalidArgument: something that is no `ArmSpec`, or a name that cannot be one or is there twice.
-    """
+    """Return the built-in arms and one's own. One with the name of a built-in arm takes its place."""
     specs = {spec.name: spec for spec in BUILT_IN}
     named: set[str] = set()
     for spec in own:

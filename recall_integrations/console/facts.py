@@ -13,8 +13,7 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.facts_shown import shown_facts
-from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.facts.slots import Slots
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline

@@ -19,7 +19,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from recall_integrations.delivery.marks import Mark, marks
+from recall_integrations.delivery.highlights import Mark, marks
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import ParsedQuery
 from recall_integrations.types.readings import CORRECTED, ENTITY, IDENTIFIER, NEGATED, RARE, ROLES, SESSION, STOP, TIME

@@ -4,16 +4,87 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from enum import Enum
 from typing import Any
 
+import numpy as np
+
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.delivery.source_names import name_of
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, RewriteOutcome, Scope
-from recall_integrations.types.result import Decision, RerankOutcome
+from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from recall_integrations.types.facts import Fact
+
+_NAMES = {
+    "semantic": "found by meaning",
+    "lexical": "found by its words",
+    "graph": "found by the names it mentions",
+    "temporal": "found by its time",
+    "type_filter": "found by its type",
+    "bm25": "words of the query (BM25)",
+    "bm25_counted": "words of the query, counted (BM25)",
+    "bm25_of_best": "words of the query against the best text",
+    "bm25_of_ceiling": "words of the query against what is possible",
+    "idf_coverage": "share of the query's rare words",
+    "passage_match": "best passage",
+    "char_bm25": "words spelled alike",
+    "lead_match": "how the text begins",
+    "soft_match": "words alike in meaning",
+    "near_match": "words that stand close together",
+    "bigram_match": "pairs of words",
+    "log_length": "length",
+    "near_match_w1": "words close together, with its neighbours",
+    "near_match_w2": "words close together, with two neighbours on each side",
+    "previous_log_length": "length of what stands before it",
+    "thread_bm25": "words of the query in its thread",
+    "thread_best_bm25": "words of the query in the best text of its thread",
+    "thread_best_soft_match": "words alike in meaning in the best text of its thread",
+    "feedback": "words shared with what matches best",
+    "near_in_time": "close in time to what matches",
+    "cosine": "meaning (cosine)",
+    "cosine_w1": "meaning, with its neighbours (cosine)",
+    "speaker_named": "the query names who said it",
+    "names_speaker": "it names who is asked about",
+    "cast_present": "who is asked about takes part in its thread",
+    "asked_before": "answers a question close to the query",
+    "subject_match": "what it is about was said before",
+    "speaker_prior_match": "what its speaker said before",
+    "previous_question_match": "the question before it",
+    "exchange_match": "question and answer together",
+    "is_question": "it asks something",
+    "asking_share": "how much of it asks something",
+    "previous_is_question": "a question stands before it",
+    "by_user": "the user said it",
+    "by_asked_role": "said in the role that is asked for",
+    "exchange_bm25": "words of the query in what is said beside it",
+    "date_words": "it says a date",
+    "date_words_asked": "it says a date, and one is asked for",
+    "told_asked": "it tells when something was, and that is asked",
+    "date_match": "its date is the one asked for",
+    "edge": "states the link asked for",
+    "title": "is about what is named",
+    "exact": "holds the id letter by letter",
+    "owner": "whether it is about who asks",
+    "denial": "whether it denies what the question denies",
+    "router": "kind of memory preferred",
+    "profile": "like most of what is kept",
+    "recency": "how new it is",
+    "importance": "how important it is",
+    "rewrite": "found by other words",
+    "rerank": "reranker",
+    "diversity": "moved so that others say something else",
+    "type_first": "moved for its type",
+    "time_first": "moved for its time",
+    "negation": "moved for what the query excludes",
+}
+
+
+def name_of(source: str) -> str:
+    """Return a source in plain words; a source of the user's own keeps its name, with spaces."""
+    return _NAMES.get(source) or source.replace("_", " ")
+
 
 FORMAT = 1
 DECIMALS = 6
@@ -25,14 +96,7 @@ def dumps(payload: object) -> str:
 
 
 def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights: bool = True) -> dict[str, Any]:
-    """Return a whole recall as data.
-
-    Args:
-        result: the recall's result.
-        scope: the recall's scope.
-        k: hits asked for.
-        highlights: whether to look for highlights, which takes a quarter as long as the recall; else there are none.
-    """
+    """Return a whole recall as data; without `highlights`, to look for which takes a quarter as long as the recall."""
     return {
         "format": FORMAT,
         "query": result.query.original,
@@ -41,60 +105,19 @@ def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights
         "now": _time(result.query.now),
         "plan": result.plan.name,
         "reason": result.plan.reason,
-        "confidence": _number(result.confidence),
-        "searched": result.searched,
+        **_of(result, "confidence searched"),
         "hits": [_hit(hit, highlights) for hit in result.hits],
         "parsed": _parsed(result.query),
         "arms": [{"name": a.name, "weight": a.weight, "limit": a.limit} for a in result.plan.arms],
-        "rules": _rules(result.plan),
-        "rewrite": _rewrite(result.rewrite),
-        "rerank": _rerank(result.rerank),
-        "facts": _decision(result.facts),
+        "rules": _each(result.plan.checks, "rule fired because margin"),
+        "rewrite": _of(result.rewrite, "strategy reason provider duration_ms used saved_ms refused moved"),
+        "rerank": _of(result.rerank, "reranker reason used duration_ms candidates scored moved"),
+        "facts": _of(result.facts, "subject slot mode at first beneath confidence"),
         "cache": {"strategy": result.cache.strategy, "reason": result.cache.reason, "age_ms": result.cache.age_ms},
-        "degraded": [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in result.degraded],
-        "notes": [{"reason": note.reason, "detail": note.detail} for note in result.notes],
+        "degraded": _each(result.degraded, "stage reason detail"),
+        "notes": _each(result.notes, "reason detail"),
         "timings_ms": {name: _number(ms) for name, ms in result.timings_ms.items()},
-        "id": result.id,
-        "version": result.version,
-    }
-
-
-def _rewrite(outcome: RewriteOutcome) -> dict[str, Any]:
-    return {
-        "strategy": outcome.strategy,
-        "reason": outcome.reason,
-        "provider": outcome.provider,
-        "duration_ms": _number(outcome.duration_ms),
-        "used": outcome.used,
-        "saved_ms": _number(outcome.saved_ms),
-        "refused": outcome.refused,
-        "moved": outcome.moved,
-    }
-
-
-def _decision(decision: Decision | None) -> dict[str, Any] | None:
-    if decision is None:
-        return None
-    return {
-        "subject": decision.subject,
-        "slot": decision.slot,
-        "mode": decision.mode,
-        "at": _time(decision.at),
-        "first": list(decision.first),
-        "beneath": list(decision.beneath),
-        "confidence": _number(decision.confidence),
-    }
-
-
-def _rerank(outcome: RerankOutcome) -> dict[str, Any]:
-    return {
-        "reranker": outcome.reranker,
-        "reason": outcome.reason,
-        "used": outcome.used,
-        "duration_ms": _number(outcome.duration_ms),
-        "candidates": outcome.candidates,
-        "scored": outcome.scored,
-        "moved": outcome.moved,
+        **_of(result, "id version"),
     }
 
 
@@ -108,86 +131,42 @@ def explanation_data(
 ) -> dict[str, Any]:
     """Return the data of `recall explain`: the keys of a recall and more. Without a recall `searched` is false, too.
 
-    Args:
-        found: the recall, or the parsed query if nothing was searched.
-        plan: the plan of the query.
-        scope: the scope of the query.
-        asked: names of the arms that have something to look for.
-        k: hits asked for.
+    `asked` names the arms that have something to look for.
     """
     searched = isinstance(found, RecallResult)
     result = found if isinstance(found, RecallResult) else RecallResult(hits=(), query=found, plan=plan)
     parsed = replace(result.query, type_hints=plan.type_hints)
     whole = result_data(replace(result, query=parsed, plan=plan), scope, k)
-    timings = result.timings_ms
+    verdict = parsed.conversational
     return {
         **whole,
         "searched": searched and result.searched,
-        "tokens": [
-            {
-                "text": parsed.original[t.span[0] : t.span[1]],
-                "span": list(t.span),
-                "roles": list(t.roles),
-                "rarity": _number(t.rarity),
-            }
-            for t in parsed.tokens
-        ],
-        "parsed": {**whole["parsed"], **_readings(parsed)},
+        "tokens": [{"text": parsed.original[slice(*t.span)], **_of(t, "span roles rarity")} for t in parsed.tokens],
+        "parsed": {
+            **whole["parsed"],
+            **_of(parsed, "language unread memories_in type_cues type_filters"),
+            "identifiers": _each(parsed.identifiers, "text kind span"),
+            "corrections": [
+                {**_of(c, "word spelling"), "stem": c.correction, **_of(c, "similarity frequency")}
+                for c in parsed.corrections
+            ],
+            "router": _of(parsed.router, "mode reason graph_bias time_bias"),
+            "conversational": {
+                "verdict": verdict.conversational,
+                **_of(verdict, "domain_signal stopword_ratio has_code rare because"),
+            },
+        },
         "runner_up": None
         if plan.runner_up is None
         else {"plan": plan.runner_up, "margin": _number(plan.runner_up_margin)},
-        "switches": {
-            "type_filter": plan.type_filter,
-            "window_filter": plan.window_filter,
-            "time_filter": plan.time_filter,
-            "in_order": plan.in_order,
-            "exact_match": plan.exact_match,
-            "time_bias": plan.time_bias,
-            "rewrite": plan.rewrite,
-            "rerank": plan.rerank,
-            "diversity": plan.diversity,
-            "prefers": [t.value for t in plan.prefers],
-        },
+        "switches": _of(
+            plan,
+            "type_filter window_filter time_filter in_order exact_match time_bias rewrite rerank diversity prefers",
+        ),
         "arms": [
-            {**arm, "asked": arm["name"] in asked, "ms": _number(timings.get(f"arm.{arm['name']}"))}
+            {**arm, "asked": arm["name"] in asked, "ms": _number(result.timings_ms.get(f"arm.{arm['name']}"))}
             for arm in whole["arms"]
         ],
-    }
-
-
-def _readings(parsed: ParsedQuery) -> dict[str, Any]:
-    router, verdict = parsed.router, parsed.conversational
-    return {
-        "language": parsed.language,
-        "unread": list(parsed.unread),
-        "memories_in": parsed.memories_in,
-        "type_cues": [t.value for t in parsed.type_cues],
-        "type_filters": [t.value for t in parsed.type_filters],
-        "identifiers": [{"text": i.text, "kind": i.kind, "span": list(i.span)} for i in parsed.identifiers],
-        "corrections": [
-            {
-                "word": c.word,
-                "spelling": c.spelling,
-                "stem": c.correction,
-                "similarity": _number(c.similarity),
-                "frequency": c.frequency,
-            }
-            for c in parsed.corrections
-        ],
-        "router": {
-            "mode": router.mode,
-            "reason": router.reason,
-            "graph_bias": router.graph_bias,
-            "time_bias": router.time_bias,
-        },
-        "conversational": {
-            "verdict": verdict.conversational,
-            "domain_signal": _number(verdict.domain_signal),
-            "stopword_ratio": _number(verdict.stopword_ratio),
-            "has_code": verdict.has_code,
-            "rare": list(verdict.rare),
-            "because": verdict.because,
-        },
     }
 
 
@@ -204,28 +183,30 @@ def stats_data(stats: Mapping[str, Any], scopes: Sequence[tuple[Scope, int]]) ->
     }
 
 
+def facts_data(facts: Iterable[Fact], at: datetime) -> list[dict[str, Any]]:
+    """Return facts as they may be seen, with whether each `holds` at a time."""
+    return [
+        {
+            **_of(fact, "subject slot value"),
+            "holds": fact.held_at(at),
+            **_of(fact, "valid_from valid_to told_at memory_id said_by superseded_by ended confidence by"),
+        }
+        for fact in facts
+    ]
+
+
 def _hit(hit: Hit, highlights: bool) -> dict[str, Any]:
     return {
         "id": hit.memory.id,
-        "score": _number(hit.score),
-        "reason": hit.reason,
+        **_of(hit, "score reason"),
         "scope": None if hit.scope is None else scope_text(hit.scope),
         "memory": memory_data(hit.memory),
         "contributions": [
-            {
-                "source": c.source,
-                "name": name_of(c.source),
-                "rank": c.rank,
-                "score": _number(c.score),
-                "added": _number(c.added),
-            }
-            for c in hit.contributions
+            {"source": c.source, "name": name_of(c.source), **_of(c, "rank score added")} for c in hit.contributions
         ],
         "duplicates": list(hit.duplicates),
         "context": [memory_data(memory) for memory in hit.context],
-        "superseded_by": hit.superseded_by,
-        "valid_from": _time(hit.valid_from),
-        "valid_to": _time(hit.valid_to),
+        **_of(hit, "superseded_by valid_from valid_to"),
         "highlights": [
             {"start": h.start, "end": h.end, "kind": h.kind, "of": h.of, "weight": h.weight}
             for h in (hit.highlights if highlights else ())
@@ -256,58 +237,33 @@ def memory_data(memory: Memory) -> dict[str, Any]:
 
 
 def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
-    window, session = parsed.temporal_window, parsed.session
     return {
-        "entities": [
-            {
-                "id": r.entity_id,
-                "name": r.name,
-                "mention": r.mention,
-                "span": list(r.span),
-                "confidence": _number(r.confidence),
-                "stage": r.stage,
-            }
-            for r in parsed.entity_refs
-        ],
-        "window": None
-        if window is None
-        else {
-            "start": _time(window.start),
-            "end": _time(window.end),
-            "span": list(window.span),
-            "confidence": _number(window.confidence),
-        },
-        "session": None
-        if session is None
-        else {
-            "places": list(session.places),
-            "part": session.part,
-            "numbered": session.numbered,
-            "span": list(session.span),
-            "confidence": _number(session.confidence),
-            "found": session.found,
-            "because": session.because,
-        },
-        "talk": parsed.talk,
-        "negations": list(parsed.negations),
-        "predicate_hints": list(parsed.predicate_hints),
-        "type_hints": [t.value for t in parsed.type_hints],
-        "terms": list(parsed.terms),
-        "rewrites": list(parsed.rewrites),
-        "specificity": _number(parsed.specificity),
-        "features": {
-            "entity_density": _number(parsed.features.entity_density),
-            "temporal": _number(parsed.features.temporal),
-            "lexical_rarity": _number(parsed.features.lexical_rarity),
-            "type_cues": _number(parsed.features.type_cues),
-        },
-        "asked_role": None if parsed.asked_role is None else parsed.asked_role.value,
-        "asked_role_strength": _number(parsed.asked_role_strength),
+        "entities": [{"id": r.entity_id, **_of(r, "name mention span confidence stage")} for r in parsed.entity_refs],
+        "window": _of(parsed.temporal_window, "start end span confidence"),
+        "session": _of(parsed.session, "places part numbered span confidence found because"),
+        **_of(parsed, "talk negations predicate_hints type_hints terms rewrites specificity"),
+        "features": _of(parsed.features, "entity_density temporal lexical_rarity type_cues"),
+        **_of(parsed, "asked_role asked_role_strength"),
     }
 
 
-def _rules(plan: RetrievalPlan) -> list[dict[str, Any]]:
-    return [{"rule": c.rule, "fired": c.fired, "because": c.because, "margin": _number(c.margin)} for c in plan.checks]
+def _of(record: object, names: str) -> Any:
+    """Return fields of a record as JSON has them: times and enumerations as text, numbers rounded."""
+    return None if record is None else {name: _plain(getattr(record, name)) for name in names.split()}
+
+
+def _each(records: Iterable[object], names: str) -> list[Any]:
+    return [_of(record, names) for record in records]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, float | np.floating):
+        return _number(float(value))
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 
 def _time(moment: datetime | None) -> str | None:

@@ -1,25 +1,142 @@
-"""Says in words why a hit is there: "entities overlap: Priya; says: database, kestrel; close in meaning (0.71)"."""
+"""Contributions of the sources to the hits of a recall, and why each is there, in words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import lru_cache
+from datetime import datetime, timedelta
+from functools import cached_property, lru_cache
+from math import isnan
+from typing import Any
 
-from recall_integrations.arms.second_hop.links import Via
-from recall_integrations.delivery.names_said import as_word
-from recall_integrations.delivery.sheet import Sheet
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.arms.second_hop import Via
+from recall_integrations.delivery.highlights import as_word
+from recall_integrations.indexes.lexicon import asks_when
+from recall_integrations.indexes.scope_view import Rows, ScopeView
+from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.fusion import Fused, InOrder
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
 from recall_integrations.text.shortening import shortened
 from recall_integrations.text.signs import with_signs
-from recall_integrations.types import Contribution, EntityRef, Memory, MemoryType, ParsedQuery
+from recall_integrations.types import Contribution, Memory, MemoryType, ParsedQuery, contribution_of
+
+Notes = Mapping[str, Mapping[int, str]]
+NONE: Mapping[int, str] = {}
+Values = dict[str, NDArray[Any]]
+
+
+class Sheet:
+    """The sources' values of the hits among some candidates, at rising places. They stay the same; threads share it.
+
+    What the reranker says of a row (`reranked`) replaces what the candidates say of it. `notes` are by source and row.
+    """
+
+    def __init__(
+        self, fused: Fused, places: Sequence[int] | Rows, reranked: Mapping[int, Contribution], notes: Notes
+    ) -> None:
+        at = np.asarray(places, dtype=np.int64)
+        self._rows = rows = fused.rows[at].tolist()
+        self._reranked = {row: reranked[row] for row in rows if row in reranked}
+        self._added, self._raw, self._ranks = (_values(each, at) for each in (fused.added, fused.raw, fused.ranks))
+        self._notes = notes
+
+    def scores(self, source: str) -> Sequence[float]:
+        """Return the scores that a source gives the hits, in their order; empty where it is no source."""
+        values = self._raw.get(source, self._added.get(source))
+        return [] if values is None else [float(value) for value in values]
+
+    @cached_property
+    def _columns(self) -> list[tuple[str, list[float], list[float], list[float], Mapping[int, str]]]:
+        """Scores, what was added, ranks and notes of each source, by name; made when the first hit is explained."""
+        nothing = np.zeros(len(self._rows))
+        return [
+            (
+                source,
+                scores.tolist(),
+                self._added.get(source, nothing).tolist(),
+                self._ranks.get(source, nothing).tolist(),
+                self._notes.get(source, NONE),
+            )
+            for source, scores in sorted({**self._added, **self._raw}.items())
+        ]
+
+    def contributions(self, i: int) -> tuple[Contribution, ...]:
+        """Return the contributions to the hit at `i`, largest first."""
+        row = self._rows[i]
+        judged = self._reranked.get(row)
+        parts = [] if judged is None else [judged]
+        for source, scores, sums, ranks, noted in self._columns:
+            if judged is not None and source == judged.source:
+                continue
+            # A source that has not seen a hit says NaN; where it moved others, that may have cost this one.
+            score, added, rank = 0.0 if isnan(scores[i]) else scores[i], sums[i], ranks[i]
+            if score or added or rank:
+                parts.append(contribution_of((source, int(rank) or None, score, added, noted.get(row, ""))))
+        return tuple(sorted(parts, key=lambda part: (-part.added, part.source)))
+
+
+def _values(columns: Mapping[str, NDArray[Any]], at: Rows) -> Values:
+    """Copy the values of columns at places, so that the candidates are not held."""
+    if not len(at) or not columns:
+        return {}
+    parts = columns.parts(at) if isinstance(columns, InOrder) else [column[at] for column in columns.values()]
+    return dict(zip(columns, np.concatenate(parts).reshape(len(parts), len(at)), strict=True))
+
+
+_HALF_DAY = timedelta(hours=12)
+_DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
+
+
+def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dict[int, str]:
+    """Say what hits tell of the time that is asked for, or if the query asks when, the first time that they tell.
+
+    Hits that are of that time themselves are left out.
+    """
+    window = parsed.temporal_window
+    if not rows or (window is None and not asks_when(parsed.original)):
+        return {}
+    start = stop = None
+    if window is not None:
+        own = asked_mask(view, window.start, window.end)
+        rows = [row for row in rows if not own[row]]
+        start = None if window.start is None else to_micros(window.start)
+        stop = None if window.end is None else to_micros(window.end)
+    told = view.told.of_rows(rows, start, stop)
+    return {row: f"tells of {in_words(*map(from_micros, time))}" for row, time in told.items()}
+
+
+def in_words(start: datetime, stop: datetime) -> str:
+    """Write a stretch of time by its days, months or years, as narrow as it is.
+
+    Its zone is no longer known, so that a day is that of its middle.
+    """
+    if stop - start <= _DAY:
+        return _day(start + (stop - start) / 2)
+    first, after = start + _HALF_DAY, stop + _HALF_DAY
+    if first.day == after.day == 1:
+        last = stop - _HALF_DAY
+        if first.month == after.month == 1:
+            return f"{first:%Y}" if first.year == last.year else f"{first:%Y} to {last:%Y}"
+        if (first.year, first.month) == (last.year, last.month):
+            return f"{first:%B %Y}"
+        return f"{first:%B %Y} to {last:%B %Y}"
+    return f"{_day(first)} to {_day(stop - _HALF_DAY)}"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B %Y}"
+
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
 ANSWERS = 0.5  # share of the query's words that the question before a memory asks too, at least
@@ -33,142 +150,85 @@ OPEN = Door()  # withholds nothing: everything goes through
 # Default of `own`: the user has no arms.
 NO_WORDS: Mapping[str, str] = {}
 Asked = tuple[tuple[str, str], ...]
-_Words = tuple[str, ...]
-_Asking = tuple[str, tuple[EntityRef, ...], _Words, tuple[int, int], Asked, str | None]
+
+
+class Shared:
+    """Data that the reasons of all hits of a recall share: contributions, and arguments as for `reason`."""
+
+    def __init__(
+        self,
+        parsed: ParsedQuery,
+        sheet: Sheet,
+        *,
+        apart: bool,
+        names: bool,
+        own: Mapping[str, str],
+        labels: Mapping[str, str],
+    ) -> None:
+        self.parsed, self.sheet = parsed, sheet
+        self.apart, self.names, self.own, self.labels = apart, names, own, labels
+
+    @cached_property
+    def asked(self) -> Asked:
+        """The query's words, each with its stem; made once for all hits."""
+        return asked_words(self.parsed)
+
+
+@record(frozen=True, slots=True)
+class HitWhy:
+    """Reasons of one hit; a `types.result.Why`. Fields as for `reason`."""
+
+    shared: Shared
+    i: int  # place of the hit
+    said: Collection[str] | None
+    demoted: bool
+    way: str
+    when: str
+    tells: str = ""
+
+    def contributions(self) -> tuple[Contribution, ...]:
+        """Return the contributions of all sources."""
+        return self.shared.sheet.contributions(self.i)
+
+    def reason(self, memory: Memory) -> str:
+        """Return one line."""
+        shared = self.shared
+        return reason(
+            shared.parsed,
+            memory,
+            self.contributions(),
+            demoted=self.demoted,
+            names=shared.names,
+            said=self.said,
+            way=self.way,
+            when=self.when,
+            apart=shared.apart,
+            own=shared.own,
+            labels=shared.labels,
+            asked=shared.asked,
+            tells=self.tells,
+        )
 
 
 def reason(
     parsed: ParsedQuery,
-    memory: Memory,
+    memory: Memory,  # as shown: under `redact` and `block` a reason must not say what the text may not
     contributions: Sequence[Contribution],
     *,
-    demoted: bool = False,
-    names: bool = True,
-    said: Collection[str] | None = None,
-    way: str = "",
-    when: str = "",
-    apart: bool = True,
-    own: Mapping[str, str] = NO_WORDS,
-    labels: Mapping[str, str] = FEATURES.labels,
+    demoted: bool = False,  # whether a negation moved it down
+    names: bool = True,  # whether names and words may be said; the line then still has to go through the door
+    said: Collection[str] | None = None,  # stems of the query that it says, if that is known; else its text is read
+    way: str = "",  # how another memory led to it (`led`)
+    when: str = "",  # the time or the session that decided, if the memory lies in it
+    apart: bool = True,  # whether being recent sets a memory apart in its scope
+    own: Mapping[str, str] = NO_WORDS,  # arm of the user's own → why what it finds is there
+    labels: Mapping[str, str] = FEATURES.labels,  # texts of ranking features, for a hit with no stronger reason
     asked: Asked | None = None,
-    tells: str = "",
+    tells: str = "",  # the time of which it tells (`times_told`)
 ) -> str:
-    """Return one line, strongest evidence first; never empty.
-
-    Args:
-        parsed, contributions: the query and the contributions of its sources to the hit.
-        memory: the memory as shown: under `redact` and `block` a reason must not say what the text may not.
-        demoted: whether a negation moved it down.
-        names: whether names and words may be said; the line then still has to go through the door.
-        said: stems of the query that the memory says, if that is known; default: its text is read.
-        way: words for how another memory led to it (`led`); empty = none did.
-        when: words for the time or the session that decided, if the memory lies in it; else empty.
-        apart: whether being recent sets a memory apart in its scope.
-        own: arm of the user's own → why what it finds is there.
-        labels: texts of ranking features, for a hit with no stronger reason.
-        asked: `asked_words(parsed)`, if that is known already.
-        tells: words for the time of which it tells (`telling.times_told`); empty = of none, or none is asked for.
-    """
-    found = _own_words(contributions, own)
+    """Return one line, strongest evidence first; never empty."""
     by_source = {c.source: c for c in contributions}
-    return _reason(
-        parsed, memory, by_source, demoted, said, way, when, apart, found, labels, asked, names=names, tells=tells
-    )
-
-
-def _own_words(contributions: Sequence[Contribution], own: Mapping[str, str]) -> list[str]:
-    """Return the reasons of the user's own arms."""
-    return [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
-
-
-@record(slots=True, kw_only=True)
-class Shared:
-    """Data that the reasons of all hits of a recall share. Arguments as for `reason`.
-
-    Args:
-        sheet: contributions of each source to each hit.
-    """
-
-    parsed: ParsedQuery
-    sheet: Sheet
-    apart: bool
-    names: bool
-    own: Mapping[str, str]
-    labels: Mapping[str, str]
-    asked: Asked | None = None
-
-    def words(self) -> Asked:
-        """Return the query's words, each with its stem (`asked_words`); made once for all hits."""
-        if self.asked is None:
-            self.asked = _asked(*_asking(self.parsed))
-        return self.asked
-
-
-class HitWhy:
-    """Reasons of one hit; a `types.result.Why`.
-
-    Args:
-        shared: data shared with the other hits.
-        i: place of the hit among them.
-        said, demoted, way, when, tells: as for `reason`.
-    """
-
-    __slots__ = ("_demoted", "_i", "_said", "_shared", "_tells", "_way", "_when")
-
-    def __init__(
-        self,
-        shared: Shared,
-        i: int,
-        said: Collection[str] | None,
-        demoted: bool,
-        way: str,
-        when: str,
-        tells: str = "",
-    ) -> None:
-        self._shared, self._i, self._tells = shared, i, tells
-        self._said, self._demoted, self._way, self._when = said, demoted, way, when
-
-    def contributions(self) -> tuple[Contribution, ...]:
-        """Return the contributions of all sources."""
-        return self._shared.sheet.contributions(self._i)
-
-    def reason(self, memory: Memory) -> str:
-        """Return one line; only the contributions that it looks at are made."""
-        shared = self._shared
-        found = _own_words(self.contributions(), shared.own) if shared.own else ()
-        return _reason(
-            shared.parsed,
-            memory,
-            shared.sheet.by_source(self._i),
-            self._demoted,
-            self._said,
-            self._way,
-            self._when,
-            shared.apart,
-            found,
-            shared.labels,
-            shared.words(),
-            names=shared.names,
-            tells=self._tells,
-        )
-
-
-def _reason(
-    parsed: ParsedQuery,
-    memory: Memory,
-    by_source: Mapping[str, Contribution],
-    demoted: bool,
-    said: Collection[str] | None,
-    way: str,
-    when: str,
-    apart: bool,
-    found: Sequence[str],
-    labels: Mapping[str, str],
-    asked: Asked | None,
-    *,
-    names: bool,
-    tells: str = "",
-) -> str:
+    found = [own[c.source] for c in contributions if own.get(c.source) and c.score > 0]
     parts: list[str] = [*([when] if when else []), *found]
     overlap = named_in(parsed, memory)
     if overlap:
@@ -266,13 +326,7 @@ def _linked(parsed: ParsedQuery, memory: Memory) -> str:
 
 
 def led(via: Via | None, before: Memory | None, door: Door = OPEN) -> str:
-    """Say how a document was reached from another: "leads on from “Amber Lantern”: about Priya Raman"; "" for `None`.
-
-    Args:
-        via: the way from the other document.
-        before: the other document as it is shown; `None` = it is gone.
-        door: door through which the name goes; under `block` neither is named.
-    """
+    """Say how a document was reached from another ("leads on from “Amber Lantern”: about Priya Raman"), or ""."""
     if via is None:
         return ""
     if door.blocked or before is None:
@@ -331,44 +385,22 @@ def shared_words(
 
 
 def asked_words(parsed: ParsedQuery) -> Asked:
-    """Return words of the query that are worth naming, each with its stem."""
-    return _asked_lately(*_asking(parsed))
-
-
-def _asking(parsed: ParsedQuery) -> _Asking:
-    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
-    terms = (*parsed.terms, *parsed.weaker_terms)
-    return parsed.original, parsed.entity_refs, terms, window, parsed.stems, parsed.language
-
-
-def _asked(
-    text: str,
-    refs: tuple[EntityRef, ...],
-    terms: tuple[str, ...],
-    window: tuple[int, int],
-    read: tuple[tuple[str, str], ...],
-    language: str | None,
-) -> tuple[tuple[str, str], ...]:
     """Return words of the query with their stems, without names, words that are not looked for, and mere times."""
+    terms, language = (*parsed.terms, *parsed.weaker_terms), parsed.language
+    window = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
     # The user's words are no names: in "trabajé" they are an ending that memories say too. "我" only means the user.
-    names = (r for r in refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
-    part = shortened(text)
+    names = (r for r in parsed.entity_refs if r.stage != IMPLICIT or is_character(r.mention[:1]))
+    part = shortened(parsed.original)
     named = [*(r.span for r in names), *(part.place(m.span()) for m in _LONG_NUMBER.finditer(part.text))]
-    roots = dict(read)
-    said = with_signs(part.text, tokenize(part.text))
-    placed = ((token.word, part.place((token.start, token.end))[0]) for token in said)
+    roots = dict(parsed.stems)
+    placed = (
+        (token.word, part.place((token.start, token.end))[0]) for token in with_signs(part.text, tokenize(part.text))
+    )
     words = {
         word: roots.get(word) or stem(word)
         for word, place in placed
         if (word in roots if roots else word not in STOP_WORDS)
         and not any(start <= place < end for start, end in named)
-        and not (window[0] <= place < window[1] and _says_only_when(word, language))
+        and not (window[0] <= place < window[1] and (only_time(word, language) or is_unit(word, language)))
     }
     return tuple((word, its_stem) for word, its_stem in words.items() if its_stem in terms)
-
-
-_asked_lately = lru_cache(maxsize=64)(_asked)  # whoever explains hits one by one asks for the same
-
-
-def _says_only_when(word: str, language: str | None) -> bool:
-    return only_time(word, language) or is_unit(word, language)

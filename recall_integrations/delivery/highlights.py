@@ -1,37 +1,176 @@
-"""Finds the places of a text that speak for a hit, for one memory when somebody reads `Hit.highlights`.
-
-    query ─ what it asks for: stems, names, identifiers, a time ─┐
-    text ─ its content words, in its own language ───────────────┴▶ names, dates, words, near words ─ no two overlap
-                                                                  └▶ of a long text, the passage with most of the query
-
-Query and text are known here only as they may be seen: under `redact` both are redacted already.
-"""
+"""Tells whether a text says a name: as a word of its own, and not as a part of another."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.delivery.dates_said import asks_when, dates_said, falls_in
-from recall_integrations.delivery.names_said import as_word
-from recall_integrations.delivery.passages import best_passage
+from recall_integrations.delivery.packing import sentence_ends, word_ends
 from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms, shared
+from recall_integrations.indexes.runs import heads
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.temporal.lexicon import MONTH
+from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.ranking.features.match import NEAR as NEAR_FROM
 from recall_integrations.store.worth import bundled_worth
 from recall_integrations.text import Placed, fold, is_character, language_of, placed
-from recall_integrations.types import Memory, ParsedQuery
+from recall_integrations.text.analyser import DENSE
+from recall_integrations.types import Memory, ParsedQuery, TemporalWindow
 from recall_integrations.types.highlights import HIGHLIGHTS_MAX, NAME, NEAR, PASSAGE, TIME, WORD, Highlight
-from recall_integrations.types.readings import ENTITY, STOP
+from recall_integrations.types.readings import ENTITY, IDENTIFIER, NEGATED, ROLES, SESSION, STOP
 from recall_integrations.types.readings import TIME as OF_TIME
+
+_CLOSED = regex(rf"(?![{DENSE}])[^\W_]")  # a letter or figure of a script that puts spaces between words
+
+
+def as_word(name: str) -> str:
+    """Return a pattern for a name that no letter or figure continues: "Sam" is not said by "same", nor "Zoé" by
+    "Zoéline". A name in a script without spaces is said wherever it stands.
+    """
+    before = r"(?<![^\W_])" if _CLOSED.match(name[0]) else ""
+    after = r"(?![^\W_])" if _CLOSED.match(name[-1]) else ""
+    return f"{before}{re.escape(name)}{after}"
+
+
+READ_MAX = 16  # times that the grammar reads one text
+OF_SENTENCE_MAX = 3
+SENTENCE_CHARS_MAX = 400
+SURE = 0.5  # below this confidence a time is only implied
+_WORD = regex(r"\w+")
+_INSTANT = timedelta(microseconds=1)
+# English is read with the query; these are "when" in other languages. The last ones are written amid other letters.
+_WHEN = regex(
+    r"(?<!\w)(?:wann|cu[aá]ndo|quand|quando|wanneer|kiedy|kdy|hvornår|milloin|ne zaman|когда|коли|متى|कब)(?!\w)"
+    r"|什么时候|什麼時候|何时|何時|几时|哪一?[天年]|いつ|언제|เมื่อไ[รห]|เมื่อใด"
+)
+
+
+def asks_when(query: str) -> bool:
+    """Say whether a query in another language than English asks when something was."""
+    return _WHEN.search(query.casefold()) is not None
+
+
+def dates_said(
+    text: str, moment: datetime, language: str | None, names: Collection[str] = ()
+) -> Iterator[TemporalWindow]:
+    """Yield the dates of a text in order, each with its `span` in the text; of a long text, the first ones."""
+    if not may_have_window(text, language):
+        return
+    left, at = READ_MAX, 0
+    for end in (*sentence_ends(text), len(text)):
+        sentence = text[at : min(end, at + SENTENCE_CHARS_MAX)]
+        for _ in range(OF_SENTENCE_MAX if may_have_window(sentence, language) else 0):
+            if not left:
+                return
+            left -= 1
+            window = parse_window(sentence, moment, names=names, language=language)
+            if window is None or window.span == (0, 0):
+                break
+            start, stop = window.span
+            if window.confidence >= SURE:
+                yield replace(window, span=(at + start, at + stop))
+            sentence = sentence[:start] + " " * (stop - start) + sentence[stop:]
+        at = end
+
+
+def falls_in(said: TemporalWindow, asked: TemporalWindow, phrase: str = "") -> bool:
+    """Say whether a date lies in a time: by its beginning, or where that is open by its end."""
+    if said.start is None:
+        return said.end is not None and asked.holds(said.end - _INSTANT)
+    if asked.holds(said.start):
+        return True
+    words = {word.casefold() for word in _WORD.findall(phrase)}
+    if words.isdisjoint(MONTH) or any(len(word) == 4 and word.isdigit() for word in words):
+        return False
+    try:
+        return asked.holds(said.start.replace(year=said.start.year + 1))
+    except ValueError:  # the 29th of February; the end of the calendar
+        return False
+
+
+LONG_CHARS = 480  # a text that is no longer is a passage itself
+PASSAGE_CHARS = 320
+UNIT_CHARS = (80, 240)  # shorter sentences are joined, longer ones are cut at words
+UNITS_MAX = PASSAGE_CHARS // UNIT_CHARS[0]
+ENOUGH = 0.25  # share of the query that a passage holds at least
+BETTER = 1.1  # factor by which a longer passage must say more than a shorter one
+
+Values = NDArray[np.float32]
+
+
+class Passage(NamedTuple):
+    """A passage's place, and the share of the query that it holds, in [0, 1]."""
+
+    start: int
+    end: int
+    share: float
+
+
+def best_passage(text: str, starts: NDArray[np.int64], worth: Values) -> Passage | None:
+    """Return the passage that holds most of the query; `None` where the text is short or no part of it says enough."""
+    if len(text) <= LONG_CHARS or not len(starts) or not len(worth):
+        return None
+    ends = np.asarray(units(text), dtype=np.int64)
+    held = np.searchsorted(ends, starts, side="right")
+    first = heads(held)
+    said = np.zeros((len(worth), len(ends)), dtype=np.float32)
+    said[:, held[first]] = np.maximum.reduceat(worth, first, axis=1)
+    begins = np.concatenate(([0], ends[:-1]))
+    best, found = ENOUGH / BETTER, None
+    window = said.copy()
+    for size in range(1, min(UNITS_MAX, len(ends)) + 1):
+        if size > 1:
+            window = np.maximum(window[:, :-1], said[:, size - 1 :])
+        fits = ends[size - 1 :] - begins[: len(ends) - size + 1] <= PASSAGE_CHARS + size
+        total = np.where(fits | (size == 1), window.sum(axis=0), 0)
+        place = int(total.argmax())
+        if float(total[place]) >= best * BETTER:
+            best = float(total[place])
+            found = int(begins[place]), int(ends[place + size - 1])
+    return None if found is None else _trimmed(text, *found, best)
+
+
+def units(text: str) -> list[int]:
+    """Return the ends of the parts that make up passages, the last with the text: sentences, short ones joined."""
+    least, most = UNIT_CHARS
+    ends: list[int] = []
+    at = 0
+    for end in (*sentence_ends(text), len(text)):
+        if end - at > most:
+            ends.extend(_cut(text, at, end, most))
+            at = end
+        elif end - at >= least or end == len(text):
+            ends.append(end)
+            at = end
+    return ends
+
+
+def _cut(text: str, start: int, end: int, most: int) -> Iterator[int]:
+    """Yield the ends of parts of a long sentence, at words as far as there are any."""
+    at = last = start
+    for stop in (*(start + place for place in word_ends(text[start:end])), end):
+        while stop - at > most:
+            at = last if last > at else at + most
+            yield at
+        last = stop
+    yield end
+
+
+def _trimmed(text: str, start: int, end: int, share: float) -> Passage:
+    shown = text[start:end]
+    return Passage(start + len(shown) - len(shown.lstrip()), start + len(shown.rstrip()), min(share, 1.0))
+
 
 NAMES_MAX = 64  # number of names and identifiers that are looked for
 PLAIN = 0.5  # weight of a word whose rarity nobody knows
@@ -52,14 +191,7 @@ class _Asked(NamedTuple):
 
 
 class Marking:
-    """Finds the highlights of memories that one recall found. Threads may share one.
-
-    Args:
-        parsed: the query, as it may be seen.
-        names: name of an entity in the query → other names that may be said.
-        near: whether ranking compared words by their vectors.
-        redacted: whether the texts hold placeholders.
-    """
+    """Finds the highlights of memories that one recall found. Threads may share one."""
 
     def __init__(
         self,
@@ -307,3 +439,41 @@ def _bounded(marks: Sequence[Highlight], passage: Highlight | None) -> tuple[Hig
         marks = [one for *_, one in sorted(order, key=lambda key: key[:4])[:room]]
     every = marks if passage is None else [passage, *marks]
     return tuple(sorted(every, key=lambda h: (h.start, -h.end)))
+
+
+class Mark(NamedTuple):
+    """A run of characters of the query that plays one part."""
+
+    start: int
+    end: int
+    role: str
+
+
+def marks(parsed: ParsedQuery) -> list[Mark]:
+    """Return the runs of the query that play a part, in order, without overlap; of several parts, the first."""
+    length = len(parsed.original)
+    roles: list[str | None] = [None] * length
+    for token in parsed.tokens:
+        for i in range(*token.span) if token.roles else ():
+            now = roles[i]  # pairs of CJK characters overlap
+            if now is None or ROLES.index(token.roles[0]) < ROLES.index(now):
+                roles[i] = token.roles[0]
+    for start, end, role in _wholes(parsed):
+        if role in roles[start:end]:  # else the exclusion around it is shown
+            roles[start:end] = [held or role for held in roles[start:end]]
+    for one, other in pairwise(parsed.tokens):
+        start, end = one.span[1], other.span[0]
+        if 0 < start < end and roles[start - 1] == roles[end] == NEGATED and parsed.original[start:end].isspace():
+            roles[start:end] = [NEGATED] * (end - start)
+    bounds = [0, *(i for i in range(1, length) if roles[i] != roles[i - 1]), length]
+    return [Mark(a, b, part) for a, b in pairwise(bounds) if a < b and (part := roles[a]) is not None]
+
+
+def _wholes(parsed: ParsedQuery) -> Iterator[tuple[int, int, str]]:
+    """Yield the runs that may hold more than words: blanks between them, the sign before a number."""
+    yield from ((*r.span, ENTITY) for r in parsed.entity_refs if r.stage != IMPLICIT)
+    yield from ((*i.span, IDENTIFIER) for i in parsed.identifiers)
+    if parsed.temporal_window is not None:
+        yield (*parsed.temporal_window.span, OF_TIME)
+    if parsed.session is not None:
+        yield (*parsed.session.span, SESSION)

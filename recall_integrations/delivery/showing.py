@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TypeVar
 
-from recall_integrations.privacy.door import Door
+from recall_integrations.facts.slots import OPEN
+from recall_integrations.privacy.door import WITHHELD, Door
+from recall_integrations.privacy.seen import SAID_MIN, WORD, Seen
+from recall_integrations.query.entities.implicit import USER
+from recall_integrations.query.features import IMPLICIT
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.types import Degradation, Memory
+from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory
+from recall_integrations.types.facts import Fact
+from recall_integrations.types.readings import Identifier
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -23,11 +29,7 @@ QUERY_SHARE = 0.25  # share of the time that is left, to redact a long query: wi
 
 
 class Showing:
-    """Threads in which long texts are redacted. Threads of recalls share it.
-
-    Args:
-        waiting: context around a wait, in which the caller computes nothing.
-    """
+    """Threads in which long texts are redacted. Threads of recalls share it."""
 
     def __init__(self, waiting: Callable[[], AbstractContextManager[None]] = nullcontext) -> None:
         self.threads = Bulkhead("redact", 4, hanging_max=4)
@@ -35,13 +37,7 @@ class Showing:
 
 
 class Shown:
-    """Redacts what is shown of one recall.
-
-    Args:
-        door: door through which everything goes.
-        deadline: the recall's deadline.
-        beside: threads in which long texts are redacted.
-    """
+    """Redacts what is shown of one recall."""
 
     def __init__(self, door: Door, deadline: Deadline, beside: Showing) -> None:
         self._door, self._deadline, self._beside = door, deadline, beside
@@ -124,3 +120,179 @@ def _size(memory: Memory, *, texts: bool) -> int:
         return EACH * (1 + len(memory.refs))
     listed = len(memory.entities) + len(memory.refs) + 3 * len(memory.relations)
     return len(memory.text) + EACH * listed + (len(str(memory.metadata)) if memory.metadata else 0)
+
+
+_SUBJECT = "of whom"
+
+
+def shown_facts(facts: Iterable[Fact], memories: Mapping[str, Memory], showed: Shown) -> list[Fact]:
+    """Return facts as they may be seen, in order; those whose memory is gone are left out.
+
+    A value alone does not always look like what it is: "hunter22" is a password only because of the words before it.
+    So it goes through the door with its memory and the name of its slot, and a part hidden there is hidden here.
+    """
+    bare = [(fact, _with(memories[fact.memory_id], fact)) for fact in facts if fact.memory_id in memories]
+    showed.look(memory for _, memory in bare)
+    return [_shown(fact, memory, showed.of(memory)) for fact, memory in bare]
+
+
+def _with(memory: Memory, fact: Fact) -> Memory:
+    """Return the memory with a fact's words in its metadata: the door redacts them with its text."""
+    said = {"metadata": {fact.slot.removeprefix(OPEN): fact.value, _SUBJECT: fact.subject}, "entities": ()}
+    return unchecked_memory(**{name: getattr(memory, name) for name in Memory.__dataclass_fields__} | said)
+
+
+def _shown(fact: Fact, memory: Memory, seen: Memory) -> Fact:
+    if seen is memory:
+        return fact
+    (slot, value), (_, subject) = [*seen.metadata.items(), ("", ""), ("", "")][:2]
+    value = str(value)
+    if value == fact.value and _hidden(value, memory.text, seen.text):
+        value = WITHHELD
+    named = fact.slot if not fact.slot.startswith(OPEN) else f"{OPEN}{slot}"
+    return replace(fact, slot=named, value=value, subject=str(subject))
+
+
+def _hidden(value: str, text: str, seen: str) -> bool:
+    """Say whether a value stands in a text and no longer in what may be seen of it."""
+    folded = value.casefold()
+    return folded in text.casefold() and folded not in seen.casefold()
+
+
+def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[ParsedQuery, RetrievalPlan]:
+    """Return the query and its plan as the door lets them through.
+
+    Under `redact` the query is redacted, and everything that was read from it speaks of the redacted one: spans are
+    places in it, and words, stems and names that are hidden in it are nowhere else. What comes from memories and not
+    from the query (corrections, words of other forms) is left out. Under `block` no words are left, only counts
+    and decisions.
+    """
+    if door.open:
+        return parsed, plan
+    if door.blocked:
+        return _counted(parsed), _decided(plan)
+    door.query(parsed.original)
+    names = {r.name: _name(r, door) for r in parsed.entity_refs if r.stage != IMPLICIT}
+    query = seen_query(parsed, door)
+
+    def said(text: str) -> str:
+        for name in sorted(names, key=lambda n: (-len(n), n)):
+            text = text.replace(name, names[name])
+        return text
+
+    if plainly(parsed, door):
+        return query, plan
+    texts = [plan.reason, parsed.router.reason, parsed.conversational.because, *(c.because for c in plan.checks)]
+    reason, router, verdict, *because = door.said_each([said(text) for text in texts])
+    checks = tuple(
+        check if text == check.because else replace(check, because=text)
+        for check, text in zip(plan.checks, because, strict=True)
+    )
+    return (
+        replace(
+            query,
+            router=replace(query.router, reason=router),
+            conversational=replace(query.conversational, because=verdict),
+        ),
+        replace(plan, reason=reason, checks=checks),
+    )
+
+
+def seen_query(parsed: ParsedQuery, door: Door) -> ParsedQuery:
+    """Return the query under `redact`; from here on the door says nothing that is hidden in it."""
+    found = door.query(parsed.original)
+    for token in parsed.tokens:
+        if found.hides(token.span):
+            door.hide({token.stem} if len(token.stem) >= SAID_MIN else ())
+    return _redacted(parsed, found, door)
+
+
+def plainly(parsed: ParsedQuery, door: Door) -> bool:
+    """Say whether nothing of the query or its names is hidden: then our words about them need no second look."""
+    if door.query(parsed.original).text != parsed.original:
+        return False
+    return all(_name(ref, door) == ref.name for ref in parsed.entity_refs if ref.stage != IMPLICIT)
+
+
+def _name(ref: EntityRef, door: Door) -> str:
+    return USER if ref.stage == IMPLICIT else door.said(ref.name)
+
+
+def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
+    """Return the parsed query with everything that was read from it, as far as it may be seen."""
+    tokens, window, session = parsed.tokens, parsed.temporal_window, parsed.session
+    if found.text != parsed.original:
+        tokens = tuple(replace(t, span=found.span(t.span)) for t in tokens if not found.hides(t.span))
+    stems = {token.stem for token in tokens}
+    words = {m[0].casefold() for m in WORD.finditer(found.text)}
+    verdict = parsed.conversational
+
+    def placed(span: tuple[int, int]) -> tuple[str, tuple[int, int]]:
+        now = found.span(span)
+        return found.text[slice(*now)], now
+
+    def entity(ref: EntityRef) -> EntityRef:
+        """Return an entity as it may be seen: a hidden name takes its id along."""
+        name, (mention, span) = _name(ref, door), placed(ref.span)
+        return replace(ref, name=name, entity_id=ref.entity_id if name == ref.name else "", mention=mention, span=span)
+
+    def identifier(one: Identifier) -> Identifier:
+        text, span = placed(one.span)
+        return replace(one, text=text, span=span)
+
+    if window is not None:  # where the date is hidden the window is, too, as it would say it
+        window = None if found.hides(window.span) else replace(window, span=found.span(window.span))
+    return replace(
+        parsed,
+        original=found.text,
+        rewrites=tuple(map(door.said, parsed.rewrites)),
+        entity_refs=tuple(map(entity, parsed.entity_refs)),
+        temporal_window=window,
+        negations=tuple(
+            n for n in parsed.negations if {m[0].casefold() for m in WORD.finditer(n)} <= words and door.said(n) == n
+        ),
+        terms=tuple(t for t in parsed.terms if t in stems),
+        stems=tuple((word, root) for word, root in parsed.stems if root in stems),
+        weaker_terms=(),
+        corrections=(),  # corrections come from the memories
+        corrected_query=None,
+        tokens=tokens,
+        identifiers=tuple(identifier(i) for i in parsed.identifiers if not found.hides(i.span)),
+        conversational=replace(verdict, rare=tuple(r for r in verdict.rare if r in stems)),
+        session=None
+        if session is None or found.hides(session.span)
+        else replace(
+            session, span=found.span(session.span), found=door.said(session.found), because=door.said(session.because)
+        ),
+    )
+
+
+# -- block -------------------------------------------------------------------------------------------------------------
+
+
+def _counted(parsed: ParsedQuery) -> ParsedQuery:
+    """Return decisions and counts, without a word: nothing that is not named here is shown."""
+    window, session = parsed.temporal_window, parsed.session
+    return ParsedQuery(
+        original="",
+        temporal_window=None if window is None else replace(window, span=(0, 0)),
+        type_hints=parsed.type_hints,
+        specificity=parsed.specificity,
+        features=parsed.features,
+        type_cues=parsed.type_cues,
+        type_filters=parsed.type_filters,
+        router=replace(parsed.router, reason=""),
+        conversational=replace(parsed.conversational, rare=(), because=""),
+        now=parsed.now,
+        asked_role=parsed.asked_role,
+        asked_role_strength=parsed.asked_role_strength,
+        session=None if session is None else replace(session, span=(0, 0), found="", because=""),
+        talk=parsed.talk,
+        language=parsed.language,
+        unread=parsed.unread,
+        memories_in=parsed.memories_in,
+    )
+
+
+def _decided(plan: RetrievalPlan) -> RetrievalPlan:
+    return replace(plan, reason="", checks=tuple(replace(check, because="") for check in plan.checks))

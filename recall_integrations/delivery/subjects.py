@@ -10,15 +10,13 @@ those written without spaces nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from recall_integrations.patterns import regex
-from recall_integrations.records import record
 from recall_integrations.text import language_of, stem, stop_words, tokenize
 
 TURNS = 4  # turns before the reply that are looked at
-DECAY = 0.8  # factor of the confidence, for each turn more
 CHARS_MAX = 600  # characters of a turn: the end of one before it, the beginning of the reply
 SHORT, LONG = 6, 14  # content words: so few need a subject whatever they are, so many have one of their own
 WORDS_MAX = 3  # words of a subject
@@ -54,34 +52,11 @@ _DENSE = regex(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")  # a character of a
 _NAME = regex(r"[^\W\d_a-z]\w")
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """A turn of a conversation.
+class Subject(NamedTuple):
+    """The subject of a reply."""
 
-    Args:
-        text: its text.
-        actor: who says it; `None` = nobody knows.
-    """
-
-    text: str
-    actor: str | None = None
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """The subject of a reply.
-
-    Args:
-        phrase: the phrase as in the turn before: "tomato plants".
-        words: the normal forms of its words.
-        before: how many turns before the reply it was said, from 1.
-        confidence: probability that the reply is about it, in [0, 1].
-    """
-
-    phrase: str
-    words: tuple[str, ...]
-    before: int
-    confidence: float
+    phrase: str  # as in the turn before: "tomato plants"
+    before: int  # how many turns before the reply it was said, from 1
 
 
 class _Phrase(NamedTuple):
@@ -94,26 +69,22 @@ class _Phrase(NamedTuple):
     asks: bool
 
 
-def subject_of(turn: Turn, earlier: Sequence[Turn], *, asked: Collection[str] = (), first: int = 1) -> Subject | None:
-    """Return the subject that a turn leaves out; `None` = it says the subject itself, or nobody said it before.
+def subject_of(reply: str, earlier: Sequence[str], *, asked: Collection[str] = (), first: int = 1) -> Subject | None:
+    """Return the subject that a reply leaves out; `None` = it says the subject itself, or nobody said it before.
 
-    Args:
-        turn: the reply.
-        earlier: the turns before it in its thread, the nearest first; at most `TURNS` of them are looked at.
-        asked: stems that are looked for: a turn that names one of them is preferred, and in it that phrase.
-        first: number of the nearest turn before it that counts.
+    Of the turns before it (`earlier`, the nearest first), the one numbered `first` is the nearest that counts; a turn
+    that names one of the stems `asked` is preferred, and in it that phrase.
     """
-    needs = lacking(turn.text)
-    if needs < SURE:
+    if lacking(reply) < SURE:
         return None
     plain: Subject | None = None
-    for before, one in enumerate(earlier[:TURNS], 1):
-        phrases = _phrases(one.text) if before >= first else []
+    for before, text in enumerate(earlier[:TURNS], 1):
+        phrases = _phrases(text) if before >= first else []
         named = [p for p in phrases if any(stem(word) in asked for word in p.words)] if asked else phrases
         if named:
-            return _subject(one.text, named, before, needs)
+            return _subject(text, named, before)
         if phrases and plain is None:
-            plain = _subject(one.text, phrases, before, needs)
+            plain = _subject(text, phrases, before)
     return plain
 
 
@@ -141,12 +112,10 @@ def said_so(subject: Subject) -> str:
     return f"{subject.phrase}, {number}"
 
 
-def _subject(text: str, phrases: Sequence[_Phrase], before: int, needs: float) -> Subject:
+def _subject(text: str, phrases: Sequence[_Phrase], before: int) -> Subject:
     """Return the best of the phrases: of an open question before others, the surest, the last."""
-    confidence = needs * DECAY ** (before - 1)
     _, best = max(enumerate(phrases), key=lambda one: (one[1].asks, one[1].worth, one[0]))
-    words = text[-CHARS_MAX:][best.start : best.end].split()
-    return Subject(phrase=" ".join(words), words=best.words, before=before, confidence=round(confidence, 3))
+    return Subject(" ".join(text[-CHARS_MAX:][best.start : best.end].split()), before)
 
 
 def _phrases(text: str) -> list[_Phrase]:
@@ -192,3 +161,44 @@ def _worth(lead: str, words: Sequence[str], *, first: bool) -> int:
     if lead in _LEADS or lead.isdigit():
         return 2
     return 0 if len(words) == 1 and words[0].lower().endswith(_ENDINGS) else 1
+
+
+Reply = tuple[str, Sequence[str]]
+
+
+class Subjects(Mapping[int, str]):
+    """Row → "tomato plants, two turns before", for replies whose subject is found.
+
+    The texts are those of the recall, so that the store may be closed, or changed, when the reason is read. A subject
+    is read once and kept; two threads read the same.
+    """
+
+    __slots__ = ("_asked", "_replies", "_told")
+
+    def __init__(self, replies: Mapping[int, Reply], asked: Collection[str]) -> None:
+        self._replies, self._asked = replies, asked
+        self._told: dict[int, str] = {}
+
+    def get(self, row: int, default: str = "") -> str:  # type: ignore[override]
+        """Return the subject of the reply in a row; `default` where it has none, or the row is no reply."""
+        if row not in self._replies:
+            return default
+        told = self._told.get(row)
+        if told is None:
+            text, before = self._replies[row]
+            # The question itself says little, or the turns before it would not count: the nearest turn is left out.
+            subject = subject_of(text, before, asked=self._asked, first=2)
+            told = self._told[row] = "" if subject is None else said_so(subject)
+        return told or default
+
+    def __getitem__(self, row: int) -> str:
+        told = self.get(row)
+        if not told:
+            raise KeyError(row)
+        return told
+
+    def __iter__(self) -> Iterator[int]:
+        return (row for row in self._replies if self.get(row))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -58,11 +58,7 @@ def packed_record(value: Any) -> Any:
 
 
 def record_of(kind: type[T], data: Any) -> T:
-    """Return the record of a class that `packed_record` turned into these data.
-
-    Raises:
-        ServerError: the data are of no such record, as those of a server of another version may be.
-    """
+    """Return the record of a class that `packed_record` turned into these data."""
     try:
         return cast(T, _reader(cast(Any, kind))(data))
     except ServerError:
@@ -91,15 +87,7 @@ def packed_marks(result: RecallResult) -> dict[str, Any]:
 
 
 def with_marks(result: RecallResult, data: Any) -> RecallResult:
-    """Return the result with highlights that are made when somebody reads them.
-
-    Args:
-        result: the result as it came.
-        data: data that `packed_marks` made of the result that was sent.
-
-    Raises:
-        ServerError: the data are no such data.
-    """
+    """Return the result with highlights that are made when somebody reads them."""
     try:
         makers = [_marking(result, one["query"], one["names"], one["near"]) for one in data["makers"]]
         hits = [

@@ -44,7 +44,7 @@ REWRITES = frozenset(
 RERANKS = frozenset(
     """
     success success.partial skip.disabled skip.plan skip.few skip.privacy skip.breaker skip.busy skip.cold skip.certain
-    skip.stable skip.budget skip.slow failure.timeout failure.error failure.load
+    skip.budget skip.slow failure.timeout failure.error failure.load
     """.split()
 )
 REASONS = (

@@ -1,39 +1,34 @@
-"""Rules that choose the plan: a decision list of small named conditions, tried in order.
+"""Rules that choose the plan: a decision list (`RULES`) of small named conditions, tried in order.
 
-1 precise         specificity >= 0.8
-2 entity_centric  an entity reference with confidence > 0.85
-3 temporal        a temporal window, or a session of the conversation
-4 precision       lexical rarity > 0.8, even under the exploratory threshold
-5 exploratory     specificity < 0.4
-6 balanced        otherwise
+Then further readings of the parser change the chosen plan, each by a rule that can be switched off (`planner.rules`):
+identifiers, graph_bias, conversational, router_mode, time_bias, type_filter, window_filter, time_filter.
 
-Then further readings of the parser change the chosen plan, each by a rule that can be switched off (`rules`):
-
-identifiers     lexical weight x 1.5, or added; memories that hold one letter by letter are lifted
-graph_bias      ownership and dependency questions that name an entity: graph weight x 2 at most, or added
-conversational  nothing that BM25 could look for: no lexical arm, no rewrites
-router_mode     a small lift for the memory types of the mode
-time_bias       "what happened", "latest": recency counts more
-type_filter     "my preferences": other types come after those, if there are such memories
-window_filter   an entity plan with a sure window drops the memories outside of it
-time_filter     a sure window or a session adds the temporal arm; if the query asks for a session, or for what was said
-                in the window, the memories in it come first
+Last, `asked_for` settles on the rows of a scope which session or time the query asks for, and what it decides: if it
+decides (`plan.time_filter`), the arms look only at its memories if there are `k` of them; else those come first. If no
+memory lies in it, it decides nothing, and every other hit is less probably the right one (`Decided.trust`).
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
 
 from recall_integrations.config import PlannerConfig, RecallConfig
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.sessions import Settled, in_order, settle
+from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.languages import name_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.routing import HYBRID, MODE_TYPES
 from recall_integrations.records import record
-from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck
+from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck, TemporalWindow
 from recall_integrations.types.making import maker
-from recall_integrations.types.readings import ALL
+from recall_integrations.types.readings import ABOUT, ALL
+from recall_integrations.types.roles import ROLE_CODES
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 WINDOW_CONFIDENCE_MIN = 0.5  # from which a temporal window may filter; below, it only lifts what lies in it
@@ -48,10 +43,14 @@ Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 @record(frozen=True, slots=True, kw_only=True)
 class PlanRule:
-    """A plan and the condition that chooses it. The condition returns: fired, the values in words, the margin."""
+    """A plan, the condition that chooses it, and the weights of its arms.
+
+    The condition returns: fired, the values in words, the margin.
+    """
 
     plan: str
     condition: Condition
+    weights: Mapping[str, float]
 
 
 def _precise(parsed: ParsedQuery, config: PlannerConfig) -> tuple[bool, str, float]:
@@ -95,24 +94,39 @@ def _always(_parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, fl
     return True, "no other rule decided", 0.0
 
 
-RULES: tuple[PlanRule, ...] = (
-    PlanRule(plan="precise", condition=_precise),
-    PlanRule(plan="entity_centric", condition=_entity),
-    PlanRule(plan="temporal", condition=_temporal),
-    PlanRule(plan="precision", condition=_rare),
-    PlanRule(plan="exploratory", condition=_vague),
-    PlanRule(plan="balanced", condition=_always),
+_ALL = {"semantic": 1.0, "lexical": 1.0, "graph": 1.0, "temporal": 1.0, "type_filter": 1.0}
+RULES: tuple[PlanRule, ...] = tuple(
+    PlanRule(plan=plan, condition=condition, weights=weights)
+    for plan, condition, weights in (
+        ("precise", _precise, {"semantic": 1.0, "graph": 1.0}),  # the graph where an entity is named
+        ("entity_centric", _entity, {"graph": 2.0, "lexical": 1.0, "semantic": 1.0}),  # or its `entity_weight`
+        ("temporal", _temporal, {"temporal": TEMPORAL_WEIGHT, "semantic": 1.0, "lexical": 1.0}),
+        ("precision", _rare, {"lexical": 2.0, "semantic": 1.0, "graph": 1.0}),
+        ("exploratory", _vague, _ALL),
+        ("balanced", _always, _ALL),
+    )
 )
 
 
-def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = None) -> RetrievalPlan:
-    """Choose the plan. Pure: the same parsed query and configuration give the same plan.
+def _arms(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
+    """Return the arms of a plan, before the readings of the parser change them."""
+    planner, weights, limits = config.planner, dict(rule.weights), {}
+    if rule.plan == "precise":
+        limits["semantic"] = planner.precise_limit
+        if not _named(parsed):
+            del weights["graph"]
+    if rule.plan == "entity_centric":
+        weights["graph"] = planner.entity_weight
+        specific = round(parsed.specificity, ROUNDING) >= planner.exploratory_threshold
+        if config.retrieval.semantic_remote and specific:  # the others are local; embedding would cost a network call
+            del weights["semantic"]
+    return tuple(
+        ArmPlan(name=arm, weight=weight, limit=limits.get(arm, planner.arm_limit)) for arm, weight in weights.items()
+    )
 
-    Args:
-        parsed: the query.
-        config: the whole configuration, not only that of the planner.
-        given: name of a plan to take whatever the rules choose, to measure the worth of choosing.
-    """
+
+def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = None) -> RetrievalPlan:
+    """Choose the plan. Pure: the same parsed query and configuration give the same plan."""
     planner = config.planner
     checks = []
     for rule in RULES:
@@ -120,7 +134,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
         checks.append(_check(rule.plan, fired, because, round(margin, ROUNDING)))
     chosen = next(i for i, check in enumerate(checks) if (check.fired if given is None else check.rule == given))
     name = checks[chosen].rule
-    arms, why = _adjusted(_ARMS[name](parsed, config), parsed, planner)
+    arms, why = _adjusted(_arms(RULES[chosen], parsed, config), parsed, planner)
     typed = "type_filter" in planner.rules and bool(parsed.type_filters)
     if typed and not any(a.name == "type_filter" for a in arms):
         arms = (*arms, ArmPlan(name="type_filter", limit=planner.arm_limit))
@@ -210,7 +224,7 @@ def _raised(
     if not any(a.name == name for a in arms):
         return (*arms, ArmPlan(name=name, limit=limit))
     return tuple(
-        _arm(a.name, max(a.weight, min(a.weight * factor, at_most)), a.limit) if a.name == name else a for a in arms
+        replace(a, weight=max(a.weight, min(a.weight * factor, at_most))) if a.name == name else a for a in arms
     )
 
 
@@ -258,45 +272,153 @@ def _named(parsed: ParsedQuery) -> bool:
     return any(r.stage != IMPLICIT for r in parsed.entity_refs)
 
 
-@functools.lru_cache(maxsize=256)
-def _arm(name: str, weight: float, limit: int) -> ArmPlan:
-    return ArmPlan(name=name, weight=weight, limit=limit)
+DAY = timedelta(hours=25)  # with the hour that comes twice in autumn
+ROLE_PLAIN = 0.5  # strength from which a role's words are asked for; "my last session" is .4
+# Share of the answers that lie elsewhere if no memory lies in the asked time: people mistake days. Set by hand.
+MISTAKEN = 0.2
 
 
-def _arms(config: RecallConfig, **weights: float) -> tuple[ArmPlan, ...]:
-    limit = config.planner.arm_limit
-    return tuple([_arm(name, weight, limit) for name, weight in weights.items()])
+@record(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """The decision that the asked time or session makes."""
+
+    plan: RetrievalPlan  # the plan to carry out
+    asked: Asked | None = None  # the rows that decide; `None` = none do
+    trust: float = 1.0  # factor in (0, 1] of all probabilities, below 1 if no memory lies in the asked time or session
 
 
-def _precise_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    semantic = ArmPlan(name="semantic", weight=1.0, limit=config.planner.precise_limit)
-    return (semantic, *_arms(config, graph=1.0)) if _named(parsed) else (semantic,)
+@record(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Rows of the time or the session that decides."""
+
+    mask: Mask  # bool `(n,)`: the rows, living and allowed; at least one
+    count: int  # number of these rows
+    order: Rows | None  # the first of these rows, in the order of the conversation if the plan asks for it; else `None`
+    confidence: float  # confidence of the reading, in [0, 1]
+    words: str  # reason to show with a hit among these rows
+
+    def searched(self, k: int) -> Mask | None:
+        """Return the rows that the arms look at; `None` = all, because there are fewer than `k` of these."""
+        if self.count < k:
+            return None
+        if self.order is None:
+            return self.mask
+        first = np.zeros_like(self.mask)
+        first[self.order] = True
+        return first
 
 
-def _entity_arms(parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    specific = round(parsed.specificity, ROUNDING) >= config.planner.exploratory_threshold
-    if config.retrieval.semantic_remote and specific:  # graph and BM25 are local; embedding would cost a network call
-        return _arms(config, graph=config.planner.entity_weight, lexical=1.0)
-    return _arms(config, graph=config.planner.entity_weight, lexical=1.0, semantic=1.0)
+def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, Settled | None]:
+    """Return the query with its session as the scope has it, and the rows of that session.
+
+    If the query names somebody who never speaks in the scope, it asks about them, and so for more than the talk.
+    """
+    found: Settled | None = None
+    session = parsed.session
+    if session is not None:
+        if view is None:
+            parsed = replace(parsed, session=replace(session, because="there are no sessions here"))
+        elif view.drawn:
+            because = "the sessions of a scope that is too large to be read whole are not told apart"
+            parsed = replace(parsed, session=replace(session, found="", because=because))
+        else:
+            window = parsed.temporal_window
+            inside = None if window is None else asked_mask(view, window.start, window.end)
+            found = settle(session, view, inside)
+            parsed = replace(parsed, session=found.session)
+    if parsed.talk == ALL and not _speak(parsed, view):
+        parsed = replace(parsed, talk=ABOUT)
+    return parsed, found
 
 
-def _temporal_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, temporal=TEMPORAL_WEIGHT, semantic=1.0, lexical=1.0)
+def asked_for(
+    parsed: ParsedQuery, plan: RetrievalPlan, found: Settled | None, view: ScopeView, allowed: Mask | None, limit: int
+) -> Decided:
+    """Decide which rows come first, and how much the probabilities are trusted."""
+    trust = _trust(found.session.confidence) if found is not None and found.absent else 1.0
+    if not plan.time_filter:
+        return Decided(plan=plan, trust=trust)
+    window = parsed.temporal_window
+    if found is not None and found.mask is not None:
+        mask, confidence = found.mask & view.alive, found.session.confidence
+        words = f"in the session{'s' if len(found.threads) > 1 else ''} you asked for"
+        name = found.session.found
+    else:
+        assert window is not None
+        found = None
+        mask, confidence = asked_mask(view, window.start, window.end) & view.alive, window.confidence
+        words = f"{'on the day' if _a_day(window) else 'in the time'} you asked for"
+        name = f"{'the day' if _a_day(window) else 'the time'} asked for"
+    if allowed is not None:
+        mask = mask & allowed
+    count = int(mask.sum())
+    if not count:
+        reason = plan.reason.replace(filters(parsed), f"{name}: nothing lies in it; {WITHOUT}")
+        without = replace(plan, time_filter=False, in_order=False, reason=reason)
+        return Decided(plan=without, trust=min(trust, _trust(confidence)))
+    order = _in_order(parsed, found, view, mask, limit) if plan.in_order else None
+    asked = Asked(mask=mask, count=count, order=order, confidence=confidence, words=words)
+    return Decided(plan=plan, asked=asked, trust=trust)
 
 
-def _precision_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, lexical=2.0, semantic=1.0, graph=1.0)
+def _trust(confidence: float) -> float:
+    """Return the factor of probabilities if no memory lies in the time or session, read with this confidence."""
+    return 1 - confidence * (1 - MISTAKEN)
 
 
-def _all_arms(_parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    return _arms(config, semantic=1.0, lexical=1.0, graph=1.0, temporal=1.0, type_filter=1.0)
+def _in_order(parsed: ParsedQuery, found: Settled | None, view: ScopeView, mask: Mask, limit: int) -> Rows:
+    """Return the first rows; those said by the person or role that the query names come before the others."""
+    said = _said_by_named(parsed, view)
+    if said is None:
+        said = _said_by_role(parsed, view)
+    groups = [mask] if said is None or not (mask & said).any() else [mask & said, mask & ~said]
+    rows = np.empty(0, dtype=np.int64)
+    for group in groups:
+        if found is not None:
+            part = in_order(found, view, limit - len(rows), group)
+        else:
+            inside = np.flatnonzero(group)
+            part = inside[np.argsort(view.at[inside], kind="stable")][: limit - len(rows)]
+        rows = np.concatenate([rows, part])
+    return rows
 
 
-_ARMS: dict[str, Callable[[ParsedQuery, RecallConfig], tuple[ArmPlan, ...]]] = {
-    "precise": _precise_arms,
-    "entity_centric": _entity_arms,
-    "temporal": _temporal_arms,
-    "precision": _precision_arms,
-    "exploratory": _all_arms,
-    "balanced": _all_arms,
-}
+def _names(parsed: ParsedQuery) -> set[str]:
+    return {r.name.casefold() for r in parsed.entity_refs if r.stage != IMPLICIT}
+
+
+def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
+    """Say whether everybody whom the query names says something in the scope."""
+    names = _names(parsed)
+    if not names or view is None or view.text is None:
+        return not names
+    text = view.text
+    if view.drawn:  # `actor_names` then holds all who speak in the scope, and nobody else
+        return names <= {actor.casefold() for actor in text.actor_names}
+    codes = [code for code, actor in enumerate(text.actor_names) if actor.casefold() in names]
+    speaking = np.unique(text.actors[np.isin(text.actors, codes) & view.alive])
+    return names <= {text.actor_names[code].casefold() for code in speaking.tolist()}
+
+
+def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
+    """Mark the rows that the named people said; `None` if nobody is named."""
+    names = _names(parsed)
+    if not names or view.text is None:
+        return None
+    codes = [code for code, actor in enumerate(view.text.actor_names) if actor.casefold() in names]
+    return np.isin(view.text.actors, codes)
+
+
+def _said_by_role(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
+    """Mark the rows of the role whose words the query asks for, user or assistant; `None` if that is not plain.
+
+    They go first, and the rows of the other role stay: an answer is read with its question, and `k` hits are due.
+    """
+    if parsed.asked_role is None or parsed.asked_role_strength < ROLE_PLAIN or view.text is None:
+        return None
+    said: Mask = view.text.roles == ROLE_CODES[parsed.asked_role]
+    return said
+
+
+def _a_day(window: TemporalWindow) -> bool:
+    return window.start is not None and window.end is not None and window.end - window.start <= DAY

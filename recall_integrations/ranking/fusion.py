@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.arms.second_hop.links import Via
+from recall_integrations.arms.second_hop import Via
 from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
-from recall_integrations.arms.second_hop.links import SecondHop, Via
+from recall_integrations.arms.second_hop import SecondHop, Via
 from recall_integrations.config import RANKERS, RankingConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.indexes.columns import TextColumns, window_rows

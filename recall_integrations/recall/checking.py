@@ -57,16 +57,7 @@ def checked_request(
     watch: Step | None = None,
     as_of: datetime | None = None,
 ) -> RecallRequest:
-    """Check the arguments of a caller and return the request.
-
-    Args:
-        limits: defaults and bounds.
-        clock: gives `now` where the caller does not.
-        dimensions: gives the dimensions of the store's embedding; called only where a vector is given.
-
-    Raises:
-        InvalidQuery, InvalidArgument, InvalidScope, InvalidFilter: what is wrong with the first bad argument.
-    """
+    """Check the arguments of a caller and return the request."""
     text = clean(query, limits.query_chars_max)
     places, around, tokens = whole(k), whole(context), whole(tokens_max)
     if not is_whole(places) or not 1 <= places <= K_MAX:
@@ -104,11 +95,7 @@ def _of_several(scope: object, scopes: object) -> tuple[Scope, ...]:
 
 
 def checked_budget(time_budget_ms: object) -> float:
-    """Return a recall's time budget, in milliseconds.
-
-    Raises:
-        InvalidArgument: it is no positive number.
-    """
+    """Return a recall's time budget, in milliseconds."""
     budget = real(time_budget_ms)
     if not is_number(budget) or not 0 < budget < math.inf:
         raise InvalidArgument(f"time_budget_ms must be a positive number, not {shown(time_budget_ms)}.")
@@ -116,11 +103,7 @@ def checked_budget(time_budget_ms: object) -> float:
 
 
 def checked_score(score: object) -> float | None:
-    """Return the score that hits must have; `None` = the one of the settings.
-
-    Raises:
-        InvalidArgument: it is no number from 0 to 1.
-    """
+    """Return the score that hits must have; `None` = the one of the settings."""
     least = real(score)
     if least is not None and (not is_number(least) or not 0 <= least <= 1):
         raise InvalidArgument(f"score_min must be a number from 0 to 1, not {shown(score)}.")
@@ -128,11 +111,7 @@ def checked_score(score: object) -> float | None:
 
 
 def checked_window(window: object) -> Window:
-    """Return a window that may be given to a recall.
-
-    Raises:
-        InvalidArgument: it is something else.
-    """
+    """Return a window that may be given to a recall."""
     if window is None or window is False:
         return window
     if not isinstance(window, TemporalWindow):
@@ -144,11 +123,7 @@ def checked_window(window: object) -> Window:
 
 
 def checked_zone(name: str | None) -> ZoneInfo | None:
-    """Return the time zone of a name; `None` without a name.
-
-    Raises:
-        InvalidArgument: there is none of that name.
-    """
+    """Return the time zone of a name; `None` without a name."""
     if name is None:
         return None
     try:
@@ -158,11 +133,7 @@ def checked_zone(name: str | None) -> ZoneInfo | None:
 
 
 def checked_vector(vector: Any, dimensions: int) -> NDArray[np.float32]:
-    """Return a query's embedding as a unit vector.
-
-    Raises:
-        InvalidArgument: it is no list of `dimensions` finite numbers.
-    """
+    """Return a query's embedding as a unit vector."""
     try:
         with np.errstate(over="ignore"):  # a number that is too large becomes infinite, and is refused below
             array = np.asarray(vector, dtype=np.float32)

@@ -10,7 +10,7 @@ vectors on a server the nearest are as near as the server says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from sqlalchemy import Connection, text
 
 from recall_integrations.arms.base import ArmRequest
 from recall_integrations.arms.graph import RECENT_MENTIONS, SIMILARITY_SHARE, GraphRetriever
-from recall_integrations.arms.temporal import SCAN_MAX
+from recall_integrations.arms.retrievers import SCAN_MAX
+from recall_integrations.errors import RecallError, RecallTimeout
 from recall_integrations.indexes import pushed_words
 from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.indexes.scope_view import ScopeView
@@ -27,18 +28,23 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.told import SHARE_LEAST
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.rank import REPLIES_FROM
-from recall_integrations.records import record
+from recall_integrations.recall.plan import Facts
+from recall_integrations.recall.runner import Turn
+from recall_integrations.recall.search import TOLD_MAX, Embed
+from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.nearest import Nearest, Server
 from recall_integrations.store.outlines import Outline
 from recall_integrations.store.where import AT, DATED, Conditions, of_roles, said_by
-from recall_integrations.types import ParsedQuery, RetrievalPlan
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types import Degradation, RetrievalPlan
+from recall_integrations.types.making import changed
 from recall_integrations.types.roles import ROLE_CODES
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
+
 
 Vectors = NDArray[np.float32]
 _TOLD = (
@@ -51,72 +57,69 @@ _TOLD = (
 _PAST, _FUTURE = -(2**62), 2**62
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """A recall for which rows are drawn.
-
-    Args:
-        request, parsed, plan: the recall, as far as it is understood.
-        vectors: vectors of the query and its readings; `None` = it has none.
-        frequency: counts the memories of the scope that hold a stem.
-        nums: numbers of memories that say what is asked.
-        deadline: limit for the whole draw.
-    """
-
-    request: RecallRequest
-    parsed: ParsedQuery
-    plan: RetrievalPlan
-    vectors: Vectors | None
-    frequency: Callable[[str], int]
-    nums: Sequence[int]
-    deadline: Deadline
+DRAW_SHARE = 0.6  # share of the time that is left; the rest is for ranking
+LATE = "The database has not found the memories of this scope in time. Ask again, or give it more time."
 
 
 class Drawing:
-    """Draws the rows of recalls. Threads may share one.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        graph: the graph arm; `None` = there is none.
-        coarse: returns how many candidates an arm is asked for, given (hits wanted, limit of the plan).
-    """
+    """Draws the rows of recalls for `plan`. Threads may share one."""
 
     def __init__(
         self,
         store: MemoryStore,
         config: RecallConfig,
         graph: GraphRetriever | None,
-        coarse: Callable[[int, int], int],
+        coarse: Callable[
+            [int, int], int
+        ],  # how many candidates an arm is asked for, of (hits wanted, limit of the plan)
+        embed: Embed,  # makes the vectors, which are needed before the rows
+        facts: Facts | None,
     ) -> None:
         self._store, self._config, self._graph, self._coarse = store, config, graph, coarse
+        self._embed, self._facts = embed, facts
 
-    def drawn(self, outline: Outline, wanted: Wanted) -> tuple[ScopeView, tuple[str, str] | None]:
-        """Return the rows of a scope that a recall looks at, and what it had to do without, as reason and detail.
+    def __call__(self, state: RecallState, outline: Outline, plan: RetrievalPlan, turn: Turn) -> RecallState:
+        """Return the state with `view` and `vectors`; without a view where there was no time."""
+        before = changed(state, view=outline.view, planned=plan)
+        if self._embed.applies(before):
+            before = self._embed.run(before, turn)
+        nums: list[int] = []
+        if self._facts is not None and self._facts.applies(before):
+            held = self._facts.run(before, turn).held
+            nums = [] if held is None else [*held.first, *sorted(held.beneath)[-TOLD_MAX:]]
+        deadline = turn.deadline.child(turn.deadline.remaining_ms() * DRAW_SHARE)
+        try:
+            view, without = self._drawn(before, outline, nums, deadline)
+        except RecallError as e:
+            if not deadline.over and not isinstance(e, RecallTimeout):
+                raise
+            late = Degradation(stage="load", reason=TIMEOUT, detail=LATE)
+            return changed(state, view=None).degraded_by(*before.degraded[len(state.degraded) :], late)
+        found = changed(before, view=view, planned=None)
+        if without is not None:
+            found = found.degraded_by(Degradation(stage="semantic", reason=without[0], detail=without[1]))
+        return found
 
-        Raises:
-            StoreError: the database cannot be reached, or took too long.
-            RecallTimeout: there is no time left.
-        """
-        store, request = self._store, wanted.request
+    def _drawn(
+        self, state: RecallState, outline: Outline, nums: list[int], deadline: Deadline
+    ) -> tuple[ScopeView, tuple[str, str] | None]:
+        """Return the rows of a scope that a recall looks at, and what it had to do without, as reason and detail."""
+        store, request = self._store, state.request
         asked = store.conditions(outline, request.filters, request.now)
-        with store.connected(wanted.deadline.remaining_ms()) as connection:
-            draw = _Draw(connection, outline, wanted, asked, self._limit(wanted), self._server(outline, wanted))
+        limit = max([request.k, *(self._coarse(request.k, arm.limit) for arm in state.plan.arms)])
+        with store.connected(deadline.remaining_ms()) as connection:
+            draw = _Draw(connection, outline, state, asked, limit, self._server(outline, deadline), deadline)
             draw.by_words()
             draw.by_vectors()
             draw.by_time()
             draw.newest()
-            draw.add(wanted.nums)
+            draw.add(nums)
             if self._graph is not None:
                 draw.by_names(self._graph)
             view = store.outlines.drawn(connection, outline, sorted(draw.nums), request.context, sorted(draw.first))
         return view, draw.nearest.without if draw.nearest is not None else None
 
-    def _limit(self, wanted: Wanted) -> int:
-        k = wanted.request.k
-        return max([k, *(self._coarse(k, arm.limit) for arm in wanted.plan.arms)])
-
-    def _server(self, outline: Outline, wanted: Wanted) -> Server | None:
+    def _server(self, outline: Outline, deadline: Deadline) -> Server | None:
         indexes, scope_id = self._store.indexes, outline.scope_id
         until = indexes.home_until(scope_id)
         if not until or not self._config.vectors.address:
@@ -125,7 +128,7 @@ class Drawing:
             index=lambda: indexes.neighbours,
             home=indexes.home_of(scope_id),
             until=until,
-            seconds=lambda: wanted.deadline.remaining() / 2,
+            seconds=lambda: deadline.remaining() / 2,
         )
 
 
@@ -136,25 +139,23 @@ class _Draw:
         self,
         connection: Connection,
         outline: Outline,
-        wanted: Wanted,
+        state: RecallState,
         asked: Conditions,
         limit: int,
         server: Server | None,
+        deadline: Deadline,
     ) -> None:
-        self._connection, self._outline, self._wanted = connection, outline, wanted
+        self._connection, self._outline, self._state, self._deadline = connection, outline, state, deadline
         self._asked, self._limit = asked, limit
         self.nums: set[int] = set()
         self.first: set[int] = set()  # the best memories by BM25
         self.nearest: Nearest | None = None
-        if wanted.vectors is not None and len(wanted.vectors):
-            self.nearest = Nearest(connection, outline, wanted.vectors, server, lambda: wanted.deadline.over)
-        window = wanted.parsed.temporal_window
+        if state.vectors is not None and len(state.vectors):
+            self.nearest = Nearest(connection, outline, state.vectors, server, lambda: deadline.over)
+        window = state.query.temporal_window
         self._start = None if window is None or window.start is None else to_micros(window.start)
         self._stop = None if window is None or window.end is None else to_micros(window.end)
-        self._typed = None
-        if wanted.plan.type_hints:
-            names = [one.value for one in wanted.plan.type_hints]
-            self._typed = names
+        self._typed = [one.value for one in state.plan.type_hints] or None
 
     def add(self, nums: Iterable[Any]) -> None:
         """Add memories to the draw."""
@@ -162,18 +163,18 @@ class _Draw:
 
     def by_words(self) -> None:
         """Add the best memories by BM25."""
-        wanted, own = self._wanted, self._outline.view
-        terms = wanted.parsed.terms
+        state, own = self._state, self._outline.view
+        terms = state.query.terms
         if not terms:
             return
-        bm25 = Bm25(own, terms, wanted.parsed.weaker_terms, wanted.frequency, _none)
+        bm25 = Bm25(own, terms, state.query.weaker_terms, state.frequency, _none)
         for asked in self._parts():
             if bm25.weights:
                 nums, _ = pushed_words.best(
                     self._connection,
                     own.scope_id,
                     bm25.weights,
-                    wanted.frequency,
+                    state.frequency,
                     own.mean_length,
                     self._limit,
                     asked.where(),
@@ -193,7 +194,7 @@ class _Draw:
 
     def by_time(self) -> None:
         """Add memories that lie in the window or tell of it, in the order of the temporal arm."""
-        if self._wanted.parsed.temporal_window is None:
+        if self._state.query.temporal_window is None:
             return
         inside = self._in_window(self._asked)
         newest = self._select(inside, f"ORDER BY {AT} DESC, m.num DESC", SCAN_MAX)
@@ -209,33 +210,33 @@ class _Draw:
             if share >= SHARE_LEAST:
                 shares.setdefault(int(num), float(share))
         self.add(self._best_of(shares))
-        if self._wanted.plan.in_order:
+        if self._state.plan.in_order:
             for group in (inside, *self._said(inside)):
                 self.add(self._select(group, f"ORDER BY {AT}, m.num", self._limit))
 
     def newest(self) -> None:
         """Add the newest memories, which are left where nothing else is known of any."""
-        most = max(self._limit, RECENT_MENTIONS if self._wanted.plan.name == "exploratory" else 0)
+        most = max(self._limit, RECENT_MENTIONS if self._state.plan.name == "exploratory" else 0)
         self.add(self._select(self._asked, "ORDER BY m.num DESC", most))
         if self._typed is not None:
             self.add(self._select(self._of_types(self._asked), f"ORDER BY {AT} DESC, m.num DESC", self._limit))
 
     def by_names(self, graph: GraphRetriever) -> None:
         """Add the memories that the graph arm reaches: the highest first, then the nearest."""
-        wanted = self._wanted
-        if wanted.plan.arm("graph") is None:
+        state = self._state
+        if state.plan.arm("graph") is None:
             return
         newest = sorted(self._select(Conditions(self._outline), "ORDER BY m.num DESC", RECENT_MENTIONS))
         request = ArmRequest(
-            parsed=wanted.parsed,
-            plan=wanted.plan,
+            parsed=state.query,
+            plan=state.plan,
             view=self._outline.view,
             vectors=None,
             similarities=None,
-            terms=wanted.parsed.terms,
+            terms=state.query.terms,
             allowed=None,
             limit=self._limit,
-            deadline=wanted.deadline,
+            deadline=self._deadline,
         )
         found = graph.numbers(request, newest)
         if len(found.nums):
@@ -261,8 +262,8 @@ class _Draw:
 
     def _parts(self) -> list[Conditions]:
         """Return the conditions that arms may ask for: everything, and where the plan filters, what it lets through."""
-        plan, parts = self._wanted.plan, [self._asked]
-        if self._wanted.parsed.temporal_window is not None and (plan.time_filter or plan.window_filter):
+        plan, parts = self._state.plan, [self._asked]
+        if self._state.query.temporal_window is not None and (plan.time_filter or plan.window_filter):
             parts.append(self._in_window(self._asked))
         if plan.type_filter and self._typed is not None:
             parts += [self._of_types(part) for part in parts]
@@ -281,7 +282,7 @@ class _Draw:
 
     def _said(self, asked: Conditions) -> list[Conditions]:
         """Return conditions for words said by the people named, and for words of the role that is asked for."""
-        parsed, found = self._wanted.parsed, []
+        parsed, found = self._state.query, []
         names = [ref.name for ref in parsed.entity_refs if ref.stage != IMPLICIT]
         if names:
             found.append(said_by(asked, self._outline, names))

@@ -21,30 +21,19 @@ _PREFIX_BYTES = 6
 
 @record(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """A recall that was answered.
+    """A recall that was answered."""
 
-    Args:
-        request: the recall's arguments.
-        shown: scope and id of each hit, in order.
-        version: name of the version that answered: `rules`, `v3`, `shared v2`.
-        signature: makes the signature of the query when somebody asks.
-    """
-
-    request: RecallRequest
-    shown: tuple[tuple[Scope, str], ...]
-    version: str = RULES
-    signature: Callable[[], str]
+    request: RecallRequest  # the recall's arguments
+    shown: tuple[tuple[Scope, str], ...]  # scope and id of each hit, in order
+    version: str = RULES  # name of the version that answered: `rules`, `v3`, `shared v2`
+    signature: Callable[[], str]  # makes the signature of the query when somebody asks
 
 
 _recalled = maker(Recalled)
 
 
 class Lately:
-    """Remembers recalls. Threads share it. A forked child begins other ids, and remembers nothing yet.
-
-    Args:
-        most: how many recalls are remembered; 0 = none, and results have ids all the same.
-    """
+    """Remembers recalls. Threads share it. A forked child begins other ids, and remembers nothing yet."""
 
     def __init__(self, most: int = 0) -> None:
         self._most = most

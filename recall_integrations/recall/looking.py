@@ -20,7 +20,6 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.later import Later
 from recall_integrations.types import Degradation, RecallResult
-from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallEvent, RecallObserver
 
 if TYPE_CHECKING:
@@ -35,47 +34,19 @@ Searching = tuple[str, float, float]  # an arm, when it began, when it ended
 
 
 class Looking:
-    """The observers of one optimizer. Threads share it.
-
-    Args:
-        observers: in the order in which they are told.
-        key: key of the digests of scopes; two stores have different ones.
-
-    Attributes:
-        later: thread that tells them.
-    """
+    """The observers of one optimizer. Threads share it."""
 
     def __init__(self, observers: Sequence[RecallObserver], key: bytes) -> None:
         self.observers, self._key = tuple(observers), key[:64]
         self.later = Later()
         self._complained: set[str] = set()
 
-    def begun(self, request: RecallRequest, thresholds: Mapping[str, float]) -> Looked:
-        """Begin to observe a recall.
-
-        Args:
-            request: the recall's arguments.
-            thresholds: the planner's thresholds, by name.
-        """
-        return Looked(self, request, thresholds)
-
-    def refused(self, error: Exception) -> None:
-        """Tell observers that the arguments of a recall were refused."""
+    def tell_later(self, what: str, value: object) -> None:
+        """Tell observers in the thread for that; `what` is `refused`, `learned` or `judged`."""
         context = contextvars.copy_context()
         for observer in self.observers:
-            self.later.add(
-                functools.partial(context.run, self.tell, observer, functools.partial(observer.refused, error))
-            )
-
-    def learned(self, step: object) -> None:
-        """Tell observers that something was learned, promoted or rolled back."""
-        for observer in self.observers:
-            self.later.add(functools.partial(self.tell, observer, functools.partial(observer.learned, step)))
-
-    def judged(self, feedback: Feedback) -> None:
-        """Tell observers of feedback that was given and is kept."""
-        for observer in self.observers:
-            self.later.add(functools.partial(self.tell, observer, functools.partial(observer.judged, feedback)))
+            call = functools.partial(getattr(observer, what), value)
+            self.later.add(functools.partial(context.run, self.tell, observer, call))
 
     def tell(self, observer: RecallObserver, call: Callable[[], object]) -> None:
         """Tell an observer. If it raises, log that once for each kind of error."""
@@ -87,50 +58,22 @@ class Looking:
                 self._complained.add(kind)
                 logger.warning("The observer %s: %s. It is told of further recalls.", kind, told(e))
 
-    def event(
-        self,
-        request: RecallRequest,
-        thresholds: Mapping[str, float],
-        took_ms: float,
-        parts: Sequence[PartSeen],
-        result: RecallResult | None,
-        error: BaseException | None,
-    ) -> RecallEvent:
-        """Return the event that observers are told at the end."""
-        return RecallEvent(
-            took_ms=took_ms,
-            privacy=request.privacy,
-            k=request.k,
-            scopes=tuple([self._digest(str(scope)) for scope in request.scopes or (request.scope,)]),
-            thresholds=thresholds,
-            parts=tuple(parts),
-            result=result,
-            error=error,
-        )
-
-    def _digest(self, scope: str) -> str:
+    def digest(self, scope: str) -> str:
+        """Return the digest of a scope under the key of this store."""
         return hashlib.blake2b(scope.encode("utf-8", "replace"), digest_size=DIGEST_BYTES, key=self._key).hexdigest()
 
 
 class Looked:
-    """One recall that is observed. Work that can wait is done when observers are told.
-
-    Args:
-        looking: the observers.
-        request: the recall's arguments.
-        thresholds: the planner's thresholds, by name.
-    """
+    """One recall that is observed. Work that can wait is done when observers are told."""
 
     def __init__(self, looking: Looking, request: RecallRequest, thresholds: Mapping[str, float]) -> None:
         self._looking, self.request, self._thresholds = looking, request, thresholds
         self._context = contextvars.copy_context()
         self.began_s = self._stage_s = time.perf_counter()
-        self._parts: list[_Computed] = []
+        self._parts: list[Callable[[], PartSeen]] = []
         self._searched: list[_Searched] = []
         self._raised: list[BaseException] = []
-        self._of: list[tuple[RecallObserver, Look | None]] = []
-        for observer in looking.observers:
-            self._of.append((observer, self._begun(observer)))
+        self._of = [(observer, self._begun(observer)) for observer in looking.observers]
         self._looks = [look for _, look in self._of if look is not None]
 
     def stage(self, name: str) -> None:
@@ -142,15 +85,7 @@ class Looked:
     def ended(
         self, name: str, state: RecallState, failed: bool, degraded: Sequence[Degradation], searching: list[Searching]
     ) -> None:
-        """Tell the observers that a stage has ended.
-
-        Args:
-            name: the stage's name.
-            state: the state after it.
-            failed: whether its fallback was taken.
-            degraded: its problems, before the door has withheld anything.
-            searching: arms that searched in it.
-        """
+        """Tell the observers that a stage has ended."""
         if name == ARMS:
             late = [problem.stage for problem in degraded if problem.reason == TIMEOUT]
             self._searched.append(_Searched(searching, late, self._stage_s, time.perf_counter()))
@@ -160,19 +95,15 @@ class Looked:
                 self._asked(look.ended, name, failed, told)
 
     def computed(self, state: RecallState, hydrated: int, read: int) -> None:
-        """Note the figures of one scope, all stages of which have ended.
-
-        Args:
-            state: the last state.
-            hydrated, read: see `PartSeen`.
-        """
+        """Note the figures of one scope, all stages of which have ended."""
         fused = state.fused
         first = () if fused is None else fused.rows[: len(state.hits)].tolist()
         searched, self._searched = self._searched, []
         candidates = 0 if fused is None else len(fused.rows)
-        self._parts.append(
-            _Computed(state.level, candidates, state.results, frozenset(first), searched, hydrated, read)
-        )
+        # Nothing that is kept until observers are told holds the scope's columns.
+        arms = functools.partial(_arms, searched, state.results, frozenset(first))
+        figures = {"level": state.level, "candidates": candidates, "hydrated": hydrated, "read": read}
+        self._parts.append(lambda: PartSeen(arms=arms(), **figures))
 
     def answered(self, result: RecallResult, door: Door, error: BaseException | None = None) -> RecallResult:
         """Tell the observers of the answer, and return it with a note on observers that raised."""
@@ -194,8 +125,17 @@ class Looked:
         self._looking.later.add(functools.partial(self._context.run, self._tell, took_ms, result, error))
 
     def _tell(self, took_ms: float, result: RecallResult | None, error: BaseException | None) -> None:
-        parts = [part.seen() for part in self._parts]
-        event = self._looking.event(self.request, self._thresholds, took_ms, parts, result, error)
+        request = self.request
+        event = RecallEvent(
+            took_ms=took_ms,
+            privacy=request.privacy,
+            k=request.k,
+            scopes=tuple(self._looking.digest(str(scope)) for scope in request.scopes or (request.scope,)),
+            thresholds=self._thresholds,
+            parts=tuple(part() for part in self._parts),
+            result=result,
+            error=error,
+        )
         for observer, look in self._of:
             self._looking.tell(observer, functools.partial(observer.recalled, event, look))
 
@@ -222,48 +162,28 @@ class _Searched(NamedTuple):
     ended_s: float
 
 
-class _Computed(NamedTuple):
-    """The figures of a scope until observers are told: nothing that holds its columns."""
-
-    level: int
-    candidates: int
-    results: tuple[ArmResult, ...]
-    first: frozenset[int]
-    searched: list[_Searched]
-    hydrated: int
-    read: int
-
-    def seen(self) -> PartSeen:
-        """Return the figures as observers are told them."""
-        arms = [arm for run in self.searched for arm in self._arms(run)]
-        return PartSeen(
-            level=self.level,
-            candidates=self.candidates,
-            arms=tuple(arms),
-            hydrated=self.hydrated,
-            read=self.read,
-        )
-
-    def _arms(self, run: _Searched) -> list[ArmSeen]:
-        """Return the arms in the order in which they began; those that were given up last."""
-        results = {found.arm: found for found in self.results}
+def _arms(runs: Sequence[_Searched], results: Sequence[ArmResult], first: frozenset[int]) -> tuple[ArmSeen, ...]:
+    """Return the arms of each run in the order in which they began; those that were given up last."""
+    by_name, arms = {found.arm: found for found in results}, []
+    for run in runs:
         last = {one[0]: one for one in run.searching}  # an arm that lacked something in memory was asked again
-        seen = [self._arm(results.get(one[0]), *one) for one in sorted(last.values(), key=lambda one: one[1])]
-        known = {arm.name for arm in seen}
+        for name, began, ended in sorted(last.values(), key=lambda one: one[1]):
+            found, took_ms = by_name.get(name), (ended - began) * 1e3
+            if found is None:
+                arms.append(ArmSeen(name=name, began_s=began, took_ms=took_ms))
+                continue
+            arms.append(
+                ArmSeen(
+                    name=name,
+                    began_s=began,
+                    took_ms=took_ms,
+                    found=len(found.rows),
+                    placed=len(first.intersection(found.rows.tolist())),
+                    seeds=found.seeds,
+                    edges=found.edges,
+                    by=found.note if name == "semantic" else "",
+                )
+            )
         took_ms = (run.ended_s - run.began_s) * 1e3
-        return seen + [ArmSeen(name=n, began_s=run.began_s, took_ms=took_ms) for n in run.late if n not in known]
-
-    def _arm(self, found: ArmResult | None, name: str, began: float, ended: float) -> ArmSeen:
-        took_ms = (ended - began) * 1e3
-        if found is None:
-            return ArmSeen(name=name, began_s=began, took_ms=took_ms)
-        return ArmSeen(
-            name=name,
-            began_s=began,
-            took_ms=took_ms,
-            found=len(found.rows),
-            placed=len(self.first.intersection(found.rows.tolist())),
-            seeds=found.seeds,
-            edges=found.edges,
-            by=found.note if name == "semantic" else "",
-        )
+        arms += [ArmSeen(name=n, began_s=run.began_s, took_ms=took_ms) for n in run.late if n not in last]
+    return tuple(arms)

@@ -1,4 +1,4 @@
-"""The parts of an optimizer: the stages, and all that a recall goes through around them.
+"""The read paths of an optimizer: its stages and all that a recall goes through around them, by settings of scopes.
 
 The module is loaded when an optimizer is made; a program that only imports `QueryOptimizer` loads none of it.
 """
@@ -6,6 +6,7 @@ The module is loaded when an optimizer is made; a program that only imports `Que
 from __future__ import annotations
 
 import functools
+import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -14,56 +15,50 @@ from datetime import datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
+from cachetools import LRUCache
+
 from recall_integrations.adapters.llm import LlmError, resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.deliver import Delivery
-from recall_integrations.delivery.showing import Showing, Shown
-from recall_integrations.delivery.withholding import withheld
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
+from recall_integrations.delivery.searched import complaint
+from recall_integrations.delivery.showing import Showing, Shown, withheld
+from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.serving import served as served_by
 from recall_integrations.learning.shelf import Shelf
-from recall_integrations.planning.when import settled
+from recall_integrations.learning.signature import signature_of
+from recall_integrations.planning.planner import settled
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
-from recall_integrations.recall.again import Again
-from recall_integrations.recall.caching import Caching
+from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
+from recall_integrations.recall.deliver import Deliver, Delivery
 from recall_integrations.recall.drawing import Drawing
-from recall_integrations.recall.lately import Lately
-from recall_integrations.recall.looked_at import AWAY, unsearched
+from recall_integrations.recall.lately import RESULTS_MAX, Lately
 from recall_integrations.recall.looking import Looked, Looking
-from recall_integrations.recall.result_cache import ResultCache
+from recall_integrations.recall.parse import LONG_CHARS, Parse
+from recall_integrations.recall.plan import Facts, Plan, decision
+from recall_integrations.recall.rank import Arrange, Rank, Rerank
+from recall_integrations.recall.rewrite import Again, Ask, Rewrite
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
-from recall_integrations.recall.stages.arms import Arms
-from recall_integrations.recall.stages.arrange import Arrange
-from recall_integrations.recall.stages.deliver import Deliver
-from recall_integrations.recall.stages.drawn import Drawn
-from recall_integrations.recall.stages.embed import Embed
-from recall_integrations.recall.stages.facts import Facts, decision
-from recall_integrations.recall.stages.parse import LONG_CHARS, Parse
-from recall_integrations.recall.stages.plan import Plan
-from recall_integrations.recall.stages.rank import Rank
-from recall_integrations.recall.stages.rerank import Rerank
-from recall_integrations.recall.stages.rewrite import Ask, Rewrite
+from recall_integrations.recall.search import Arms, Embed
+from recall_integrations.recall.several import of_several
 from recall_integrations.recall.state import RecallState
-from recall_integrations.reranking.depth import MultiStage
-from recall_integrations.reranking.gate import RISK, GateSettings
+from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
-from recall_integrations.reranking.reranking import RerankSettings, RerankStage
+from recall_integrations.reranking.reranking import MultiStage, RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard, Health
+from recall_integrations.resilience.guard import Health
 from recall_integrations.resilience.guards import Guards
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
-from recall_integrations.rewriting.asking import Rewriting
-from recall_integrations.rewriting.contract import Contract, Limits
-from recall_integrations.rewriting.kept import RewriteCache
+from recall_integrations.rewriting.asking import Contract, Limits, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Degradation,
@@ -78,8 +73,10 @@ from recall_integrations.types import (
     checked_time,
 )
 from recall_integrations.types.feedback import Feedback
+from recall_integrations.types.making import changed
 from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
+from recall_integrations.types.result import NOT_SEARCHED
 
 SCOPE_SETTINGS = "settings.scope"
 ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
@@ -87,13 +84,41 @@ CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
 BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
 LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's server: a small scope may come late
+PATHS_MAX = 256  # number of entries of `scopes` that are in use at once
+AWAY = "record.away"
+SEMANTIC = "semantic"
+DETAIL = "Nothing could be searched: that there are no hits says nothing of what is remembered."
+
+
+def unsearched(state: RecallState) -> tuple[Degradation, ...]:
+    """Return the problem "nothing was searched"; empty if memories were searched, or there are hits or no memories."""
+    if state.hits or not _missed(state):
+        return ()
+    return (Degradation(stage="recall", reason=NOT_SEARCHED, detail=DETAIL),)
+
+
+def _missed(state: RecallState) -> bool:
+    """Say whether memories that could answer were not looked at.
+
+    The semantic arm compares every memory with the query: where it ran, no other arm matters. Where the plan has no
+    semantic arm, each of the other arms matters.
+    """
+    if state.loading:
+        return True
+    view = state.view
+    if view is None:  # while the database is away, nobody knows whether there is such a scope
+        return any(problem.reason == AWAY for problem in state.degraded)
+    if not view.count or (state.allowed is not None and not (state.allowed & view.alive).any()):
+        return False
+    arms = {arm.name for arm in state.plan.arms}
+    failed = {problem.stage for problem in state.degraded}
+    if SEMANTIC in arms:
+        return SEMANTIC in failed or all(result.arm != SEMANTIC for result in state.results)
+    return not arms.isdisjoint(failed)
 
 
 class Sources:
-    """Objects that a user brought, and those that all read paths of an optimizer share: breakers, threads, times.
-
-    Args: those of `QueryOptimizer`.
-    """
+    """Objects that a user brought, and those that all read paths of an optimizer share: breakers, threads, times."""
 
     def __init__(
         self,
@@ -134,12 +159,12 @@ class Sources:
     def learned(self, step: object) -> None:
         """Tell observers of whole recalls of a step of learning."""
         if self.looking is not None:
-            self.looking.learned(step)
+            self.looking.tell_later("learned", step)
 
     def judged(self, feedback: Feedback) -> None:
         """Tell observers of whole recalls of feedback."""
         if self.looking is not None:
-            self.looking.judged(feedback)
+            self.looking.tell_later("judged", feedback)
 
     def flush(self) -> None:
         """Wait for observers; see `QueryOptimizer.flush`."""
@@ -148,21 +173,10 @@ class Sources:
 
 
 class ReadPath:
-    """A read path with its settings. Threads share it.
-
-    Args:
-        sources: the objects that it is made of.
-        config: all settings, as they hold for the scopes that it answers for.
-        results: answers that are kept; `None` = none are.
-        acting: the entry of `scopes` that these settings come from; "" = none does.
-    """
+    """A read path with its settings. Threads share it."""
 
     def __init__(
-        self,
-        sources: Sources,
-        config: RecallConfig,
-        results: ResultCache | None = None,
-        acting: str = "",
+        self, sources: Sources, config: RecallConfig, results: ResultCache | None = None, acting: str = ""
     ) -> None:
         self.store, self.config, self._clock = sources.store, config, sources.clock
         self._own = config.privacy.compiled
@@ -203,15 +217,21 @@ class ReadPath:
         precise = config.planner.precise_threshold
         parse = Parse(store, config, validating, unsure, self._admission.waiting)
         embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
-        arms = Arms(specs, makers, self._arm_guard, None if self.reranking is None else depth, config.budgets)
+        arms = Arms(
+            specs,
+            makers,
+            lambda name: guards.of(f"arm.{name}"),
+            None if self.reranking is None else depth,
+            config.budgets,
+        )
         rank = Rank(store, config, delivery, ranker, specs, makers)
         facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
         coarse = (lambda _k, limit: limit) if self.reranking is None else depth.coarse
-        drawing = Drawing(store, config, rank.graph, coarse)
+        drawing = Drawing(store, config, rank.graph, coarse, embed, facts)
         again = Again(embed, arms, rank, guards.of("ranker") if own else None)
         return [
             parse,
-            Plan(store, config, specs, self._admission.waiting, Drawn(drawing, embed, facts)),
+            Plan(store, config, specs, self._admission.waiting, drawing),
             *([] if facts is None else [facts]),
             *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
             embed,
@@ -239,21 +259,10 @@ class ReadPath:
         if reranker is None:
             return None
         r, limits = self.config.rerank, self.config.limits
-        gate = GateSettings(
-            min_k=r.min_k,
-            regret_max=r.regret_max,
-            risk=RISK if r.regret_max else 0,
-            budget_ms=limits.rerank_budget_ms,
-            skip_when_slow=r.disable_when_slow,
-        )
-        settings = RerankSettings(
-            gate=gate,
-            top_n=r.top_n,
-            threshold=r.threshold,
-        )
-        return RerankStage(
-            reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=limits.rerank_budget_ms)
-        )
+        budget_ms, slow = limits.rerank_budget_ms, r.disable_when_slow
+        gate = GateSettings(min_k=r.min_k, regret_max=r.regret_max, budget_ms=budget_ms, skip_when_slow=slow)
+        settings = RerankSettings(gate=gate, top_n=r.top_n, threshold=r.threshold)
+        return RerankStage(reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=budget_ms))
 
     def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
         """Return the LLM as the speller asks it, beside the recall, about corrections that it has made."""
@@ -266,9 +275,6 @@ class ReadPath:
             return answer.value
 
         return ask
-
-    def _arm_guard(self, name: str) -> Guard:
-        return self.guards.of(f"arm.{name}")
 
     # -- called by the optimizer ------------------------------------------------------------------------------------
 
@@ -295,11 +301,7 @@ class ReadPath:
             return self._read(request.text, now, request.scope, request.window, request.zone)
 
     def load(self, request: RecallRequest, scope: Scope, until: Deadline) -> bool:
-        """Wait until what a recall of the scope needs is in memory; say whether it had to be read.
-
-        Raises:
-            StoreError: reading it raised this.
-        """
+        """Wait until what a recall of the scope needs is in memory; say whether it had to be read."""
         store, filters = self.store, request.filters
         scope_id = store.known(scope)
         if scope_id is None or (store.in_memory(scope_id) and self._filters_there(scope_id, filters)):
@@ -346,16 +348,7 @@ class ReadPath:
         *,
         kept: bool = True,
     ) -> RecallResult:
-        """Answer a checked request for one scope: from the result cache, or by the stages.
-
-        Args:
-            request: the checked request.
-            deadline: the request's deadline.
-            door: door through which the answer goes.
-            looked: tells observers of the recall; `None` = there are none.
-            served: the version learned from use that answers the request.
-            kept: whether the answer may come from the cache, and is kept there.
-        """
+        """Answer a checked request for one scope: from the result cache, or by the stages."""
         if self._caching is None or not kept:
             return self._computed(request, deadline, door, looked, served)[0]
         began, asked = time.perf_counter(), self._caching.asked(request)
@@ -366,23 +359,20 @@ class ReadPath:
         return self._caching.kept(asked, state, result)
 
     def _computed(
-        self,
-        request: RecallRequest,
-        deadline: Deadline,
-        door: Door,
-        looked: Looked | None,
-        served: Served = BY_RULES,
+        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None, served: Served = BY_RULES
     ) -> tuple[RecallResult, RecallState]:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()
         with self._admission.admitted(deadline) as given, self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S):
             k = given.k(request.k)
             asked = replace(request, k=k) if k != request.k else request
-            state = RecallState.begun(asked, door, given.level, looked, served)
+            state = RecallState(request=asked, door=door, level=given.level, looked=looked, served=served)
             shown = Shown(door, deadline, self._showing)
             shown.query(request.text)
-            less = (*_unseen(self.store.away), *_pressed(given, request, k, deadline))
-            state, timings = self.runner.run(state.degraded_by(*less), deadline)
+            if self.store.away:  # writes of others since then are not in the answer
+                state = state.degraded_by(Degradation(stage="store", reason=AWAY, detail=self.store.away))
+            state = state.degraded_by(*_pressed(given, request, k, deadline))
+            state, timings = self.runner.run(state, deadline)
             state = state.degraded_by(*unsearched(state))
             if state.query.original != request.text:  # there was time to read only a part of it
                 shown.query(state.query.original)
@@ -439,11 +429,6 @@ def _name(llm: Callable[[str], str] | None) -> str:
     return getattr(llm, "__name__", "")
 
 
-def _unseen(why: str) -> tuple[Degradation, ...]:
-    """Return the problem that the database is away: writes of others since then are not in the answer."""
-    return (Degradation(stage="store", reason=AWAY, detail=why),) if why else ()
-
-
 def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline) -> tuple[Degradation, ...]:
     """Return the problems of pressure: what is left out, step by step."""
     if not given.steps:
@@ -453,3 +438,150 @@ def _pressed(given: Admitted, request: RecallRequest, k: int, deadline: Deadline
     said = {"reduced_top_k": f"k {request.k} → {k}: {why}"}
     steps = [step for step in given.steps if step != "reduced_top_k" or k < request.k]
     return tuple(Degradation(stage="admission", reason=step, detail=said.get(step, why)) for step in steps)
+
+
+class ReadPaths:
+    """The read paths of one configuration. Threads share it. It never changes: other settings are another object."""
+
+    def __init__(self, sources: Sources, config: RecallConfig) -> None:
+        self.sources, self.config = sources, config
+        cache = config.cache
+        self._results = (
+            ResultCache(sources.store.revisions, cache.ttl_seconds, cache.max_entries) if config.caches else None
+        )
+        self.base = ReadPath(sources, config.with_entry(None), self._results)
+        learned = config.learned
+        sources.lately.hold(RESULTS_MAX if learned.feedback else 0)
+        self._learned = (learned.traffic_fraction_for_new_weights, learned.shared) if config.mode == "learned" else None
+        self._entries = by_pattern(config.scopes)
+        self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
+        self._lock = threading.Lock()
+        if sources.ranker is None:
+            for ranking in {config.with_entry(entry).ranking for entry in config.scopes}:
+                resolve_ranker(ranking)  # tell of a missing file of weights now, not to whoever recalls
+
+    def of(self, scope: Scope) -> ReadPath:
+        """Return the path of a scope."""
+        entry = acting(self._entries, scope) if self._entries else None
+        if entry is None:
+            return self.base
+        with self._lock:
+            path = self._made.get(entry)
+            if path is None:
+                place = self.config.scopes.index(entry)
+                says = f"scopes[{place}] of the settings acts here ({entry})."
+                path = self._made[entry] = ReadPath(
+                    self.sources, self.config.with_entry(entry), self._results, acting=says
+                )
+            return path
+
+    def _path(self, scope: ScopeLike | None) -> ReadPath:
+        return self.of(checked_scope(scope)) if self._entries else self.base
+
+    def with_config(self, config: RecallConfig) -> ReadPaths:
+        """Return read paths with other settings: breakers and times are kept, answers are not."""
+        return ReadPaths(self.sources, config)
+
+    def forget(self) -> None:
+        """Forget the answers that are kept."""
+        if self._results is not None:
+            self._results.drop(None)
+
+    def read(
+        self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
+    ) -> ParsedQuery:
+        """Parse a query; see `QueryOptimizer.parse`."""
+        return self._path(scope).read(query, scope, now, window, name)
+
+    def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
+        """Plan a parsed query; see `QueryOptimizer.plan`."""
+        return self._path(scope).plan(parsed)
+
+    def checked(self, **arguments: Any) -> RecallRequest:
+        """Check the arguments of a recall."""
+        try:
+            request = self.base.checked(**arguments)
+        except RecallError as e:
+            if self.sources.looking is not None:
+                self.sources.looking.tell_later("refused", e)
+            raise
+        if self._entries and arguments["time_budget_ms"] is None and not request.scopes:
+            limits = self.of(request.scope).config.limits
+            return changed(request, time_budget_ms=limits.time_budget_ms, load_wait_ms=limits.load_wait_ms)
+        return request
+
+    def load(self, request: RecallRequest, deadline: Deadline) -> float:
+        """Wait until what a recall needs is in memory, up to `load_wait_ms` beyond its time; return seconds waited."""
+        if not request.load_wait_ms:
+            return 0.0
+        began, until = time.monotonic(), deadline.later(request.load_wait_ms / 1e3)
+        loaded = [self.of(scope).load(request, scope, until) for scope in request.scopes or (request.scope,)]
+        return time.monotonic() - began if any(loaded) else 0.0
+
+    def recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
+        """Answer a checked request."""
+        door = self.base.door(request.privacy)
+        path = self.base if request.scopes else self.of(request.scope)
+        looking = self.sources.looking
+        looked = None if looking is None else Looked(looking, request, _thresholds(path.config))
+        served = BY_RULES
+        try:
+            waited = passing(door, functools.partial(self.load, request, deadline))
+            if waited:
+                deadline = deadline.later(waited)
+            if request.scopes:
+                result = passing(door, functools.partial(self._of_several, request, deadline, door, looked))
+            else:
+                served = self._served(request)
+                result = passing(door, functools.partial(path.answer, request, deadline, door, looked, served))
+            label = result.version if served.version is None else served.label  # of several: the first's
+            result_id = self.sources.lately.new_id()  # by which feedback will name it
+            signature = functools.partial(signature_of, result.query)
+            self.sources.lately.note(result_id, request, result, label, signature)
+            result = changed(result, id=result_id, version=label)
+            if waited:
+                took, ms = dict(result.timings_ms), round(waited * 1e3, 3)
+                whole = round(took.pop("total", 0.0) + ms, 3)
+                result = changed(result, timings_ms={"load": ms, **took, "total": whole})
+        except BaseException as e:
+            if looked is not None:
+                looked.failed(e)
+            raise
+        error = complaint(result, request.time_budget_ms) if strict else None
+        if looked is not None:
+            result = looked.answered(result, door, error)
+        if error is not None:
+            raise error
+        return result
+
+    def _served(self, request: RecallRequest) -> Served:
+        """Return the version learned from use that answers a request for one scope; by default the rules."""
+        if self._learned is None:
+            return BY_RULES
+        return served_by(self.sources.shelf, request.scope, request.text, *self._learned)
+
+    def _of_several(
+        self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None
+    ) -> RecallResult:
+        """Answer for each scope by its own settings, and merge the answers."""
+
+        def answer(part: RecallRequest, own: Deadline) -> RecallResult:
+            # A placeholder of an answer that was kept would stand for something else here.
+            served = self._served(part)
+            result = self.of(part.scope).answer(part, own, door, looked, served, kept=door.open)
+            return result if served.version is None else changed(result, version=served.label)
+
+        return of_several(request, deadline, answer, door, self.config.ranking.abstain_below)
+
+
+def _thresholds(config: RecallConfig) -> dict[str, float]:
+    """Return the thresholds that decide about plans, reranks and answers, by name."""
+    planner = config.planner
+    return {
+        "precise": planner.precise_threshold,
+        "exploratory": planner.exploratory_threshold,
+        "entity_confidence_min": planner.entity_confidence_min,
+        "rarity_promotion": planner.rarity_promotion,
+        "rerank": config.rerank.threshold or 0.0,
+        "abstain_below": config.ranking.abstain_below,
+    }

@@ -1,23 +1,22 @@
-"""Takes a recall through its stages.
+"""Tells a watcher (`recall(watch=…)`) what a recall does, a step at a time. Its errors cannot cost the answer.
 
-A stage only does its work. The runner gives each of them its share of the time that is left, times it, names problems
-in `degraded`, takes its fallback where it fails, and tells observers. Where an essential stage fails, it raises
-instead: without it there is no answer.
+Without a watcher, nothing here is made or called.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import field, replace
+from typing import Any
 
 from recall_integrations.errors import InvalidArgument, RecallError, RecallTimeout
-from recall_integrations.recall import watching
+from recall_integrations.privacy.door import Door
 from recall_integrations.recall.looking import Searching
 from recall_integrations.recall.state import RecallState
-from recall_integrations.recall.watching import Watched
 from recall_integrations.records import record
 from recall_integrations.resilience.admission import MINIMAL, RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
@@ -26,6 +25,141 @@ from recall_integrations.resilience.guard import NO_TIME, Guard
 from recall_integrations.resilience.pace import Pace
 from recall_integrations.types import Degradation
 from recall_integrations.types.watching import Step
+
+FIRST = 10  # number of candidates whose ids are told
+Told = Mapping[str, Any]
+
+
+class Watched:
+    """A step that a watcher is told: it ends once, and errors of the watcher are kept. Threads share it."""
+
+    def __init__(self, step: Step | None, raised: list[BaseException], door: Door) -> None:
+        self._step, self._raised, self._door = step, raised, door
+        self._ended, self._lock = False, threading.Lock()
+
+    def begin(self, name: str, inputs: Told) -> Watched:
+        """Begin a step inside of this one."""
+        inner: Step | None = None
+        if self._step is not None:
+            try:
+                inner = self._step.begin(name, inputs if self._door.open else {})
+            except failures() as e:  # a watcher must not cost the answer; the result names it
+                self._raised.append(e)
+        return Watched(inner, self._raised, self._door)
+
+    def end(self, outputs: Told, error: BaseException | None = None) -> None:
+        """End the step; what comes after that, from a thread that was given up, is not told."""
+        with self._lock:
+            over, self._ended = self._ended, True
+        if over or self._step is None:
+            return
+        told = outputs if self._door.open else {k: v for k, v in outputs.items() if k == "degraded"}
+        try:
+            if isinstance(error, Exception):
+                error = self._door.error(error)
+            self._step.end(told, error)
+        except failures() as e:  # as above
+            self._raised.append(e)
+
+
+def _outputs(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> Told:
+    """Return a stage's output and its problems, as JSON has them."""
+    if not degraded:
+        return _shown(stage, 1, state)
+    problems = [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in degraded]
+    return {**_shown(stage, 1, state), "degraded": problems}
+
+
+def _failure(stage: str, degraded: tuple[Degradation, ...]) -> RecallError | None:
+    """Return the error of a stage whose fallback was taken; `None` where it was left out on purpose."""
+    said = next((d for d in degraded if d.stage == stage), None)
+    return None if said is None else RecallError(f"{said.reason}: {said.detail}")
+
+
+def _parsed(state: RecallState) -> Told:
+    parsed = state.parsed
+    if parsed is None:
+        return {}
+    window = parsed.temporal_window
+    return {
+        "language": parsed.language,
+        "specificity": round(parsed.specificity, 3),
+        "terms": list(parsed.terms),
+        "entities": [ref.name for ref in parsed.entity_refs],
+        "types": [str(hint) for hint in parsed.type_hints],
+        "negations": list(parsed.negations),
+        "window": None
+        if window is None
+        else [None if t is None else t.isoformat() for t in (window.start, window.end)],
+    }
+
+
+def _candidates(state: RecallState) -> Told:
+    fused, view = state.fused, state.view
+    if fused is None or view is None:
+        return {}
+    rows, scores = fused.rows[:FIRST].tolist(), fused.scores[:FIRST].tolist()
+    best = [{"id": view.ids[row], "score": float(score)} for row, score in zip(rows, scores, strict=True)]
+    return {"candidates": len(fused.rows), "best": best, "confidence": state.confidence}
+
+
+def _rewritten(state: RecallState) -> Told:
+    done = state.rewrite
+    phrasings = list(state.parsed.rewrites) if done.used and state.parsed is not None else []
+    return {"strategy": done.strategy, "reason": done.reason, "phrasings": phrasings}
+
+
+def _reranked(state: RecallState) -> Told:
+    done = state.rerank
+    return {"reranker": done.reranker, "reason": done.reason, "scored": done.scored, **_candidates(state)}
+
+
+def _planned(state: RecallState) -> Told:
+    plan = state.planned
+    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
+
+
+def _shown(stage: str, which: int, state: RecallState) -> Told:
+    """Return the input (0) or the output (1) of a stage that we know; those of users are told by their names."""
+    both = _TOLD.get(stage)
+    return {} if both is None else both[which](state)
+
+
+_Show = Callable[[RecallState], Told]
+
+
+def _query(state: RecallState) -> Told:
+    return {"query": state.request.text}
+
+
+def _nothing(_state: RecallState) -> Told:
+    return {}
+
+
+def _found(state: RecallState) -> Told:
+    return {"found": {result.arm: len(result.rows) for result in state.results}}
+
+
+def _wanted(state: RecallState) -> Told:
+    return {"k": state.request.k, "tokens_max": state.request.tokens_max, **_candidates(state)}
+
+
+def _hits(state: RecallState) -> Told:
+    return {"hits": [{"id": hit.memory.id, "score": hit.score} for hit in state.hits], "confidence": state.confidence}
+
+
+_TOLD: Mapping[str, tuple[_Show, _Show]] = {
+    "parse": (_query, _parsed),
+    "plan": (_parsed, _planned),
+    "embed": (_query, _nothing),
+    "arms": (_planned, _found),
+    "rank": (_found, _candidates),
+    "rewrite": (_query, _rewritten),
+    "rerank": (_candidates, _reranked),
+    "arrange": (_candidates, _candidates),
+    "deliver": (_wanted, _hits),
+    "cache": (_query, _hits),
+}
 
 
 @record(slots=True)
@@ -111,19 +245,10 @@ class Stage(ABC):
 
 
 class Runner:
-    """Takes recalls through stages. Threads share it.
-
-    Args:
-        stages: the stages in order.
-        observers: called when a stage has ended, in the thread of the recall. Their errors are named in `degraded`.
-        outside: guards that call stages which hold what a user brought and may hang, by the stage's name.
-    """
+    """Takes recalls through stages. Threads share it."""
 
     def __init__(
-        self,
-        stages: Sequence[Stage],
-        observers: Sequence[Observer] = (),
-        outside: Mapping[str, Guard] | None = None,
+        self, stages: Sequence[Stage], observers: Sequence[Observer] = (), outside: Mapping[str, Guard] | None = None
     ) -> None:
         self.stages, self._observers = tuple(stages), tuple(observers)
         self._outside = outside or {}
@@ -144,10 +269,17 @@ class Runner:
             if looked is not None:
                 turn.searching = []
                 looked.stage(stage.name)
-            if watch is None:
+            step = None if watch is None else watch.begin(stage.name, _shown(stage.name, 0, state))
+            turn.step = step
+            try:
                 state, failed = self._through(stage, state, turn)
-            else:
-                state, failed = self._shown(stage, state, turn, watch)
+            except BaseException as e:
+                if step is not None:
+                    step.end({}, e)
+                raise
+            if step is not None:
+                problems = state.door.degradations(state.degraded[before:])
+                step.end(_outputs(stage.name, state, problems), _failure(stage.name, problems) if failed else None)
             took = (clock() - started) * 1e3
             timings[stage.name] = took
             if turn.timings_ms:
@@ -169,20 +301,6 @@ class Runner:
         if raised:
             state = state.degraded_by(degradation("observer", raised[0]))
         return state, timings
-
-    def _shown(self, stage: Stage, state: RecallState, turn: Turn, watch: Watched) -> tuple[RecallState, bool]:
-        """Run a stage and report it to the watcher."""
-        before = len(state.degraded)
-        turn.step = step = watch.begin(stage.name, watching.given(stage.name, state))
-        try:
-            state, failed = self._through(stage, state, turn)
-        except BaseException as e:
-            step.end({}, e)
-            raise
-        degraded = state.door.degradations(state.degraded[before:])
-        error = watching.failure(stage.name, degraded) if failed else None
-        step.end(watching.found(stage.name, state, degraded), error)
-        return state, failed
 
     def _through(self, stage: Stage, state: RecallState, turn: Turn) -> tuple[RecallState, bool]:
         """Run a stage; return the state after it, and whether that is its fallback."""
@@ -223,7 +341,7 @@ class Runner:
         raised: list[BaseException] = []
         watch = _watched(state, raised)
         if watch is not None:
-            watch.begin(stage, watching.given(stage, state)).end(watching.found(stage, state, ()))
+            watch.begin(stage, _shown(stage, 0, state)).end(_shown(stage, 1, state))
         if raised:
             state = state.degraded_by(degradation("observer", raised[0]))
         if not self._observers:
@@ -236,7 +354,10 @@ class Runner:
 
     def _told(self, state: RecallState, event: StageEvent) -> RecallState:
         for observer in self._observers:
-            state = _told(observer, event, state)
+            try:
+                observer(event)
+            except failures() as e:  # noqa: PERF203 - an observer must not cost the answer; the result names it
+                state = state.degraded_by(degradation("observer", e))
         return state
 
 
@@ -262,14 +383,6 @@ def _watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
     return None if watch is None else Watched(watch, raised, state.door)
 
 
-def _told(observer: Observer, event: StageEvent, state: RecallState) -> RecallState:
-    try:
-        observer(event)
-    except failures() as e:  # an observer must not cost the answer; the result names it
-        return state.degraded_by(degradation("observer", e))
-    return state
-
-
 def degradation(stage: str, error: BaseException, reason: str | None = None) -> Degradation:
     """Return the problem of a stage, with `reason` or the code of the error."""
     if reason is None:
@@ -279,11 +392,7 @@ def degradation(stage: str, error: BaseException, reason: str | None = None) -> 
 
 
 def arranged(known: Sequence[Stage], own: Sequence[Stage]) -> list[Stage]:
-    """Return the known stages with the user's among them: in the place of the one of the same name, or behind `after`.
-
-    Raises:
-        InvalidArgument: something is no stage, or does not say its place.
-    """
+    """Return the known stages with the user's among them: in place of one of the same name, or behind `after`."""
     stages = list(known)
     for stage in own:
         names = [s.name for s in stages]

@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from recall_integrations.delivery.deliver import packed
 from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.calibration.model import within
-from recall_integrations.recall.runner import degradation
-from recall_integrations.recall.watching import Watched
+from recall_integrations.recall.deliver import packed
+from recall_integrations.recall.runner import Watched, degradation
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import CacheOutcome, Degradation, Hit, RecallResult
 from recall_integrations.types.request import RecallRequest
@@ -28,15 +27,7 @@ Answer = Callable[[RecallRequest, Deadline], RecallResult]
 def of_several(
     request: RecallRequest, deadline: Deadline, answer: Answer, door: Door, abstain_below: float
 ) -> RecallResult:
-    """Answer a request with several scopes.
-
-    Args:
-        request: the request.
-        deadline: limit for all scopes; each has an equal share of what is left.
-        answer: answers the request for one scope.
-        door: door through which everything goes.
-        abstain_below: confidence below which nothing is returned.
-    """
+    """Answer a request with several scopes."""
     began, scopes, parts = time.perf_counter(), request.scopes, []
     for i, scope in enumerate(scopes):
         own = deadline.child(deadline.remaining_ms() / (len(scopes) - i))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from recall_integrations.facts.deciding import Decided
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.vector_column import Similarities
 from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.planning.when import Asked
+from recall_integrations.planning.planner import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.arranging.newer import Overtaken
 from recall_integrations.ranking.fusion import Fused
@@ -141,24 +141,9 @@ class RecallState:
         """The candidates, best first. Raises `InvalidArgument` before `rank`."""
         return _there(self.fused, "fused", "rank")
 
-    @classmethod
-    def begun(
-        cls,
-        request: RecallRequest,
-        door: Door,
-        level: int,
-        looked: Looked | None = None,
-        served: Served = BY_RULES,
-    ) -> RecallState:
-        """Return the state of a recall of which nothing is known yet: `RecallState(…)`, in a fraction of its time."""
-        return changed(_BLANK, request=request, door=door, level=level, looked=looked, served=served)
-
     def degraded_by(self, *more: Degradation) -> RecallState:
         """Return the state with more problems."""
         return changed(self, degraded=(*self.degraded, *more)) if more else self
-
-
-_BLANK = RecallState(request=cast("RecallRequest", None))  # for `begun`: nobody changes its other fields
 
 
 def _there(value: T | None, name: str, stage: str) -> T:

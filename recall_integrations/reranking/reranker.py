@@ -37,29 +37,16 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """Return one score for each text, in order; higher is better, on the reranker's own scale; `None` = dropped.
-
-        Args:
-            query: as the user asked it.
-            texts: the candidates, best first so far.
-
-        Raises:
-            RerankError: the reranker failed, or returned another number of scores, or a score that is not finite.
-        """
+        """Return one score for each text, in order; higher is better, on the reranker's own scale; `None` = dropped."""
         ...
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """The answer of a reranker.
+    """The answer of a reranker."""
 
-    Args:
-        scores: one for each text; `None` = dropped by it, or not scored.
-        unscored: indices of the texts that the reranker had no time for.
-    """
-
-    scores: tuple[float | None, ...]
-    unscored: frozenset[int] = frozenset()
+    scores: tuple[float | None, ...]  # one for each text; `None` = dropped by it, or not scored
+    unscored: frozenset[int] = frozenset()  # indices of the texts that the reranker had no time for
 
 
 @runtime_checkable
@@ -79,20 +66,12 @@ class LoadedReranker(Reranker, Protocol):
     def ready(self) -> bool: ...
 
     def warm(self) -> None:
-        """Load the model. Called off the hot path, in a thread; calling it again does nothing.
-
-        Raises:
-            RerankError, MissingExtra: the model cannot be loaded.
-        """
+        """Load the model. Called off the hot path, in a thread; calling it again does nothing."""
         ...
 
 
 def judge(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
-    """Return the scores of the texts, checked; within the deadline if the reranker can.
-
-    Raises:
-        RerankError: see `Reranker.scores`.
-    """
+    """Return the scores of the texts, checked; within the deadline if the reranker can."""
     if isinstance(reranker, TimedReranker):
         return called(reranker.name, reranker.scores_until, query, texts, deadline)  # type: ignore[no-any-return]
     found = called(reranker.name, reranker.scores, query, texts)
@@ -100,11 +79,7 @@ def judge(reranker: Reranker, query: str, texts: Sequence[str], deadline: Deadli
 
 
 def checked_scores(found: object, n: int, name: str) -> list[float | None]:
-    """Return `found` as a list of `n` finite floats or `None`.
-
-    Raises:
-        RerankError: `found` is something else.
-    """
+    """Return `found` as a list of `n` finite floats or `None`."""
     tolist = getattr(found, "tolist", None)  # numpy, torch
     values = listed(tolist() if callable(tolist) else found, name)
     if len(values) != n:

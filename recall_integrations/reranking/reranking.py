@@ -1,16 +1,11 @@
-"""The rerank stage: gate, reranker under its time limit, new order, and the outcome.
-
-    calibrated scores ─ gate ─▶ texts ─ gate on time ─▶ reranker in a thread ─▶ order by `reordered` ─▶ threshold
-         ─▶ Reranked(order, judgements, RerankOutcome, degradations)
-
-It never raises: if the reranker fails, the order before it stands and the result names the failure. One stage
-belongs to one reranker and remembers how far it moved candidates; its guard knows its costs and failures. Thread-safe.
-"""
+"""The rerank stage: gate, reranker under its time limit, new order, threshold, outcome. It never raises."""
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from dataclasses import field, replace
 from typing import Any
@@ -20,15 +15,52 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.records import record
-from recall_integrations.reranking.bands import Band, band, has_bands
-from recall_integrations.reranking.gate import GateInput, GateSettings, movement, regret_max, should_rerank
-from recall_integrations.reranking.history import MovementHistory, work_of
-from recall_integrations.reranking.order import reordered
+from recall_integrations.reranking.gate import (
+    Band,
+    GateInput,
+    GateSettings,
+    band,
+    has_bands,
+    regret_max,
+    should_rerank,
+    work_of,
+)
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
 from recall_integrations.types import Degradation, RerankOutcome
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class MultiStage:
+    """Number of candidates from stage to stage; `RerankConfig` has the ranges."""
+
+    coarse_factor: float = 10.0  # arms are asked for at least this many times k candidates
+    # candidates whose score lies below this percentile of all candidates' scores leave before the rerank, in [0, 100);
+    # 0 = off. The first k always stay.
+    score_percentile: float = 0.0
+
+    def coarse(self, k: int, arm_limit: int = 0) -> int:
+        """Return the number of candidates to ask of an arm: `max(arm_limit, ceil(coarse_factor · k))`."""
+        return max(arm_limit, math.ceil(self.coarse_factor * k))
+
+    def survivors(self, scores: NDArray[np.floating], k: int) -> int:
+        """Count the candidates, given by falling score, that pass the score filter."""
+        if self.score_percentile == 0 or len(scores) <= k:
+            return len(scores)
+        floor = np.percentile(scores, self.score_percentile)
+        return max(k, int(np.count_nonzero(scores >= floor)))
+
+
+def reordered(scores: Sequence[float | None], unscored: AbstractSet[int] = frozenset()) -> NDArray[np.int64]:
+    """Return the new order of candidates: places before, best first. Ties go to the candidate that came first."""
+    order = np.arange(len(scores), dtype=np.int64)
+    places = np.asarray([i for i in range(len(scores)) if i not in unscored], dtype=np.int64)
+    given = np.asarray([-np.inf if (score := scores[i]) is None else score for i in places], dtype=np.float64)
+    order[places] = places[np.lexsort((places, -given))]
+    return order
+
 
 STAGE = "rerank"
 WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that its answer is there before we give up
@@ -36,21 +68,13 @@ WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that 
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankSettings:
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Args:
-        gate: settings of the gate.
-        top_n: number of the best candidates, which it may reorder.
-        threshold: candidates that the reranker scores below this, on its own scale, are left out, and so are those that
-            it did not see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or
-            did not see all: other scores have another scale.
-
-    Raises:
-        ConfigError: a value is out of its range.
-    """
-
-    gate: GateSettings = field(default_factory=GateSettings)
-    top_n: int = 20
+    gate: GateSettings = field(default_factory=GateSettings)  # settings of the gate
+    top_n: int = 20  # number of the best candidates, which it may reorder
+    # candidates that the reranker scores below this, on its own scale, are left out, and so are those that it did not
+    # see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or did not see all: other
+    # scores have another scale.
     threshold: float | None = None
 
     def __post_init__(self) -> None:
@@ -62,72 +86,45 @@ class RerankSettings:
 
 @record(frozen=True, slots=True, kw_only=True)
 class RerankRequest:
-    """The input of a rerank.
+    """The input of a rerank."""
 
-    Args:
-        query: as the user asked it.
-        calibrated: scores of all candidates, falling, in [0, 1].
-        texts: returns the texts of the first n candidates; called only if the gate allows the rerank.
-        k: number of hits wanted.
-        allowed: whether the plan lets it run.
-        deadline: of the recall.
-    """
-
-    query: str
-    calibrated: NDArray[np.floating]
+    query: str  # as the user asked it
+    calibrated: NDArray[np.floating]  # scores of all candidates, falling, in [0, 1]
+    # returns the texts of the first n candidates; called only if the gate allows the rerank
     texts: Callable[[int], Sequence[str]]
-    k: int
-    allowed: bool
-    deadline: Deadline
+    k: int  # number of hits wanted
+    allowed: bool  # whether the plan lets it run
+    deadline: Deadline  # of the recall
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The reranker's judgement of one candidate.
+    """The reranker's judgement of one candidate."""
 
-    Args:
-        score: on the reranker's own scale.
-        rank: 1-based place by the reranker's scores.
-        band: meaning of the score, where it is known.
-    """
-
-    score: float
-    rank: int
-    band: Band | None = None
+    score: float  # on the reranker's own scale
+    rank: int  # 1-based place by the reranker's scores
+    band: Band | None = None  # meaning of the score, where it is known
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Reranked:
-    """The result of a rerank.
+    """The result of a rerank."""
 
-    Args:
-        order: places before, best first; shorter than before if a threshold left some out. Scores are shared out: the
-            i-th keeps the i-th score.
-        judged: by place before.
-        outcome: for the result.
-        degraded: steps that failed or were cut short.
-    """
-
+    # places before, best first; shorter than before if a threshold left some out. Scores are shared out: the i-th keeps
+    # the i-th score.
     order: NDArray[np.int64]
-    outcome: RerankOutcome
-    judged: Mapping[int, Judgement] = field(default_factory=dict)
-    degraded: tuple[Degradation, ...] = ()
+    outcome: RerankOutcome  # for the result
+    judged: Mapping[int, Judgement] = field(default_factory=dict)  # by place before
+    degraded: tuple[Degradation, ...] = ()  # steps that failed or were cut short
 
 
 class RerankStage:
-    """The rerank stage of one reranker.
-
-    Args:
-        reranker: scores the candidates.
-        settings: of the stage.
-        guard: calls the reranker; its time limit is the gate's budget.
-    """
+    """The rerank stage of one reranker."""
 
     def __init__(self, reranker: Reranker, settings: RerankSettings, guard: Guard) -> None:
         self._reranker = reranker
         self._settings = settings
         self._guard = guard
-        self._movements = MovementHistory(settings.gate.risk)
         self._warming: tuple[Future[Any], Pass] | None = None
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
@@ -181,24 +178,19 @@ class RerankStage:
         probe = not go and reason in ("skip.slow", "skip.budget") and given.remaining_ms > 0 and pace.refused()
         if not go and not probe:
             return self._skipped(request, outcome, reason)
-        return self._ask(request, texts, work, replace(outcome, audited=given.audit), probe)
+        return self._ask(request, texts, work, outcome, probe)
 
     # -- before --------------------------------------------------------------------------------------------------------
 
     def _seen(self, request: RerankRequest, n: int) -> GateInput:
-        ready = not isinstance(self._reranker, LoadedReranker) or self._reranker.ready
-        open_breaker = self._guard.breaker.refuses
-        may_ask = request.allowed and ready and not open_breaker and n >= max(2, self._settings.gate.min_k)
         return GateInput(
             allowed=request.allowed,
             calibrated=request.calibrated[:n],
             k=request.k,
-            open_breaker=open_breaker,
-            ready=ready,
-            movement=self._movements.quantile(),
+            open_breaker=self._guard.breaker.refuses,
+            ready=not isinstance(self._reranker, LoadedReranker) or self._reranker.ready,
             trims=self._settings.threshold is not None,
             remaining_ms=request.deadline.remaining_ms(),
-            audit=may_ask and self._movements.audit(),
         )
 
     def _load_failure(self) -> BaseException | None:
@@ -215,16 +207,17 @@ class RerankStage:
         return error
 
     def _skipped(self, request: RerankRequest, outcome: RerankOutcome, reason: str) -> Reranked:
-        degraded: tuple[Degradation, ...] = ()
+        name, why = self._reranker.name, f"{self._reranker.name} takes longer than there is time."
         if reason == "skip.cold":
             self.warm()
-            degraded = (_degradation(reason, "Its model is being loaded. QueryOptimizer.warm() waits for it."),)
-        elif reason == OPEN:
-            degraded = (_degradation(reason, f"{self._reranker.name} failed several times in a row."),)
-        elif reason == BUSY:
-            degraded = (_degradation(reason, f"As many calls of {self._reranker.name} as may be have not returned."),)
-        elif reason in ("skip.slow", "skip.budget"):
-            degraded = (_degradation(reason, f"{self._reranker.name} takes longer than there is time."),)
+        said = {
+            "skip.cold": "Its model is being loaded. QueryOptimizer.warm() waits for it.",
+            OPEN: f"{name} failed several times in a row.",
+            BUSY: f"As many calls of {name} as may be have not returned.",
+            "skip.slow": why,
+            "skip.budget": why,
+        }
+        degraded = (_degradation(reason, said[reason]),) if reason in said else ()
         saved = outcome.candidates
         done = replace(outcome, reason=reason, pairs_saved=saved, saved_ms=self._guard.pace.median_ms(saved))
         return Reranked(order=_same(request), outcome=done, degraded=degraded)
@@ -238,18 +231,8 @@ class RerankStage:
         limit = request.deadline.child(self._settings.gate.budget_ms)
         worker = limit.child(limit.remaining_ms() * WORKER_SHARE)
         guard = self._guard
-        begun = guard.begin(
-            limit,
-            judge,
-            self._reranker,
-            request.query,
-            texts,
-            worker,
-            work=work,
-            pieces=n,
-            paced=False,
-            probe=probe,
-        )
+        given = (judge, self._reranker, request.query, texts, worker)
+        begun = guard.begin(limit, *given, work=work, pieces=n, paced=False, probe=probe)
         if isinstance(begun, Answer):
             return self._skipped(request, outcome, begun.reason)
 
@@ -285,10 +268,7 @@ class RerankStage:
 
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:
         settings, n, k = self._settings, outcome.candidates, request.k
-        calibrated = request.calibrated[:n]
         first = reordered(judged.scores, judged.unscored)
-        if outcome.audited and not judged.unscored:
-            self._movements.record(movement(calibrated, first, k))
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
         degraded: tuple[Degradation, ...] = ()
         reason = "success"

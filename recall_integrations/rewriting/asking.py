@@ -1,9 +1,16 @@
-"""The step that asks an LLM for other words where that is worth its time: never twice for the same, never for long."""
+"""Ask an LLM for other words where that is worth its time: never twice for the same, never for long."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import statistics
 import threading
+import time
+import unicodedata
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.config import RewritingConfig
@@ -23,13 +30,185 @@ from recall_integrations.resilience.guard import (
     Call,
     Guard,
 )
-from recall_integrations.rewriting import contract
-from recall_integrations.rewriting.answers import parse_rewrites
-from recall_integrations.rewriting.contract import Contract
-from recall_integrations.rewriting.heuristics import skip_reason
-from recall_integrations.rewriting.kept import RewriteCache, key_of
-from recall_integrations.rewriting.prompts import PROMPTS, prompt_for
+from recall_integrations.resilience.shared_file import SharedFile
+from recall_integrations.rewriting.phrasings import PROMPTS, parse_rewrites, prompt_for, skip_reason
 from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome, Scope
+from recall_integrations.types.numbers import is_number
+
+_ENDS = " \t.?!…。？！"
+
+
+@record(frozen=True, slots=True)
+class Entry:
+    """Phrasings, and when they were found, in seconds of the clock."""
+
+    at: float
+    texts: tuple[str, ...]
+
+
+Entries = Mapping[str, Entry]  # oldest first
+
+
+def key_of(query: str, *fingerprint: object) -> str:
+    """Return a digest of the query and of all that its phrasings depend on besides.
+
+    Queries that differ in case, in white space or in the marks at their end are one.
+    """
+    text = " ".join(unicodedata.normalize("NFKC", query).casefold().split()).strip(_ENDS)
+    said = json.dumps([text, *map(str, fingerprint)], ensure_ascii=False)
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class RewriteCache:
+    """A cache of phrasings that threads and, through its file, processes share. It holds digests of queries."""
+
+    def __init__(
+        self, path: Path, *, ttl_s: float = 180.0, entries_max: int = 50, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._ttl_s, self._max, self._clock = ttl_s, entries_max, clock
+        self._file: SharedFile[Entries] = SharedFile(path, nothing=dict, decode=_decoded, encode=_encoded)
+
+    def get(self, key: str) -> tuple[str, ...] | None:
+        """Return the phrasings, if they are still good."""
+        entry = self._file.read().get(key) if self._max else None
+        return entry.texts if entry is not None and self._good(entry) else None
+
+    def put(self, key: str, texts: tuple[str, ...]) -> None:
+        """Keep phrasings."""
+        if not self._max:
+            return
+
+        def added(entries: Entries) -> Entries:
+            others = {k: e for k, e in entries.items() if k != key and self._good(e)}
+            more = {**others, key: Entry(self._clock(), texts)}
+            return dict(list(more.items())[-self._max :])
+
+        self._file.update(added)
+
+    def _good(self, entry: Entry) -> bool:
+        return 0 <= self._clock() - entry.at < self._ttl_s  # a clock put back: not known how old
+
+
+def _encoded(entries: Entries) -> str:
+    return json.dumps({key: [entry.at, *entry.texts] for key, entry in entries.items()}, ensure_ascii=False)
+
+
+def _decoded(text: str) -> Entries:
+    loaded = json.loads(text)
+    if not isinstance(loaded, Mapping):
+        raise ValueError("Kept phrasings must be a JSON object.")
+    for values in loaded.values():
+        good = isinstance(values, list) and len(values) > 1 and is_number(values[0])
+        if not good or not all(isinstance(text, str) for text in values[1:]):
+            raise ValueError("A kept phrasing must be a list of a time and texts.")
+    return {str(key): Entry(values[0], tuple(values[1:])) for key, values in loaded.items()}
+
+
+WINDOW = 50  # calls that are looked at
+CALLS_MIN = 20  # fewer say nothing: one empty answer in ten is no pattern
+PROBES_MIN = 3  # good ones in a row switch it on again
+PROBE_SECONDS = 60.0  # between two probes
+FAILED = "failed"
+OUTCOMES = (SUCCESS, EMPTY, FAILED)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits of the contract: shares in [0, 1] of the recent calls, and milliseconds."""
+
+    fallback: float = 0.2  # share of calls that gave nothing to search for, whatever the reason
+    empty: float = 0.05  # share of calls that came back empty
+    median_ms: float = 1_200.0  # median time of calls
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Calls:
+    """The record: recent calls as (outcome, milliseconds), and why and since when the step is off."""
+
+    calls: tuple[tuple[str, float], ...] = ()  # oldest first. While it is off, the probes.
+    off: str = ""  # why it is off; empty = it is on
+    probed: float = 0.0  # when it was switched off, or the last probe; seconds of the clock
+
+
+class Contract:
+    """The record of calls, compared with the limits. Threads and, through its file, processes share it."""
+
+    def __init__(self, limits: Limits, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._limits, self._clock = limits, clock
+        self._own = Calls()
+        self._file = None if path is None else SharedFile(path, nothing=Calls, decode=_calls_of, encode=_calls_text)
+
+    def refuses(self) -> str:
+        """Return why no call may be made now; empty = one may. While the step is off, one a minute may, as a probe."""
+        known = self._known
+        return known.off if known.off and 0 <= self._clock() - known.probed < PROBE_SECONDS else ""
+
+    def begun(self) -> None:
+        """Note that a call was begun: while the step is off, the probe of this minute."""
+        if self._known.off:
+            self._update(lambda kept: replace(kept, probed=self._clock()))
+
+    @property
+    def _known(self) -> Calls:
+        return self._own if self._file is None else self._file.read()
+
+    def record(self, outcome: str, ms: float) -> None:
+        """Note that a call has ended."""
+
+        def counted(kept: Calls) -> Calls:
+            calls = (*kept.calls, (outcome, ms))[-WINDOW:]
+            if kept.off:
+                return self._probed(replace(kept, calls=calls))
+            broken = self._broken(calls)
+            return Calls(off=broken, probed=self._clock()) if broken else replace(kept, calls=calls)
+
+        self._update(counted)
+
+    def _probed(self, kept: Calls) -> Calls:
+        last = kept.calls[-PROBES_MIN:]
+        good = [outcome == SUCCESS and ms <= self._limits.median_ms for outcome, ms in last]
+        if not good[-1]:
+            return replace(kept, calls=())
+        return Calls() if len(good) == PROBES_MIN and all(good) else kept
+
+    def _broken(self, calls: tuple[tuple[str, float], ...]) -> str:
+        """Return the part of the contract that is broken, in words; empty = none is."""
+        if len(calls) < CALLS_MIN:
+            return ""
+        n, limits = len(calls), self._limits
+        fallback = sum(outcome != SUCCESS for outcome, _ in calls) / n
+        empty = sum(outcome == EMPTY for outcome, _ in calls) / n
+        median = statistics.median(ms for _, ms in calls)
+        if fallback > limits.fallback:
+            return f"{fallback:.0%} of the last {n} rewrites gave nothing; at most {limits.fallback:.0%} may."
+        if empty > limits.empty:
+            return f"{empty:.0%} of the last {n} rewrites were empty; at most {limits.empty:.0%} may be."
+        if median > limits.median_ms:
+            return f"The last {n} rewrites took {median:.0f} ms (median); at most {limits.median_ms:.0f} are allowed."
+        return ""
+
+    def _update(self, change: Callable[[Calls], Calls]) -> None:
+        if self._file is None:
+            self._own = change(self._own)
+        else:
+            self._file.update(change)
+
+
+def _calls_text(kept: Calls) -> str:
+    return json.dumps({"off": kept.off, "probed": kept.probed, "calls": kept.calls})
+
+
+def _calls_of(text: str) -> Calls:
+    loaded = json.loads(text)
+    if not isinstance(loaded, Mapping) or not is_number(loaded.get("probed")) or not isinstance(loaded.get("off"), str):
+        raise ValueError("What is known of rewriting must be a JSON object.")
+    calls = loaded.get("calls")
+    if not isinstance(calls, list) or not all(
+        isinstance(call, list) and len(call) == 2 and call[0] in OUTCOMES and is_number(call[1]) for call in calls
+    ):
+        raise ValueError("The calls of rewriting must be a list of pairs.")
+    return Calls(off=loaded["off"], probed=loaded["probed"], calls=tuple((outcome, ms) for outcome, ms in calls))
+
 
 STAGE = "rewrite"
 PHRASINGS_MAX = 3  # so many at most are searched for
@@ -54,38 +233,18 @@ DISABLED, SPECIFIC, PLAN, PRIVACY, SLO, SURE = (
 
 @record(frozen=True, slots=True)
 class Asking:
-    """A question to the model, under way or answered.
+    """A question to the model, under way or answered."""
 
-    Args:
-        key: of the question.
-        sent: the query as it was sent to the model.
-        call: the call under way.
-        mine: whether this recall began the call, and learns from it.
-        answer: the answer, if it is known already.
-        cached: whether the answer comes from the cache.
-    """
-
-    key: str
-    sent: str
-    call: Call[Phrasings] | None = None
-    mine: bool = True
-    answer: Answer[Phrasings] | None = None
-    cached: bool = False
+    key: str  # of the question
+    sent: str  # the query as it was sent to the model
+    call: Call[Phrasings] | None = None  # the call under way
+    mine: bool = True  # whether this recall began the call, and learns from it
+    answer: Answer[Phrasings] | None = None  # the answer, if it is known already
+    cached: bool = False  # whether the answer comes from the cache
 
 
 class Rewriting:
-    """The rewriting step. Threads may share one.
-
-    Args:
-        llm: text in, text out; `None` = no rewrites.
-        guard: calls the model.
-        settings: of the step.
-        cache: recent phrasings; `None` = no cache.
-        slo: the contract that rewriting has to keep; `None` = no contract.
-
-    Attributes:
-        template: the prompt, with `{query}` in it.
-    """
+    """The rewriting step. Threads may share one."""
 
     def __init__(
         self,
@@ -122,13 +281,7 @@ class Rewriting:
         )
 
     def needless(self, parsed: ParsedQuery, plan: RetrievalPlan, precise: float, door: Door) -> str | None:
-        """Return the reason code why the model need not be asked, whatever is found; `None` = it may be asked.
-
-        Args:
-            parsed, plan: the query.
-            precise: specificity from which a query needs no other words.
-            door: the privacy mode of the recall.
-        """
+        """Return the reason code why the model need not be asked, whatever is found; `None` = it may be asked."""
         if self._llm is None:
             return DISABLED
         if door.blocked:
@@ -138,14 +291,7 @@ class Rewriting:
         return skip_reason(parsed.original)
 
     def begin(self, parsed: ParsedQuery, scope: Scope, door: Door, deadline: Deadline) -> Asking:
-        """Ask, return the cached answer, or join a call under way. Returns at once.
-
-        Args:
-            parsed: the query.
-            scope: of the query: phrasings of one tenant are never shown to another.
-            door: the privacy mode that the query passes on its way to the model.
-            deadline: of the answer.
-        """
+        """Ask, return the cached answer, or join a call under way. Returns at once."""
         sent = door.query(parsed.original).text
         template = self.template
         key = key_of(sent, template, self._identity, scope, door.mode)
@@ -169,13 +315,7 @@ class Rewriting:
         return Asking(key, sent, begun)
 
     def end(self, asking: Asking, deadline: Deadline, useless: Callable[[Phrasings], bool]) -> Answer[Phrasings]:
-        """Wait for the answer, and learn from it.
-
-        Args:
-            asking: from `begin`.
-            deadline: of the caller.
-            useless: says whether none of the phrasings can be searched for; that counts as a failure.
-        """
+        """Wait for the answer, and learn from it."""
         if asking.answer is not None:
             value = asking.answer.value
             return _useless(value) if value is not None and useless(value) else asking.answer
@@ -198,9 +338,9 @@ class Rewriting:
             return
         if answer.reason == TIMEOUT and not fair:
             return
-        outcome = contract.SUCCESS if answer.reason == SUCCESS else contract.FAILED
+        outcome = SUCCESS if answer.reason == SUCCESS else FAILED
         if answer.reason == EMPTY and not answer.value:  # what is off topic is not empty
-            outcome = contract.EMPTY
+            outcome = EMPTY
         self._slo.record(outcome, answer.took_ms)
 
     def _over(self, key: str, call: Call[Phrasings]) -> None:

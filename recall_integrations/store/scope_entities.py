@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import field
 
 import numpy as np
@@ -55,10 +55,6 @@ class ScopeEntities:
     # ent -> (scope version, rising nums of the memories that mention it). Dropped with this object when entities merge.
     mentions: dict[int, tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
     edges: dict[int, tuple[int, EdgeColumns]] = field(default_factory=dict)  # likewise
-    # (kind, entity) -> (ids of the columns, nums, their rows, number of rows of the columns).
-    rows: dict[tuple[str, int], tuple[Sequence[str], NDArray[np.int64], NDArray[np.int64], int]] = field(
-        default_factory=dict
-    )
     predicates: dict[str, int] = field(default_factory=dict)  # predicate -> its code in the edge columns
 
     def put(self, ent: int, entity_id: str, name: str, norm: str, declared: bool, aliases: Iterable[str] = ()) -> None:

@@ -373,13 +373,12 @@ class RerankOutcome:
         reranker: the reranker's name; empty where none is configured.
         reason: a reason code:
             `skip.disabled` no reranker; `skip.plan` the plan does without; `skip.few` too few candidates;
-            `skip.privacy` under `privacy="block"` none outside of this process is asked;
-            `skip.breaker` it failed several times in a row and is off for a while; `skip.busy` as many calls as may be
-            have not returned; `skip.cold` its model is still being
-            loaded; `skip.certain` even a perfect reranker could add next to nothing; `skip.stable` its recent reranks
-            never overcame such gaps; `skip.budget` it does not fit into the time that is left; `skip.slow` it does not
-            fit into its own budget; `success`; `success.partial` the time sufficed for some of the candidates only;
-            `failure.timeout`, `failure.error`, `failure.load`.
+            `skip.privacy` under `privacy="block"` none outside of this process is asked; `skip.breaker` it
+            failed several times in a row and is off for a while; `skip.busy` as many calls as may be have
+            not returned; `skip.cold` its model is still being loaded; `skip.certain` even a perfect
+            reranker could add next to nothing; `skip.budget` it does not fit into the time that is left;
+            `skip.slow` it does not fit into its own budget; `success`; `success.partial` the time sufficed
+            for some of the candidates only; `failure.timeout`, `failure.error`, `failure.load`.
         used: whether the order is the reranker's.
         duration_ms: milliseconds of the stage, 0 if it was skipped.
         candidates: number of candidates it could have scored.
@@ -390,7 +389,6 @@ class RerankOutcome:
         regret_max: the most that a perfect reranker could have added, as `gate.regret_max` computes it; `None` = the
             gate did not come so far.
         trimmed: number of candidates that `rerank.threshold` left out.
-        audited: whether the gate let it run although it may have been certain, to learn how far it moves candidates.
     """
 
     reranker: str = ""
@@ -404,7 +402,6 @@ class RerankOutcome:
     moved: int = 0
     regret_max: float | None = None
     trimmed: int = 0
-    audited: bool = False
 
 
 @record(frozen=True, slots=True, kw_only=True)

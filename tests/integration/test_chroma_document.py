@@ -7,7 +7,7 @@ import re
 import pytest
 import yaml
 
-from recall_integrations.arms import semantic
+from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.indexes import vector_server
 from recall_integrations.indexes.vectors import FETCH_MAX

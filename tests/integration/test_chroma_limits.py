@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
-from recall_integrations.arms import semantic
+from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RetrievalConfig, VectorsConfig, vectors
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, served_collections

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from sqlalchemy import update
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
-from recall_integrations.arms import semantic
+from recall_integrations.arms import retrievers as semantic
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.database import schema

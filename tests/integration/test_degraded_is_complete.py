@@ -19,8 +19,7 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Relation
-from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.fan_out import InMemory
+from recall_integrations.arms.base import ArmRequest, ArmResult, InMemory
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec
 from recall_integrations.config import (
     BreakerConfig,

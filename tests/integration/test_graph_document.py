@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recall_integrations.arms.second_hop import holders
+from recall_integrations.arms import second_hop as holders
 from recall_integrations.ranking import rank as stage
 from recall_integrations.ranking.features import bridge
 

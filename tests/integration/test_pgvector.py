@@ -20,7 +20,7 @@ from rich.console import Console
 from sqlalchemy import Connection, create_engine, make_url, text
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
-from recall_integrations.arms import semantic
+from recall_integrations.arms import retrievers as semantic
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.console import rendering

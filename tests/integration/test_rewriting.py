@@ -276,7 +276,7 @@ def test_the_cache_outlives_the_process(store: MemoryStore) -> None:
     recall(store, Model(GOOD))
     path = store.path / "rewrites.json"
     assert path.exists() and QUERY not in path.read_text(encoding="utf-8")
-    code = "import sys\nfrom pathlib import Path\nfrom recall_integrations.rewriting.kept import RewriteCache\n"
+    code = "import sys\nfrom pathlib import Path\nfrom recall_integrations.rewriting.asking import RewriteCache\n"
     code += f"import json\nkey = next(iter(json.loads(Path({str(path)!r}).read_text())))\n"
     code += f"print(RewriteCache(Path({str(path)!r})).get(key))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import invariant, precondition, rule, run_state_machine_as_test
 
-from recall_integrations.arms import semantic
+from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.indexes import pg_vectors, vector_server
 from recall_integrations.indexes.asked_server import CollectionServer

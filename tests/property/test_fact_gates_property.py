@@ -13,8 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.facts.generator.histories import rooms
-from recall_integrations.delivery.about import Subjects
-from recall_integrations.delivery.subjects import Turn, said_so, subject_of
+from recall_integrations.delivery.subjects import Subjects, said_so, subject_of
 from recall_integrations.facts import sentences
 from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
@@ -140,8 +139,7 @@ def test_what_replies_are_about_is_read_later() -> None:
     subjects = Subjects(
         {3: ("Three, since spring", before), 5: ("Nothing else to say about kestrels", ["", "", "", ""])}, []
     )
-    turns = [Turn(text=text) for text in before]
-    found = subject_of(Turn(text="Three, since spring"), turns, first=2)
+    found = subject_of("Three, since spring", before, first=2)
     assert found is not None
     assert dict(subjects) == {3: said_so(found)} and len(subjects) == 1
     assert subjects.get(5, "") == subjects.get(7, "") == ""

@@ -17,7 +17,7 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
-from recall_integrations.recall.stages import plan as planning
+from recall_integrations.recall import plan as planning
 from recall_integrations.types.conditions import conditions_of, matches
 from tests.quick import examples
 

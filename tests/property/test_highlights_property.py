@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.delivery.highlights import Marking
-from recall_integrations.delivery.sentences import sentence_ends
+from recall_integrations.delivery.packing import sentence_ends
 from recall_integrations.errors import InvalidMemory, InvalidQuery
 from recall_integrations.text import content, placed, stems
 from recall_integrations.text.by_language import LANGUAGES

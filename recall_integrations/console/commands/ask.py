@@ -255,7 +255,7 @@ def _without(optimizer: QueryOptimizer, query: str, keys: tuple[str, ...], optio
 
 def _read(optimizer: QueryOptimizer, query: str, privacy: str, options: Any) -> tuple[ParsedQuery, RetrievalPlan]:
     """Parse and plan a query; return both as far as the privacy mode lets them be seen."""
-    from recall_integrations.delivery.withholding import withheld
+    from recall_integrations.delivery.showing import withheld
     from recall_integrations.privacy.door import Door
 
     parsed = optimizer.parse(query, **options)

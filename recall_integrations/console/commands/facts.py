@@ -63,7 +63,7 @@ def facts(
     from recall_integrations.console.facts import seen_facts, show_facts
     from recall_integrations.console.opening import existing_store
     from recall_integrations.delivery import as_data as data
-    from recall_integrations.delivery.facts_shown import facts_data
+    from recall_integrations.delivery.as_data import facts_data
     from recall_integrations.store.clock import utc_now
 
     config = settings(config_path)

@@ -15,7 +15,7 @@ from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.reranking.bands import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
+from recall_integrations.reranking.gate import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import shortened

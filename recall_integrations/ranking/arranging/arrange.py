@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
-from recall_integrations.planning.when import Asked
+from recall_integrations.planning.planner import Asked
 from recall_integrations.ranking.arranging.diversify import mmr
 from recall_integrations.ranking.arranging.duplicates import fold
 from recall_integrations.ranking.arranging.moves import (

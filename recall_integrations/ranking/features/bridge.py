@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.arms.second_hop.links import SecondHop
+from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.indexes.columns import Rows, TextColumns
 from recall_integrations.indexes.lexicon import TERMS_MAX
 from recall_integrations.ranking.features.bm25 import Values

@@ -10,7 +10,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.counterfactual.as_data import part_data
 from recall_integrations.counterfactual.recalls import parts_of
 from recall_integrations.delivery.as_data import explanation_data
-from recall_integrations.delivery.marks import marks
+from recall_integrations.delivery.highlights import marks
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.query.features import WEIGHTS
 from recall_integrations.types import RecallResult, Scope

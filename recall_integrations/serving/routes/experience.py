@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, FiniteFloat
 
+from recall_integrations.delivery.searched import OPTIONS, complaint
 from recall_integrations.errors import RecallError
-from recall_integrations.recall.strictness import OPTIONS, complaint
 from recall_integrations.serving.asked import PRIVACY, Asked, Listed, WhichScope, at_most, budget_of, scope_of
 from recall_integrations.serving.auth import Caller, Reader
 from recall_integrations.serving.problems import JSON, packed

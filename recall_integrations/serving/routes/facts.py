@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field
 
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.delivery.facts_shown import facts_data, shown_facts
-from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.as_data import facts_data
+from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.serving.asked import Time, at_most, moment, scope_of

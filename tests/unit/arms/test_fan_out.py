@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.fan_out import FanOut, InMemory
+from recall_integrations.arms.base import ArmRequest, ArmResult, FanOut, InMemory
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard

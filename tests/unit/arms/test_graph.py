@@ -136,33 +136,6 @@ def test_filters_forgotten_and_other_scopes(family: MemoryStore, ask: Ask, ids: 
     assert ids(request, arm(family).search(request)) == []
 
 
-def test_what_anchors_lead_to_is_found_once_a_snapshot(
-    family: MemoryStore, ask: Ask, ids: Ids, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph, walked = arm(family), []
-    expand = GraphRetriever._expand
-
-    def counted(self: GraphRetriever, *given: Any) -> None:
-        walked.append(1)
-        expand(self, *given)
-
-    monkeypatch.setattr(GraphRetriever, "_expand", counted)
-    request = ask(family, "Priya", entities={"Priya": 1.0})
-    first = ids(request, graph.search(request))
-    assert ids(request, graph.search(request)) == first and len(walked) == 1
-    only = np.asarray([name == "sam" for name in request.view.ids[: request.view.size]])
-    assert ids(request, graph.search(replace(request, allowed=only))) == ["sam"] and len(walked) == 1
-    assert ids(request, arm(family, hops=1).search(request)) != first and len(walked) == 2, (
-        "other settings, another walk"
-    )
-    less = ask(family, "Priya", entities={"Priya": 0.5})
-    graph.search(less)
-    assert len(walked) == 3, "how sure the name is counts"
-    family.remember(Memory("Priya is back", id="back"))
-    newer = ask(family, "Priya", entities={"Priya": 1.0})
-    assert "back" in ids(newer, graph.search(newer)) and len(walked) == 4
-
-
 def test_mentions_in_memory_follow_the_store(family: MemoryStore, ask: Ask, ids: Ids) -> None:
     graph = arm(family)
     request = ask(family, "Lee", entities={"Lee": 1.0})

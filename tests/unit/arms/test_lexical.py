@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.lexical import LexicalRetriever
+from recall_integrations.arms.retrievers import LexicalRetriever
 from recall_integrations.errors import IndexUnavailable, RecallTimeout
 from recall_integrations.indexes import bm25
 from recall_integrations.indexes.words import LexicalIndex, idf

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_integrations.arms import semantic
+from recall_integrations.arms import retrievers as semantic
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.semantic import SemanticRetriever
+from recall_integrations.arms.retrievers import SemanticRetriever
 from recall_integrations.config import RecallConfig, RetrievalConfig, VectorsConfig
 from recall_integrations.errors import IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import CollectionLost, SemanticIndex

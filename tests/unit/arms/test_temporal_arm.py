@@ -5,9 +5,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from recall_integrations.arms import temporal
+from recall_integrations.arms import retrievers as temporal
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.temporal import TemporalRetriever
+from recall_integrations.arms.retrievers import TemporalRetriever
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, TemporalWindow
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.type_filter import TypeFilterRetriever
+from recall_integrations.arms.retrievers import TypeFilterRetriever
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType
 

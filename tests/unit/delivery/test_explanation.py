@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.arms.second_hop.links import Via
+from recall_integrations.arms.second_hop import Via
 from recall_integrations.delivery.explanation import called, led, named_in, reason, shared_words
 from recall_integrations.delivery.highlights import Marking
 from recall_integrations.privacy.door import Door

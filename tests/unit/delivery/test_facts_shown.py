@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, Relation
-from recall_integrations.delivery.facts_shown import facts_data, shown_facts
-from recall_integrations.delivery.showing import Showing, Shown
+from recall_integrations.delivery.as_data import facts_data
+from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.privacy.door import WITHHELD, Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types.facts import CORRECTED, Fact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.delivery.passages import LONG_CHARS, PASSAGE_CHARS, best_passage, units
+from recall_integrations.delivery.highlights import LONG_CHARS, PASSAGE_CHARS, best_passage, units
 
 FILL = "Nothing of it is said in this sentence, which goes on for a while. "
 

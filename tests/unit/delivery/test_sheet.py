@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recall_integrations.delivery.sheet import Sheet
+from recall_integrations.delivery.explanation import Sheet
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import Contribution
 
@@ -28,15 +28,6 @@ def test_contributions_are_largest_first_and_those_that_there_are() -> None:
     )
     assert SHEET.contributions(1) == ()
     assert SHEET.contributions(2)[0] == Contribution(source="lexical", rank=2, score=1.0, note="noted")
-
-
-def test_by_source_they_are_the_same() -> None:
-    for i in range(3):
-        whole = {part.source: part for part in SHEET.contributions(i)}
-        found = SHEET.by_source(i)
-        assert {name: found.get(name) for name in ("lexical", "semantic", "rerank", "graph") if name in found} == whole
-        assert dict(found) == whole and len(found) == len(whole) and list(found) == list(whole)
-        assert found.get("graph") is None and "graph" not in found and 1 not in found
 
 
 def test_scores_are_those_of_the_source_itself() -> None:

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
-from recall_integrations.delivery.telling import in_words
+from recall_integrations.delivery.explanation import in_words
 
 AT = datetime(2023, 5, 17, 12, tzinfo=timezone.utc)
 

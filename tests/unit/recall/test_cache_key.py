@@ -13,7 +13,7 @@ import pytest
 
 from recall_integrations import QueryOptimizer
 from recall_integrations.config import CacheConfig
-from recall_integrations.recall.cache_key import exactly, loose, loosely, meaning
+from recall_integrations.recall.caching import key_of, loose, meaning
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Scope, TemporalWindow
@@ -42,38 +42,38 @@ OTHERS: Mapping[str, Any] = {
 def test_what_may_change_an_answer_is_in_the_key(begun: RecallState, name: str) -> None:
     request = begun.request
     other = replace(request, **{name: OTHERS[name]})
-    assert exactly(request, "f", UTC) != exactly(other, "f", UTC)
-    assert loosely(request, "f", UTC, PLAIN) != loosely(other, "f", UTC, PLAIN)
+    assert key_of(request, "f", UTC) != key_of(other, "f", UTC)
+    assert key_of(request, "f", UTC, PLAIN) != key_of(other, "f", UTC, PLAIN)
 
 
 def test_the_configuration_is_in_the_key(begun: RecallState) -> None:
-    assert exactly(begun.request, "f", UTC) != exactly(begun.request, "g", UTC)
+    assert key_of(begun.request, "f", UTC) != key_of(begun.request, "g", UTC)
 
 
 def test_how_much_time_there_is_is_not(begun: RecallState) -> None:
     """Only whole answers are kept, and these are the same with any budget."""
-    assert exactly(begun.request, "f", UTC) == exactly(replace(begun.request, time_budget_ms=7.0), "f", UTC)
+    assert key_of(begun.request, "f", UTC) == key_of(replace(begun.request, time_budget_ms=7.0), "f", UTC)
 
 
 def test_no_window_is_not_one_that_is_open(begun: RecallState) -> None:
-    keys = {exactly(replace(begun.request, window=w), "f", UTC) for w in (None, False, TemporalWindow())}
+    keys = {key_of(replace(begun.request, window=w), "f", UTC) for w in (None, False, TemporalWindow())}
     assert len(keys) == 3
 
 
 def test_the_zone_of_the_configuration_is_the_one_that_is_not_named(begun: RecallState) -> None:
-    assert exactly(begun.request, "f", BERLIN) == exactly(replace(begun.request, zone=BERLIN), "f", UTC)
+    assert key_of(begun.request, "f", BERLIN) == key_of(replace(begun.request, zone=BERLIN), "f", UTC)
 
 
 def test_a_day_is_one_of_the_zone(begun: RecallState) -> None:
     early, late = (replace(begun.request, now=NOON.replace(hour=hour)) for hour in (21, 22))  # UTC
-    assert exactly(early, "f", UTC) == exactly(late, "f", UTC)
-    assert exactly(early, "f", BERLIN) != exactly(late, "f", BERLIN)
+    assert key_of(early, "f", UTC) == key_of(late, "f", UTC)
+    assert key_of(early, "f", BERLIN) != key_of(late, "f", BERLIN)
 
 
 @pytest.mark.parametrize("now", [datetime.max.replace(tzinfo=timezone.utc), datetime.min.replace(tzinfo=timezone.utc)])
 def test_the_ends_of_the_calendar_have_a_key(begun: RecallState, now: datetime) -> None:
     for zone in (UTC, BERLIN, ZoneInfo("America/New_York")):
-        assert exactly(replace(begun.request, now=now), "f", zone)
+        assert key_of(replace(begun.request, now=now), "f", zone)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_the_ends_of_the_calendar_have_a_key(begun: RecallState, now: datetime) 
     ],
 )
 def test_filters_that_look_alike_are_told_apart(begun: RecallState, one: Filters, other: Filters) -> None:
-    keys = {exactly(replace(begun.request, filters=f), "f", UTC) for f in (one, other)}
+    keys = {key_of(replace(begun.request, filters=f), "f", UTC) for f in (one, other)}
     assert len(keys) == 2
 
 
@@ -97,7 +97,7 @@ def test_filters_that_are_the_same_are(begun: RecallState) -> None:
         Filters(metadata={"a": 1, "b": 2}, after=NOON),
         Filters(metadata={"b": 2, "a": 1}, after=NOON.astimezone(BERLIN)),
     ]
-    assert len({exactly(replace(begun.request, filters=f), "f", UTC) for f in same}) == 1
+    assert len({key_of(replace(begun.request, filters=f), "f", UTC) for f in same}) == 1
 
 
 @pytest.mark.parametrize(

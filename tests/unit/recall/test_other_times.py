@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, TemporalWindow
-from recall_integrations.recall.other_times import other_time
-from recall_integrations.recall.stages.facts import Facts
+from recall_integrations.recall.plan import Facts, other_time
 from recall_integrations.recall.state import RecallState
 
 SATURDAY = datetime(2026, 6, 20, 18, tzinfo=timezone.utc)

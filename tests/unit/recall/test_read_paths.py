@@ -166,7 +166,7 @@ def test_weights_that_are_not_there_are_told_when_the_optimizer_is_made(filled: 
 
 def test_without_entries_nothing_is_asked_of_them(filled: MemoryStore, monkeypatch: Any) -> None:
     optimizer = QueryOptimizer(filled)
-    monkeypatch.setattr("recall_integrations.recall.read_paths.acting", None)  # it would raise
+    monkeypatch.setattr("recall_integrations.recall.read_path.acting", None)  # it would raise
     assert optimizer.recall("deploy").hits
 
 

@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.recall.cache_key import Key
-from recall_integrations.recall.result_cache import Kept, ResultCache, copied
+from recall_integrations.recall.caching import Kept, Key, ResultCache, copied
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
@@ -38,9 +37,8 @@ class Bench:
         result = RecallResult(hits=(), query=ParsedQuery(original=name), plan=plan)
         return Kept(result=result, now=to_micros(self.request.now), made_at=self.timer())
 
-    def put(self, name: str, scope: Scope = A, loosely: str | None = None) -> bool:
-        other = None if loosely is None else key(loosely, scope)
-        return self.cache.put(key(name, scope), self.kept(name), self.revisions.of(scope), other)
+    def put(self, name: str, scope: Scope = A) -> bool:
+        return self.cache.put(key(name, scope), self.kept(name), self.revisions.of(scope))
 
     def get(self, name: str, scope: Scope = A, later_s: float = 0.0) -> str | None:
         found = self.cache.get(key(name, scope), replace(self.request, now=self.request.now + timedelta(0, later_s)))
@@ -95,31 +93,6 @@ def test_an_answer_from_before_a_write_is_not_kept(bench: Bench) -> None:
         assert not bench.put("tea")
     assert not bench.cache.put(key("tea"), bench.kept(), before)
     assert bench.put("tea")
-
-
-def test_what_is_taken_over_is_as_old_as_it_is(bench: Bench) -> None:
-    bench.put("tea", loosely="t")
-    bench.timer.now += 20
-    found = bench.cache.alike(key("t"), bench.request)
-    assert found is not None
-    bench.cache.put(key("Tea"), found, bench.revisions.of(A))
-    bench.timer.now += 9
-    assert bench.get("Tea") == "tea"
-    bench.timer.now += 1
-    assert bench.get("Tea") is None
-    assert bench.cache.alike(key("t"), bench.request) is None
-
-
-def test_notes_of_answers_that_left_do_not_pile_up(bench: Bench) -> None:
-    for number in range(1_000):
-        bench.put(f"{number}", Scope(user_id=f"u{number % 7}"))
-        bench.timer.now += 1
-    notes = bench.cache._of
-    assert sum(map(len, notes.values())) <= 7
-    for scope in {Scope(user_id=f"u{n}") for n in range(7)}:
-        with bench.revisions.writing(scope):
-            pass
-    assert len(bench.cache) == 0 and not any(notes.values())
 
 
 def test_a_copy_shares_nothing_that_can_be_changed() -> None:

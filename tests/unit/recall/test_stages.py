@@ -17,19 +17,17 @@ from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.errors import StoreClosed
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.planning.when import Asked
+from recall_integrations.planning.planner import Asked
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.ranking.rank import EXACT_POOL
 from recall_integrations.recall import RecallState, Stage, Turn
+from recall_integrations.recall.deliver import Deliver
+from recall_integrations.recall.parse import SHARE_BEFORE_ARMS, Parse
+from recall_integrations.recall.plan import Plan
+from recall_integrations.recall.rank import Rank, Rerank, _trusted
 from recall_integrations.recall.runner import Runner
-from recall_integrations.recall.stages.arms import Arms, _windowed
-from recall_integrations.recall.stages.deliver import Deliver
-from recall_integrations.recall.stages.parse import SHARE_BEFORE_ARMS, Parse
-from recall_integrations.recall.stages.plan import Plan
-from recall_integrations.recall.stages.rank import Rank, _trusted
-from recall_integrations.recall.stages.rerank import Rerank
-from recall_integrations.reranking.depth import MultiStage
-from recall_integrations.reranking.reranking import Reranked
+from recall_integrations.recall.search import Arms, _windowed
+from recall_integrations.reranking.reranking import MultiStage, Reranked
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Filters, ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.readings import Identifier

@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult
 from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.delivery.searched import OPTIONS, complaint
 from recall_integrations.errors import (
     DegradationFailed,
     IndexUnavailable,
@@ -16,7 +17,6 @@ from recall_integrations.errors import (
     RecallError,
     RecallTimeout,
 )
-from recall_integrations.recall.strictness import OPTIONS, complaint
 from recall_integrations.types import Degradation
 
 

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from recall_integrations.reranking.gate import (
     GateInput,
     GateSettings,
-    margin,
-    movement,
     regret_max,
     should_rerank,
+    work_of,
 )
-from recall_integrations.reranking.history import AUDIT_EVERY, MovementHistory, work_of
 from recall_integrations.resilience.pace import Estimate
 
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])
@@ -40,10 +38,6 @@ def asked(**changes: object) -> GateInput:
         ({"ready": False}, "skip.cold"),
         ({"calibrated": np.array([1.0, 1.0, 0.0, 0.0])}, "skip.certain"),
         ({"calibrated": np.array([0.001, 0.0005, 0.0])}, "skip.certain"),
-        ({"calibrated": np.array([0.9, 0.6, 0.3]), "k": 1, "movement": 0.2}, "skip.stable"),
-        ({"calibrated": np.array([0.9, 0.6, 0.3]), "k": 1, "movement": 0.3 + 1e-9}, "run"),
-        ({"calibrated": np.array([0.9, 0.6, 0.3]), "k": 1, "movement": 0.2, "audit": True}, "run"),
-        ({"calibrated": np.array([0.9, 0.6, 0.3]), "k": 1, "movement": 0.2, "trims": True}, "run"),
         ({"remaining_ms": 0.0}, "skip.budget"),
         ({"remaining_ms": 0.0, "probe": True}, "skip.budget"),
         ({"estimate": Estimate(median_ms=51, p95_ms=60), "remaining_ms": 50}, "skip.budget"),
@@ -64,12 +58,6 @@ def test_slowness_may_be_ignored_but_not_the_deadline() -> None:
         False,
         "skip.budget",
     )
-
-
-def test_without_risk_there_is_no_stability_test() -> None:
-    still = asked(calibrated=np.array([0.9, 0.5, 0.4]), k=1, movement=0.0)
-    assert should_rerank(still, GateSettings())[1] == "skip.stable"
-    assert should_rerank(still, GateSettings(risk=0))[0]
 
 
 # -- regret
@@ -101,66 +89,8 @@ def test_no_reranker_adds_more_than_the_regret(p, k, random) -> None:
         assert float(distribution @ ideal) - now <= regret_max(p, k) + 1e-9
 
 
-# -- margin and movement
-
-
-def test_margin_and_movement_by_hand() -> None:
-    p = np.array([0.9, 0.8, 0.5, 0.1])
-    assert margin(p, 2) == pytest.approx(0.1)
-    assert margin(p[:1], 1) == math.inf
-    swapped, deep = np.array([1, 0, 2, 3]), np.array([0, 1, 3, 2])
-    assert (movement(p, swapped, 2), movement(p, deep, 2)) == (pytest.approx(0.1), 0)
-    assert movement(p, np.array([3, 0, 1, 2]), 2) == pytest.approx(0.8)
-
-
-@given(FALLING, st.integers(1, 15), st.randoms(use_true_random=False))
-def test_an_answer_that_changed_overcame_the_margin(p, k, random) -> None:
-    order = list(range(len(p)))
-    random.shuffle(order)
-    changed = list(range(min(k, len(p)))) != order[:k]
-    moved = movement(p, np.array(order), k)
-    assert moved >= margin(p, k) if changed else moved == 0
-
-
 # -- what is remembered
 
 
 def test_texts_beyond_what_a_model_reads_cost_no_more() -> None:
     assert work_of("q", ["x" * 10_000]) == work_of("q", ["x" * 1_000_000])
-
-
-def test_the_quantile_needs_enough_movements_for_its_risk() -> None:
-    history = MovementHistory(0.05)
-    for i in range(18):
-        history.record(i / 100)
-    assert history.quantile() == math.inf
-    history.record(0.9)
-    assert history.quantile() == 0.9  # 20 · .95 = the 19th of 19
-    for _ in range(20):
-        history.record(0.0)
-    assert history.quantile() == pytest.approx(0.17)  # 40 · .95 = the 38th of 39: all but 0.9
-    assert MovementHistory(0.0).quantile() == math.inf
-
-
-def test_a_share_is_audited_unless_nothing_is_risked() -> None:
-    history = MovementHistory(0.05)
-    assert [history.audit() for _ in range(2 * AUDIT_EVERY)].count(True) == 2
-    never = MovementHistory(0.0)
-    assert not any(never.audit() for _ in range(20))
-
-
-def test_the_stability_test_keeps_its_promise() -> None:
-    """Skipped though the answer would have changed: at most the risk, over recalls that are alike."""
-    random = np.random.default_rng(4)
-    history, wrong, skipped, recalls = MovementHistory(0.05), 0, 0, 6_000
-    for _ in range(recalls):
-        p = np.sort(random.beta(0.3, 1, size=10))[::-1]
-        noise = p + random.normal(0, 0.1, size=10)
-        moved = movement(p, np.argsort(-noise), 1)
-        if history.audit():
-            history.record(moved)
-        elif margin(p, 1) > history.quantile():
-            skipped += 1
-            wrong += moved > 0
-    assert skipped > 0.2 * recalls
-    assert wrong <= 0.05 * recalls

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.reranking.bands import Band, band, has_bands
-from recall_integrations.reranking.depth import MultiStage
-from recall_integrations.reranking.order import reordered
+from recall_integrations.reranking.gate import Band, band, has_bands
+from recall_integrations.reranking.reranking import MultiStage, reordered
 
 SCORES = st.lists(st.one_of(st.none(), st.integers(-3, 3).map(float), st.floats(-1e6, 1e6)), max_size=12)
 

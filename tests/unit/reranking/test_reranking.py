@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import ConfigError, StoreClosed
-from recall_integrations.reranking.bands import Band
-from recall_integrations.reranking.gate import GateSettings
+from recall_integrations.reranking.gate import Band, GateSettings
 from recall_integrations.reranking.reranker import Judged, RerankError
 from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
 from recall_integrations.resilience.breaker import Breaker
@@ -22,7 +21,7 @@ from recall_integrations.resilience.pace import PROBE_EVERY
 
 P = np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
 BACKWARDS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-GATE = GateSettings(risk=0.0, budget_ms=100.0)
+GATE = GateSettings(budget_ms=100.0)
 
 
 @dataclass
@@ -369,23 +368,6 @@ def test_warming_up() -> None:
     assert future is not None and reranker.ready
     assert own.warm() is None and stage(Fake()).warm() is None
     assert own.run(request()).outcome.reason == "success"
-
-
-# -- stability
-
-
-def test_a_reranker_that_moves_nothing_is_asked_less_and_less() -> None:
-    reranker = Fake(give=BACKWARDS[::-1])
-    own = stage(reranker, gate=replace(GATE, risk=0.1))
-    done = [own.run(request()).outcome for _ in range(200)]
-    assert {o.reason for o in done[:40]} == {"success"}
-    assert [o.reason for o in done[-100:]].count("skip.stable") == 80
-    assert all(o.audited for o in done[-100:] if o.reason == "success")
-
-
-def test_a_reranker_that_turns_everything_round_is_always_asked() -> None:
-    own = stage(Fake(), gate=replace(GATE, risk=0.1))
-    assert {own.run(request()).outcome.reason for _ in range(100)} == {"success"}
 
 
 @pytest.mark.parametrize("bad", [{"top_n": 0}, {"threshold": math.nan}, {"threshold": math.inf}])

@@ -10,7 +10,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.rewriting.about import Asked, refused
+from recall_integrations.rewriting.phrasings import Asked, refused
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)
 HELD = {"storag": 3, "thing": 40, "mention": 30, "garden": 2, "databas": 3}

@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.rewriting.answers import parse_rewrites
-from recall_integrations.rewriting.heuristics import skip_reason
-from recall_integrations.rewriting.prompts import prompt_for
+from recall_integrations.rewriting.phrasings import parse_rewrites, prompt_for, skip_reason
 
 QUERY = "that thing I mentioned about storage"
 

@@ -14,9 +14,7 @@ from recall_integrations.config import RewritingConfig
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
-from recall_integrations.rewriting.asking import Rewriting
-from recall_integrations.rewriting.contract import CALLS_MIN, Contract, Limits
-from recall_integrations.rewriting.kept import RewriteCache
+from recall_integrations.rewriting.asking import CALLS_MIN, Contract, Limits, RewriteCache, Rewriting
 from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
 
 QUERY = ParsedQuery(original="that thing I mentioned about storage", specificity=0.1)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.rewriting.contract import (
+from recall_integrations.rewriting.asking import (
     CALLS_MIN,
     EMPTY,
     FAILED,

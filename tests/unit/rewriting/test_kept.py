@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.rewriting.kept import RewriteCache, key_of
+from recall_integrations.rewriting.asking import RewriteCache, key_of
 from tests.quick import examples
 
 
@@ -33,13 +33,13 @@ def test_it_is_there_for_three_minutes_and_in_every_process(tmp_path: Path) -> N
     assert other.get("a") is None
 
 
-def test_the_least_recently_used_leaves(tmp_path: Path) -> None:
+def test_the_oldest_leaves(tmp_path: Path) -> None:
     cache = RewriteCache(tmp_path / "r.json", entries_max=2, clock=Clock())
     cache.put("a", ("1",))
     cache.put("b", ("2",))
     assert cache.get("a")
     cache.put("c", ("3",))
-    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (("1",), None, ("3",))
+    assert (cache.get("a"), cache.get("b"), cache.get("c")) == (None, ("2",), ("3",))
 
 
 def test_none_are_kept_if_there_is_no_room(tmp_path: Path) -> None:
@@ -101,5 +101,3 @@ def test_it_is_a_dict_that_forgets(steps: list[tuple[str, str, int]]) -> None:
             else:
                 found = cache.get(key)
                 assert found == (model[key][1] if key in model else None)
-                if key in model:
-                    model[key] = model.pop(key)

@@ -243,7 +243,7 @@ def test_a_lower_limit_gives_a_collection_at_open(open_store: OpenStore) -> None
 
 def test_growth_during_recalls_finds_what_a_scan_finds(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """At any moment: before there is a collection, while it is filled, and behind its end."""
-    from recall_integrations.arms import semantic
+    from recall_integrations.arms import retrievers as semantic
 
     monkeypatch.setattr(semantic, "SUBSET_MAX", 0)  # else so few rows are scanned, whatever there is
     store = open_store(config=TEN)
@@ -326,7 +326,7 @@ def test_a_failure_while_filling_is_said_once(open_store: OpenStore, monkeypatch
 def test_damage_that_shows_in_a_recall_is_scanned_around(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from recall_integrations.arms import semantic
+    from recall_integrations.arms import retrievers as semantic
 
     monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
     store = open_store(config=TEN)

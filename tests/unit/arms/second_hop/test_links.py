@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms.graph import GraphRetriever
-from recall_integrations.arms.second_hop.links import ABOUT, FADING, NAMED, SecondHop, Via
+from recall_integrations.arms.second_hop import ABOUT, FADING, NAMED, SecondHop, Via
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems

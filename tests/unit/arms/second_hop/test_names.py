@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.arms.second_hop.names import (
+from recall_integrations.arms.document_names import (
     CHARS_MAX,
     NAMES_MAX,
     WORDS_MAX,

@@ -197,7 +197,7 @@ def test_dense_recall_is_that_of_the_semantic_arm(
     tmp_path: Path, embedding: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from recall_integrations import MemoryStore
-    from recall_integrations.arms.semantic import SemanticRetriever
+    from recall_integrations.arms.retrievers import SemanticRetriever
 
     scope = Scope(user_id="u")
     memories = list(synthetic_memories(300))

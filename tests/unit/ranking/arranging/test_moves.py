@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.delivery.sheet import Sheet
+from recall_integrations.delivery.explanation import Sheet
 from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.vector_column import VectorColumn
-from recall_integrations.planning.when import Asked
+from recall_integrations.planning.planner import Asked
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.moves import HAIR, giving, longest_falling, moved, placed, sums
 from recall_integrations.ranking.fusion import Fused

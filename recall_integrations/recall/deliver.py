@@ -4,47 +4,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.about import Subjects
-from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, led
+from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, Sheet, led, times_told
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
-from recall_integrations.delivery.sheet import Sheet
-from recall_integrations.delivery.showing import Showing, Shown
-from recall_integrations.delivery.subjects import TURNS
-from recall_integrations.delivery.telling import times_told
-from recall_integrations.delivery.withholding import plainly, seen_query
+from recall_integrations.delivery.showing import Showing, Shown, plainly, seen_query
+from recall_integrations.delivery.subjects import TURNS, Subjects
 from recall_integrations.facts.deciding import Decided, words_for
 from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.planning.when import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE
 from recall_integrations.ranking.arranging.newer import Overtaken
+from recall_integrations.ranking.calibration.model import within
 from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.records import record
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.fact_tables import State
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
-    Contribution,
     Degradation,
     Hit,
     Memory,
     ParsedQuery,
-    Scope,
     hit_explained_later,
     hit_marked_later,
     indexed_text,
 )
+from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import NEVER_TOLD, Held
 
@@ -52,41 +48,8 @@ GRAPH, SUBJECT = "graph", "subject_match"
 SUBJECT_COUNTED = 0.15  # in the rankers' units; from here on the subject of a reply is a reason
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Found:
-    """Candidates in their final order, and what the stages noted of them.
-
-    Args:
-        fused: the candidates.
-        reranked: row → the reranker's contribution.
-        denied: rows that are about a negated term.
-        folded: row → rows that repeat it.
-        asked: the time or the session that decided; `None` = none did.
-        phrased: row → the phrasing of the query that lifted it.
-        held: what facts decided; `None` = nothing.
-        overtaken: older row → the newer one about the same thing that comes before it.
-    """
-
-    fused: Fused
-    reranked: Mapping[int, Contribution] = field(default_factory=dict)
-    denied: frozenset[int] = frozenset()
-    folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
-    asked: Asked | None = None
-    phrased: Mapping[int, str] = field(default_factory=dict)
-    held: Decided | None = None
-    overtaken: Mapping[int, Overtaken] = field(default_factory=dict)
-
-
 class Delivery:
-    """Makes hits. Threads may share one.
-
-    Args:
-        store: the store of the memories.
-        half_life_days: half-life of recency, in days.
-        own: arm of the user's own → why what it finds is there.
-        labels: texts of ranking features for the reason of a hit (`FeatureSet.labels`).
-        showing: threads in which long texts are redacted.
-    """
+    """Makes hits. Threads may share one."""
 
     def __init__(
         self,
@@ -101,106 +64,88 @@ class Delivery:
         self._showing = showing or Showing()
 
     def deliver(
-        self,
-        parsed: ParsedQuery,
-        view: ScopeView,
-        allowed: Mask | None,
-        found: Found,
-        request: RecallRequest,
-        deadline: Deadline,
-        door: Door = OPEN,
+        self, state: RecallState, fused: Fused, deadline: Deadline
     ) -> tuple[tuple[Hit, ...], list[Degradation]]:
-        """Return the best k as hits, and the problems: `budget.tokens` where they did not all fit.
-
-        Args:
-            parsed: the parsed query.
-            view: the scope's columns.
-            allowed: rows that may be returned; `None` = all.
-            found: the candidates.
-            request: the recall's arguments.
-            deadline: the recall's deadline.
-            door: door through which everything goes.
-        """
+        """Return the best k of the candidates as hits, and the problems: `budget.tokens` where they did not all fit."""
+        view, parsed, request, door = state.scope, state.query, state.request, state.door
         showing = Shown(door, deadline, self._showing)
-        fused = found.fused
         memories = self._fetch(view, fused.rows, request)
         places = np.asarray([place for place, _ in memories], dtype=np.int64)
         rows = fused.rows[places].tolist()
-        around, problems = self._around(view, allowed, rows, request, showing)
+        around, problems = self._around(state, rows, showing)
         ways = self._ways(view, fused, rows, door, showing)
-        about = self._notes(parsed, view, allowed, found, dict(zip(rows, memories, strict=True)), showing, door)
-        sheet = Sheet(fused, places, found.reranked, {GRAPH: ways, **about})
+        about = {} if door.blocked else self._about(state, fused, dict(zip(rows, memories, strict=True)), showing)
+        notes: dict[str, Mapping[int, str]] = {REWRITE: state.phrased, SUBJECT: about}
+        if not door.open:  # under a privacy mode notes are made and withheld now; else when somebody reads them
+            notes = {name: {row: door.said(text) for row, text in own.items()} for name, own in notes.items()}
+        sheet = Sheet(fused, places, state.reranked, {GRAPH: ways, **notes})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
         shared = Shared(
-            parsed=parsed,
-            sheet=sheet,
+            parsed,
+            sheet,
             apart=self._recent_is_rare(view, sheet, request),
             names=not door.blocked,
             own=self._own,
             labels=self._labels,
         )
         marking = self._marking(parsed, view) if door.open else None
-        states = self._states(view, rows, found, request)
-        by = dict(zip(rows, [state[0] for state in states], strict=True))
+        states = self._states(state, rows)
+        by = dict(zip(rows, [held[0] for held in states], strict=True))
         told = times_told(view, parsed, rows) if door.open else {}  # a date is taken from the text
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
             words = said[i] if shown.text == memory.text else None
-            when = _when(found, row) or self._holds(view, row, found.held) or _later(view, row, found.overtaken, by)
-            why = HitWhy(shared, i, words, row in found.denied, ways.get(row, ""), when, told.get(row, ""))
-            folded = tuple(view.ids[j] for j in found.folded.get(row, ()))
-            hits.append(_hit(shown, score, why, folded, around.get(row, ()), door, request.scope, marking, states[i]))
-        if not door.open:
-            if self._own or not plainly(parsed, door):
-                hits = _seen(hits, door)
-            if not door.blocked:
-                seen = self._marking(seen_query(parsed, door), view, door)
-                hits = [hit_marked_later(hit, seen) for hit in hits]
+            when = state.asked.words if state.asked is not None and state.asked.mask[row] else ""
+            when = when or self._holds(view, row, state.held) or _later(view, row, state.overtaken, by)
+            why = HitWhy(shared, i, words, row in state.denied, ways.get(row, ""), when, told.get(row, ""))
+            folded = tuple(view.ids[j] for j in state.folded.get(row, ()))
+            beside, scope, held = around.get(row, ()), request.scope, states[i]
+            if door.open:
+                hits.append(hit_explained_later(shown, score, why, folded, beside, scope, marking, held))
+            else:  # what privacy withholds from the reason is withheld now, not when somebody reads it
+                hits.append(
+                    Hit(
+                        memory=shown,
+                        score=score,
+                        reason=why.reason(shown),
+                        contributions=why.contributions(),
+                        duplicates=folded,
+                        context=beside,
+                        scope=scope,
+                        superseded_by=held[0],
+                        valid_from=held[1],
+                        valid_to=held[2],
+                    )
+                )
+        if not door.open and not door.blocked:
+            if self._own or not plainly(parsed, door):  # redacted together, as each by itself costs more
+                reasons = door.said_each([hit.reason for hit in hits])
+                hits = [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
+            seen = self._marking(seen_query(parsed, door), view, door)
+            hits = [hit_marked_later(hit, seen) for hit in hits]
         kept, dropped = packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
 
-    def _notes(
-        self,
-        parsed: ParsedQuery,
-        view: ScopeView,
-        allowed: Mask | None,
-        found: Found,
-        memories: Mapping[int, tuple[int, Memory]],
-        showing: Shown,
-        door: Door,
-    ) -> dict[str, Mapping[int, str]]:
-        """Return notes of contributions by source and row: the phrasing that lifted a hit, the subject of a reply.
-
-        Under a privacy mode the notes are made and withheld now; else they are made when somebody reads them.
-        """
-        about = {} if door.blocked else self._about(parsed, view, allowed, found, memories, showing)
-        said = ((REWRITE, found.phrased), (SUBJECT, about))
-        if door.open:
-            return dict(said)
-        return {name: {row: door.said(text) for row, text in own.items()} for name, own in said}
-
-    def _states(self, view: ScopeView, rows: list[int], found: Found, request: RecallRequest) -> list[Held]:
+    def _states(self, state: RecallState, rows: list[int]) -> list[Held]:
         """Return for each hit what ended it, and when it held: by the facts, else by the newer hit before it."""
-        known = self._facts(view, rows, found.held, request)
-        if not found.overtaken:
-            return known
-        facts = self._store.facts_in(view)  # where two people share a name, facts say that nothing is superseded
-        return [
-            state if facts and facts.tell([int(view.nums[row])]) else _no_longer(view, row, found.overtaken, state)
-            for row, state in zip(rows, known, strict=True)
-        ]
-
-    def _facts(self, view: ScopeView, rows: list[int], decided: Decided | None, request: RecallRequest) -> list[Held]:
-        """Return what facts know of when each hit held."""
+        view, request = state.scope, state.request
         facts = self._store.facts_in(view)
-        nums = view.nums[rows].tolist() if facts and rows else []
+        nums = view.nums[rows].tolist() if rows else []
         if not facts or not facts.tell(nums):
-            return [NEVER_TOLD] * len(rows)
-        at = to_micros(request.as_of or request.now)
-        key = None if decided is None else decided.key
-        return [self._held(view, facts.state_of(num, at, key)) for num in nums]
+            known = [NEVER_TOLD] * len(rows)
+        else:
+            at = to_micros(request.as_of or request.now)
+            key = None if state.held is None else state.held.key
+            known = [self._held(view, facts.state_of(num, at, key)) for num in nums]
+        if not state.overtaken:
+            return known
+        # Where two people share a name, facts say that nothing is superseded.
+        return [
+            held if facts and facts.tell([num]) else _no_longer(view, row, state.overtaken, held)
+            for row, num, held in zip(rows, nums, known, strict=True)
+        ]
 
     @staticmethod
     def _held(view: ScopeView, state: State | None) -> Held:
@@ -281,16 +226,11 @@ class Delivery:
         return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
 
     def _about(
-        self,
-        parsed: ParsedQuery,
-        view: ScopeView,
-        allowed: Mask | None,
-        found: Found,
-        hits: Mapping[int, tuple[int, Memory]],
-        showing: Shown,
+        self, state: RecallState, fused: Fused, hits: Mapping[int, tuple[int, Memory]], showing: Shown
     ) -> Mapping[int, str]:
         """Return the subjects of replies among the hits, by row, if they counted: "tomato plants, two turns before"."""
-        counted = found.fused.added.get(SUBJECT)
+        view, allowed = state.scope, state.allowed
+        counted = fused.added.get(SUBJECT)
         if counted is None or view.text is None:
             return {}
         rows = [row for row, (place, _) in hits.items() if counted[place] >= SUBJECT_COUNTED]
@@ -304,7 +244,7 @@ class Delivery:
             row: (showing.of(hits[row][1]).text, ["", *(texts.get(n, "") for n in own[1:])])
             for row, own in before.items()
         }
-        return Subjects(replies, parsed.terms)
+        return Subjects(replies, state.query.terms)
 
     @staticmethod
     def _before(text: TextColumns, row: int, allowed: Mask | None) -> list[int]:
@@ -343,9 +283,10 @@ class Delivery:
         return found
 
     def _around(
-        self, view: ScopeView, allowed: Mask | None, rows: list[int], request: RecallRequest, showing: Shown
+        self, state: RecallState, rows: list[int], showing: Shown
     ) -> tuple[dict[int, tuple[Memory, ...]], list[Degradation]]:
         """Return the neighbours of hits in their threads, as far as the filters let them through."""
+        view, allowed, request = state.scope, state.allowed, state.request
         if not request.context or not rows:
             return {}, []
         if view.text is None:
@@ -376,43 +317,6 @@ def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> 
     return held
 
 
-def _hit(
-    shown: Memory,
-    score: float,
-    why: HitWhy,
-    duplicates: tuple[str, ...],
-    context: tuple[Memory, ...],
-    door: Door,
-    scope: Scope,
-    marking: Marking | None,
-    held: Held = NEVER_TOLD,
-) -> Hit:
-    """Make a hit; what privacy withholds from its reason is withheld now, not when somebody reads it."""
-    if door.open:
-        return hit_explained_later(shown, score, why, duplicates, context, scope, marking, held)
-    parts = why.contributions()
-    return Hit(
-        memory=shown,
-        score=score,
-        reason=why.reason(shown),
-        contributions=parts,
-        duplicates=duplicates,
-        context=context,
-        scope=scope,
-        superseded_by=held[0],
-        valid_from=held[1],
-        valid_to=held[2],
-    )
-
-
-def _seen(hits: Sequence[Hit], door: Door) -> list[Hit]:
-    """Return hits with their reasons as they may be seen: redacted together, as each by itself costs more."""
-    if door.blocked:
-        return list(hits)
-    reasons = door.said_each([hit.reason for hit in hits])
-    return [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
-
-
 def _id_of(view: ScopeView, num: int) -> str | None:
     """Return the id of a memory of the scope; `None` where it is gone."""
     rows = view.rows_of([num])
@@ -422,14 +326,7 @@ def _id_of(view: ScopeView, num: int) -> str | None:
 def _later(
     view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], superseded_by: Mapping[int, str | None]
 ) -> str:
-    """Say of two hits about the same thing which one is newer; empty where no pair has changed places.
-
-    Args:
-        view: the scope's columns.
-        row: the hit's row.
-        overtaken: older row → the newer one that comes before it.
-        superseded_by: row of each hit → the id of what superseded it.
-    """
+    """Say of two hits about the same thing which one is newer; empty where no pair has changed places."""
     over = overtaken.get(row)
     if over is not None:
         sure = "no longer so" if superseded_by.get(row) == view.ids[over.by] else "may no longer be so"
@@ -456,11 +353,6 @@ def _no_longer(view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], kn
     return view.ids[over.by], None, until
 
 
-def _when(found: Found, row: int) -> str:
-    """Return in words how a hit relates to the time or the session that was asked for."""
-    return found.asked.words if found.asked is not None and found.asked.mask[row] else ""
-
-
 def packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...], list[Degradation]]:
     """Return the hits that fit into so many tokens, `None` = all; and the problem if some did not, or not whole."""
     if tokens_max is None:
@@ -471,3 +363,38 @@ def packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...]
         return chosen.kept, []
     detail = f"{' and '.join(said)} into {tokens_max} tokens."
     return chosen.kept, [Degradation(stage="pack", reason="budget.tokens", detail=detail[0].upper() + detail[1:])]
+
+
+class Deliver(Stage):
+    """Fetches, explains, withholds and packs the hits."""
+
+    name = "deliver"
+    essential = True
+
+    def __init__(self, delivery: Delivery, abstain_below: float, score_min: float = 0.0) -> None:
+        self._delivery, self._abstain_below, self._score_min = delivery, abstain_below, score_min
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """Return the state with `hits` and `confidence`."""
+        confidence, fused = state.confidence, state.candidates
+        sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
+        if sure < self._abstain_below and not state.request.part:
+            detail = f"The confidence {sure:.2f} is below ranking.abstain_below {self._abstain_below:g}."
+            return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
+        fused, left_out = self._sure_enough(fused, state.request)
+        hits, problems = self._delivery.deliver(state, fused, turn.deadline)
+        if confidence is not None:  # the token budget may have dropped some
+            confidence = within(confidence, (hit.score for hit in hits))
+        return changed(state, hits=hits, confidence=confidence).degraded_by(*left_out, *problems)
+
+    def _sure_enough(self, fused: Fused, request: RecallRequest) -> tuple[Fused, list[Degradation]]:
+        """Return the candidates with at least the score asked for, and a problem where some of the best have less."""
+        least = self._score_min if request.score_min is None else request.score_min
+        if not least:
+            return fused, []
+        enough = np.flatnonzero(fused.scores >= np.float32(least))
+        wanted = min(request.k, len(fused.rows))
+        less = wanted - min(wanted, len(enough))
+        kept = fused.take(enough, fused.scores[enough])
+        detail = f"{less} of the {wanted} best score below {least:g}."
+        return kept, [Degradation(stage="deliver", reason="score_min", detail=detail)] if less else []

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
+from recall_integrations.facts.deciding import Decided, decide
+from recall_integrations.facts.question import THEN, state_asked
+from recall_integrations.facts.said import ME
+from recall_integrations.facts.slots import Slots
+from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
+from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.learning.version import Version
-from recall_integrations.planning.planner import make_plan
-from recall_integrations.planning.when import asked_for, settled
+from recall_integrations.patterns import regex
+from recall_integrations.planning.planner import asked_for, make_plan, settled
+from recall_integrations.privacy.door import Door
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
@@ -21,9 +29,11 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.outlines import Outline
-from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope
+from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope, TemporalWindow
 from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.result import Decision
+from recall_integrations.types.roles import Role
 
 READING = "What the filters look at is still being read into memory. Ask again, or give it more time."
 READING_SHARE = 0.6  # share of the time that is left, as for the memories themselves
@@ -32,15 +42,7 @@ _FIELDS = frozenset({"type", "actor", "role", "channel", "thread"})
 
 
 class Plan(Stage):
-    """Decides about arms, filters and rows.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        arms: the arms that there are.
-        waiting: context around a wait.
-        draw: reads rows of a scope that is too large to be read whole; `None` = no scope is.
-    """
+    """Decides about arms, filters and rows."""
 
     name = "plan"
     essential = True
@@ -62,12 +64,7 @@ class Plan(Stage):
         return True
 
     def made(self, parsed: ParsedQuery, served: Served = BY_RULES) -> RetrievalPlan:
-        """Return the plan of a parsed query. Pure.
-
-        Args:
-            parsed: the parsed query.
-            served: the version learned from use that answers this recall; default: the rules.
-        """
+        """Return the plan of a parsed query. Pure."""
         version = served.version
         given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
         plan = make_plan(parsed, self._config) if given is None else make_plan(parsed, self._config, given=given)
@@ -178,3 +175,101 @@ def _typed(state: RecallState) -> RecallState:
     if count >= state.request.k:
         return changed(state, searched=allowed)
     return changed(state, wanted=wanted if count else None)
+
+
+SHORT = timedelta(days=20)  # for a shorter time that is over, a query asks what happened in it
+# What is known to ask for a past state: "I've got" and "when was she born" are no past.
+PAST = regex(
+    r"\b(?:did|(?:was|were)\b(?!.*\bborn)|had|went|been)\b|(?<!'ve\s)(?<!\bhave\s)(?<!\bhas\s)(?<!'s\s)\bgot\b", 2
+)
+_WEEKLY = regex(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\bweekend", 2)
+_DATED = regex(r"\d|\b(?:last|past|previous)\b", 2)
+
+
+def other_time(state: RecallState) -> TemporalWindow | None:
+    """Return the time that a query asks for, if that is not now; `None` = it asks for now, or for no time."""
+    window, request = state.query.temporal_window, state.request
+    if window is None or request.window is not None:
+        return window  # a window that the caller gives is meant
+    text, (start, end) = state.query.original, window.span
+    if PAST.search(text):
+        return window
+    return None if _goes_on(window, text[start:end], request.as_of or request.now) else window
+
+
+def is_short(window: TemporalWindow) -> bool:
+    """Say whether the window is so short that the query asks what happened in it."""
+    return window.start is not None and window.end is not None and window.end - window.start < SHORT
+
+
+def _goes_on(window: TemporalWindow, words: str, now: datetime) -> bool:
+    """Say whether the window has begun and is not over, is short and still to come, or is a day that each week has."""
+    begun, ended = window.start is None or window.start <= now, window.end is not None and window.end <= now
+    if not ended:
+        return begun or is_short(window)
+    return is_short(window) and _WEEKLY.search(words) is not None and _DATED.search(words) is None
+
+
+class Facts(Stage):
+    """Decides which memories the arms' candidates get in addition, and which come first; without it, none do."""
+
+    name = "facts"
+
+    def __init__(self, store: MemoryStore, slots: Slots | None) -> None:
+        self._store, self._slots = store, slots
+
+    def applies(self, state: RecallState) -> bool:
+        """Say whether facts are kept."""
+        return self._slots is not None and state.view is not None
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        """Return the state with `held`."""
+        assert self._slots is not None
+        parsed, view = state.query, state.scope
+        facts = self._store.facts_in(view)
+        if facts is None or not facts:  # then nothing need be read from the query
+            return state
+        window = other_time(state)
+        named = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
+        asked = state_asked(parsed.original, self._slots, windowed=window is not None, named=named)
+        if asked is None:
+            return state
+        now = state.request.as_of or state.request.now
+        span = None if window is None or asked.mode != THEN else (window.start, window.end)
+        subjects = self._subjects(asked.subject, parsed, view)
+        decided = decide(asked, facts, subjects, now, span)
+        return state if decided is None else changed(state, held=decided)
+
+    def _subjects(self, subject: str, parsed: ParsedQuery, view: ScopeView) -> list[str]:
+        """Return the keys of whom is asked: as written, then the entity's other names. Empty for a name of several."""
+        if subject == ME:
+            return [USER, *map(name_key, view.speakers(Role.USER))]
+        key = subject_key(subject)
+        if key is None:
+            return []
+        found = [key]
+        owner, of, rest = key.partition("'s ")
+        refs = [ref for ref in parsed.entity_refs if ref.entity_id and name_key(ref.mention) in (owner, key)]
+        ids = list(dict.fromkeys(ref.entity_id for ref in refs))
+        if len(ids) > 1:
+            return []  # two people have this name: what is said of it may be of either
+        if ids:
+            names = self._store.entities(view.scope_id).index.names(ids[0])
+            found += [f"{name_key(name)}{of}{rest}" for name in names]
+        if any(name_key(name) == owner for name in view.speakers(Role.USER)):
+            found.append(f"{USER}{of}{rest}")
+        return found
+
+
+def decision(held: Decided, view: ScopeView, door: Door) -> Decision:
+    """Return what was decided, as a result carries it: without names that privacy withholds."""
+    subject, slot = held.key
+    return Decision(
+        subject=door.said(subject),
+        slot=door.said(slot),
+        mode=held.mode,
+        at=from_micros(held.at),
+        first=tuple(view.ids[row] for row in view.rows_of(held.first).tolist()),
+        beneath=tuple(view.ids[row] for row in view.rows_of(sorted(held.beneath)).tolist()),
+        confidence=held.confidence,
+    )

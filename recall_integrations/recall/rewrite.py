@@ -1,4 +1,4 @@
-"""`rewrite`: asks the LLM for other words for the query, where that is worth its time, and adds what they find."""
+"""Search once more for other words: with the arms that look for words and meaning, and with the recall's ranker."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.arranging.phrasings import with_phrasings
-from recall_integrations.recall.again import Again
+from recall_integrations.ranking.fusion import Fused
+from recall_integrations.recall.parse import Parse
+from recall_integrations.recall.rank import KEEP_FIRST, Rank
 from recall_integrations.recall.runner import Stage, Turn, degradation
-from recall_integrations.recall.stages.arrange import KEEP_FIRST
-from recall_integrations.recall.stages.parse import Parse
+from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
-from recall_integrations.resilience.guard import CANCELLED, EMPTY, NO_TIME, SUCCESS, Answer
-from recall_integrations.rewriting import about
+from recall_integrations.resilience.guard import CANCELLED, EMPTY, NO_TIME, SUCCESS, Answer, Guard
 from recall_integrations.rewriting.asking import (
     CACHE_HIT,
     OFF_TOPIC,
@@ -30,9 +30,80 @@ from recall_integrations.rewriting.asking import (
     Phrasings,
     Rewriting,
 )
+from recall_integrations.rewriting.phrasings import Asked, refused
 from recall_integrations.store.worth import bundled_worth
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.making import changed
+from recall_integrations.types.watching import Step
+
+BY_WORDS = ("semantic", "lexical")  # the other arms look for names, times and types, which stay the query's
+
+
+class Again:
+    """Searches a recall's scope for phrasings of its query. Threads may share one."""
+
+    def __init__(self, embed: Embed, arms: Arms, rank: Rank, outside: Guard | None = None) -> None:
+        self._embed, self._arms, self._rank, self._outside = embed, arms, rank, outside
+
+    def search(
+        self, state: RecallState, phrasings: list[tuple[str, ParsedQuery]], deadline: Deadline, step: Step | None = None
+    ) -> tuple[list[Fused], list[Degradation]]:
+        """Return what each phrasing finds, in their order, and the problems, if some were not begun in time."""
+        semantic = state.plan.arm("semantic") is not None
+        texts = [text for text, _ in phrasings] if semantic else []
+        vectors, problem = self._embed.vectors_of(texts, deadline)
+        problems = [] if problem is None else [problem]
+        arms = tuple(arm for arm in state.plan.arms if arm.name in BY_WORDS)
+        found: list[Fused] = []
+        for i, (_, read) in enumerate(phrasings):
+            if deadline.over:
+                problems.append(Degradation(stage="", reason="timeout", detail=f"{len(phrasings) - i} were not begun."))
+                break
+            before = replace(
+                state,
+                parsed=self._as_asked(state.query, read),
+                planned=replace(state.plan, arms=arms),
+                vectors=vectors[i][None, :] if vectors else None,
+                similarities=None,
+                results=(),
+                fused=None,
+                confidence=None,
+                degraded=(),
+            )
+            own = deadline.child(deadline.remaining_ms() / (len(phrasings) - i))
+            after = self._ranked(self._arms.run(before, Turn(own, step=step)), own)
+            problems += after.degraded
+            if after.fused is not None:
+                found.append(after.fused)
+        return found, problems
+
+    def _ranked(self, state: RecallState, deadline: Deadline) -> RecallState:
+        if self._outside is None:
+            return self._rank.run(state, Turn(deadline))
+        answer = self._outside.call(deadline, self._rank.run, state, Turn(deadline))
+        if answer.value is not None:
+            return answer.value
+        return state.degraded_by(Degradation(stage="rank", reason=answer.code, detail=answer.detail))
+
+    @staticmethod
+    def _as_asked(asked: ParsedQuery, read: ParsedQuery) -> ParsedQuery:
+        """Return the query with the words of a phrasing; names, time, exclusions and the rest stay the query's."""
+        known = {ref.entity_id for ref in asked.entity_refs}
+        window = asked.temporal_window
+        return replace(
+            asked,
+            original=read.original,
+            terms=read.terms,
+            stems=read.stems,
+            weaker_terms=read.weaker_terms,
+            tokens=read.tokens,
+            identifiers=read.identifiers,
+            entity_refs=tuple(ref for ref in read.entity_refs if ref.entity_id in known),
+            temporal_window=None if window is None else replace(window, span=(0, 0)),
+            corrections=(),
+            corrected_query=None,
+        )
+
 
 STAGE = "rewrite"
 PARTIAL = "partial"
@@ -43,12 +114,7 @@ SHARE_MAX = 0.5  # share of the time that is left, kept for what comes after the
 
 
 class Ask(Stage):
-    """Begins to ask the LLM, beside the search for the query itself.
-
-    Args:
-        rewriting: asks the LLM.
-        precise: specificity from which a query needs no other words.
-    """
+    """Begins to ask the LLM, beside the search for the query itself."""
 
     name = "ask"
     level = SIMPLE - 1
@@ -65,14 +131,7 @@ class Ask(Stage):
 
 
 class Rewrite(Stage):
-    """Adds what phrasings find. Without it the answer is what the query itself found.
-
-    Args:
-        rewriting: asks the LLM.
-        parse: reads the phrasings.
-        again: searches for them.
-        precise: specificity from which a query needs no other words.
-    """
+    """Adds what phrasings find. Without it the answer is what the query itself found."""
 
     name = STAGE
     level = SIMPLE - 1
@@ -173,9 +232,7 @@ class _Reader:
 
     def __init__(self, parse: Parse, state: RecallState, asking: Asking) -> None:
         self._parse, self._state = parse, state
-        self._asked = about.Asked(
-            sent=asking.sent, parsed=state.query, frequency=state.frequency, count=state.scope.count
-        )
+        self._asked = Asked(sent=asking.sent, parsed=state.query, frequency=state.frequency, count=state.scope.count)
         self.kept: list[tuple[str, ParsedQuery]] = []
         self.refused: Counter[str] = Counter()
         self.failed: Degradation | None = None
@@ -186,7 +243,7 @@ class _Reader:
         for text in texts:
             try:
                 read = self._parse.phrase(text, self._state.request)
-                why = about.refused(self._asked, text, read, self._cosine(text, read))
+                why = refused(self._asked, text, read, self._cosine(text, read))
             except failures() as e:  # the fault is in our reading; the recall goes on without
                 self.failed, why = degradation(STAGE, e), "cannot be read"
             if why:

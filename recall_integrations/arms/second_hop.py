@@ -1,34 +1,150 @@
-"""The graph arm over documents: memory ─ says ▶ name ─ is said by ▶ memory.
+"""Documents that say a name: an index of the words, and pairs of neighbouring words, of a scope's documents.
 
-"Where was the director of Amber Lantern born?" is answered by two documents: one about the film, which names Priya
-Raman, and one about her, which shares hardly a word with the question. The best candidates are the first hop. The
-entities are the names they say and the query does not; other documents that say such a name are the second hop.
-Nothing is extracted when memories are stored: names are read from the few first documents (`names`), and who else says
-them is looked up (`holders`). For `chunk` memories only: the turns of a chat name the same people all the time.
-
-    worth(name) = NAMED · (1 − ln n / (FADING · ln N)), and ABOUT more for a document that begins with it
-    value(d)    = half the best worth + half the sum of the worths of all names by which a document leads to d
-
-A word that may be no name ("Switching", with which a sentence begins) leads only to documents that write it large
-within a sentence, or begin with it, unless the store has an entity of that name.
-
-`N`: documents of the scope; `n`: documents that say the name, the first one left out. A name that more than √N say
-leads nowhere. Documents of one thread, or that begin with the same two words, do not lead to each other.
+A name is looked up by its word, or by its first two. Made from the columns in memory when a recall first asks, and
+kept: rows are only ever added. New rows are a small index of their own until they are many; then the two are merged.
+Of what many documents say only so many are kept that it is seen to be common.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.arms.second_hop.holders import Keys, NamePostings, text_of
-from recall_integrations.arms.second_hop.names import DocumentNames, beginning, says
+from recall_integrations.arms.document_names import DocumentNames, Keys, beginning, pair_key, says, single_key
+from recall_integrations.indexes.columns import TextColumns
+from recall_integrations.indexes.runs import changes
 from recall_integrations.indexes.runs import heads as heads_of
-from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.records import record
+from recall_integrations.types import MemoryType
+
+WORDS_MAX = 2_000_000  # content words of a scope; a larger one has no such index
+LATE_MIN, LATE_SHARE = 10_000, 0.05  # words of new rows: so many, or this share of those before
+COMMON = 4.0  # times √documents: so many rows are kept of a key
+
+_ROW_BITS, _ROW = np.uint64(32), np.uint64((1 << 32) - 1)
+
+
+class _Part(NamedTuple):
+    """Index of rows from `first` to `end`."""
+
+    first: int
+    end: int
+    entries: Keys  # a key and, in the lower half, a row that says it; rising, each once
+    heads: Keys  # key of the first word and of the first two of each row, `(2, rows)`; 0 = it has not so many
+
+
+class NamePostings:
+    """Name index of the documents of a view with text. Threads may share one."""
+
+    def __init__(self, view: ScopeView, before: NamePostings | None = None) -> None:
+        self._ends = (int(view.nums[0]), int(view.nums[-1])) if view.size else (0, 0)
+        self._words = len(text_of(view).words)
+        whole = _part(view, 0) if before is None else _merged(before._main, before._upto(view))
+        self._main: _Part = whole._replace(entries=_cut(whole.entries, documents(view)))
+        self._late: _Part = _Part(view.size, view.size, self._main.entries[:0], self._main.heads)
+
+    def begins(self, view: ScopeView) -> bool:
+        """Say whether a view begins with these rows."""
+        n = self._main.end
+        # Numbers rise and never come again: if the first and the last are where they were, so are all between them.
+        return 0 < n <= view.size and self._ends == (int(view.nums[0]), int(view.nums[n - 1]))
+
+    def serves(self, view: ScopeView) -> bool:
+        """Say whether a view begins with these rows, and has not many more."""
+        added = len(text_of(view).words) - self._words
+        return self.begins(view) and added <= max(LATE_MIN, LATE_SHARE * self._words)
+
+    def find(self, view: ScopeView, keys: Keys, most: int) -> tuple[NDArray[np.int64], Rows]:
+        """Return the living documents that say keys: index of the key and row, each pair once, in no order."""
+        first = keys << _ROW_BITS
+        parts = [part for part in (self._main.entries, self._upto(view).entries) if len(part)]
+        spans = [(part.searchsorted(first), part.searchsorted(first + _ROW, side="right")) for part in parts]
+        count = np.zeros(len(keys), dtype=np.int64)
+        for left, right in spans:
+            count += right - left
+        chosen = ((count > 0) & (count <= most)).nonzero()[0]
+        if not len(chosen):
+            return chosen, chosen
+        said, rows = [], []
+        for part, (left, right) in zip(parts, spans, strict=True):
+            counts = (right - left)[chosen]
+            ends = counts.cumsum()
+            places = (left[chosen] - (ends - counts)).repeat(counts)
+            places += np.arange(len(places))
+            said.append(chosen.repeat(counts))
+            rows.append(part[places] & _ROW)
+        names, found = np.concatenate(said), np.concatenate(rows).astype(np.int64)
+        alive = view.alive[found]
+        return names[alive], found[alive]
+
+    def heads(self, view: ScopeView) -> Keys:
+        """Return the keys of the first word and of the first two of each row, `(2, view.size)`; 0 = it has fewer."""
+        return self._upto(view).heads
+
+    def _upto(self, view: ScopeView) -> _Part:
+        """Return the part with later rows, as far as the view goes; its `heads` are those of all rows."""
+        late = self._late
+        if late.end != view.size:
+            late = _part(view, self._main.end)
+            late = late._replace(heads=np.concatenate([self._main.heads, late.heads], axis=1))
+            self._late = late
+        return late
+
+
+def documents(view: ScopeView) -> Mask:
+    """Flag the rows that are documents: `chunk` memories."""
+    return of_types(view, (MemoryType.CHUNK,))
+
+
+def text_of(view: ScopeView) -> TextColumns:
+    """Return the text columns of a view that has them."""
+    assert view.text is not None
+    return view.text
+
+
+def _part(view: ScopeView, first: int) -> _Part:
+    """Index the rows from `first` on."""
+    text, wanted = text_of(view), documents(view)[first:]
+    counts = np.diff(text.starts[first:])
+    heads = np.zeros((2, len(counts)), dtype=np.uint64)
+    for k in range(2):
+        long = np.flatnonzero(counts > k)
+        begun = text.lexicon.stems[text.words[text.starts[first:-1][long, None] + np.arange(k + 1)]]
+        heads[k, long] = pair_key(begun[:, 0], begun[:, 1]) if k else single_key(begun[:, 0])
+    # The words of documents only: where they are few, nearly nothing has to be read.
+    own = np.flatnonzero(wanted)
+    begins = np.repeat(text.starts[first:-1][own] - np.cumsum(counts[own]) + counts[own], counts[own])
+    stems = text.lexicon.stems[text.words[begins + np.arange(len(begins))]]
+    rows = np.repeat(own.astype(np.uint64) + np.uint64(first), counts[own])
+    inside = rows[1:] == rows[:-1]
+    single, pair = single_key(stems) << _ROW_BITS, pair_key(stems[:-1], stems[1:])[inside] << _ROW_BITS
+    entries = np.concatenate([single | rows, pair | rows[1:][inside]])
+    entries.sort()
+    return _Part(first, view.size, entries[changes(entries)], heads)
+
+
+def _merged(before: _Part, after: _Part) -> _Part:
+    """Merge two parts; `heads` of the second are those of both."""
+    entries = np.concatenate([before.entries, after.entries])
+    entries.sort(kind="stable")  # which sees that these are two sorted runs
+    return _Part(before.first, after.end, entries, after.heads)
+
+
+def _cut(entries: Keys, wanted: Mask) -> Keys:
+    """Keep the first `COMMON` · √documents rows of each key."""
+    most = max(COMMON * math.sqrt(np.count_nonzero(wanted)), 1)
+    begins = np.flatnonzero(changes(entries >> _ROW_BITS))
+    sizes = np.diff(begins, append=len(entries))
+    if sizes.max(initial=0) <= most:
+        return entries
+    kept: Keys = entries[np.arange(len(entries)) - np.repeat(begins, sizes) < most]
+    return kept
+
 
 NAMED, ABOUT, FADING = 6.0, 4.0, 0.7
 NEW_MIN = 0.5  # share of a name's words that the query must not say
@@ -38,36 +154,22 @@ KEY_WORDS = 2  # by which names are looked up
 
 @record(frozen=True, slots=True, kw_only=True)
 class Via:
-    """Way from one document to another.
+    """Way from one document to another."""
 
-    Args:
-        row: row of the document before it.
-        name: name in both, as that one writes it.
-        about: whether the document begins with the name.
-    """
-
-    row: int
-    name: str
-    about: bool
+    row: int  # row of the document before it
+    name: str  # name in both, as that one writes it
+    about: bool  # whether the document begins with the name
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Links:
-    """Links from documents to others, each pair once.
+    """Links from documents to others, each pair once."""
 
-    Args:
-        starts: the document that leads.
-        rows: where it leads.
-        values: float32, above 0.
-        names: index into the names of the first document of the one that is worth most.
-        about: whether the second document begins with that name.
-    """
-
-    starts: Rows
-    rows: Rows
-    values: NDArray[np.float32]
-    names: NDArray[np.int64]
-    about: Mask
+    starts: Rows  # the document that leads
+    rows: Rows  # where it leads
+    values: NDArray[np.float32]  # float32, above 0
+    names: NDArray[np.int64]  # index into the names of the first document of the one that is worth most
+    about: Mask  # whether the second document begins with that name
 
     def and_those(self, other: Links) -> Links:
         """Return the links with other entries after these."""
@@ -87,19 +189,7 @@ _NOWHERE = Links(
 
 
 class SecondHop:
-    """The links of one recall, from the documents that were looked at.
-
-    Args:
-        view: view with text.
-        documents: which rows are living documents.
-        count: number of living documents.
-        holders: gives the name index that serves the view; called once a document is looked at.
-        said_in: returns the names that each of some documents says.
-        terms: stems of the query.
-        allowed: rows that may be returned; `None` = all.
-        texts: returns texts of rows, to see whether a document says an unsure name.
-        is_entity: whether the store has an entity of a name; such a name is sure.
-    """
+    """The links of one recall, from the documents that were looked at."""
 
     def __init__(
         self,
@@ -206,10 +296,6 @@ class SecondHop:
         """Return the entries whose name is sure, is an entity, or is confirmed by the document that it leads to.
 
         Documents are read for the best CONFIRMED_MAX pairs only; the others lose the entries that would need it.
-
-        Args:
-            said, owner, index: of each name: its document's names, that document's place in the starts, its own there.
-            entry, rows, worth: name, document that says it, and the worth of that.
         """
         unsure = np.asarray([own.unsure[i] for own, i in zip(said, index.tolist(), strict=True)], dtype=np.bool_)
         names = {i: said[i].names[int(index[i])] for i in sorted(set(entry[unsure[entry]].tolist()))}

@@ -1,28 +1,94 @@
-"""`arms`: asks the arms of the plan that have something to look for."""
+"""`embed`: the vectors of the query and of its readings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.fan_out import FanOut, InMemory
-from recall_integrations.arms.filling import filled
+from recall_integrations.arms.base import ArmRequest, ArmResult, FanOut, InMemory
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.config import BudgetsConfig
+from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
-from recall_integrations.reranking.depth import MultiStage
+from recall_integrations.reranking.reranking import MultiStage
 from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import Guard
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.text.shortening import shortened
 from recall_integrations.types import ArmPlan, Degradation
 from recall_integrations.types.making import changed, maker
+
+
+class Embed(Stage):
+    """Embeds the query. Without it words and graph still answer."""
+
+    name = "embed"
+    share = SHARE_BEFORE_ARMS
+
+    def __init__(self, store: MemoryStore, guard: Guard) -> None:
+        self._store, self._guard = store, guard
+
+    def applies(self, state: RecallState) -> bool:
+        """Say whether the plan asks the semantic arm."""
+        return state.view is not None and state.vectors is None and state.plan.arm("semantic") is not None
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """Return the state with `vectors`, `(1 + readings, d)`."""
+        parsed, given = state.query, state.request.vector
+        readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
+        texts = [*([] if given is not None else [shortened(parsed.original).text]), *readings]
+        first = [] if given is None else [given]
+        made, problem = self.vectors_of(texts, turn.deadline)
+        if problem is not None:
+            return self.fallback(state).degraded_by(problem)
+        vectors = [*first, *made]
+        return changed(state, vectors=vectors[0][None] if len(vectors) == 1 else np.stack(vectors))
+
+    def vectors_of(
+        self, texts: Sequence[str], deadline: Deadline
+    ) -> tuple[list[NDArray[np.float32]], Degradation | None]:
+        """Return the vectors of queries; or none, and the problem."""
+        embedding = self._store.embedding
+        if not texts or isinstance(embedding, StaticEmbedding):  # it takes microseconds; a thread costs more
+            return [embedding.embed_query(text) for text in texts], None
+        answer = self._guard.call(deadline, lambda: [embedding.embed_query(text) for text in texts], work=len(texts))
+        if answer.value is None:
+            return [], Degradation(stage=self.name, reason=answer.code, detail=answer.detail)
+        return list(answer.value), None
+
+
+FILTERS = "filters"
+
+
+def filled(results: Sequence[ArmResult], request: ArmRequest, k: int) -> ArmResult | None:
+    """Return more candidates, behind those of the arms; `None` where there are k, or no more."""
+    if request.allowed is None or any(len(result.rows) >= k for result in results):
+        return None
+    found = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(result.rows for result in results)]))
+    if len(found) >= k:
+        return None
+    left = request.allowed & request.view.alive
+    left[found] = False
+    rows = np.flatnonzero(left)
+    if not len(rows):
+        return None
+    scores = np.asarray(0.5 * request.closeness(rows), dtype=np.float32)
+    rows, scores = request.view.top(rows, scores, k - len(found))
+    # Where places count, what was found stands before what was not.
+    first = dict.fromkeys(row for result in results for row in result.rows.tolist())
+    ahead = np.linspace(1, 0.5, len(first), dtype=np.float32)
+    own = np.fromiter(first, dtype=np.int64, count=len(first))
+    return ArmResult(arm=FILTERS, rows=np.concatenate([own, rows]), scores=np.concatenate([ahead, scores]))
+
 
 NO_VECTOR = "skip.no_vector"
 FACTS = "facts"
@@ -31,15 +97,7 @@ _arm_request = maker(ArmRequest)
 
 
 class Arms(Stage):
-    """Asks the arms of the plan. Words need no vector: the lexical arm works while the vectors are compared.
-
-    Args:
-        specs: the arms that there are.
-        made: makes each arm for a call: to open an index is a part of the arm that may fail.
-        guards: returns the guard that calls an arm which needs a thread, by name.
-        depth: says how many candidates each is asked for where they are reranked; `None` = as many as the plan says.
-        budgets: the shares of the time.
-    """
+    """Asks the arms of the plan. Words need no vector: the lexical arm works while the vectors are compared."""
 
     name = "arms"
     essential = True

@@ -1,11 +1,14 @@
-"""`parse`: reads the query with what the scope knows."""
+"""Reads into memory what a recall needs of a scope, beside the recall: for a large scope that takes seconds."""
 
 from __future__ import annotations
 
 import functools
+import gc
+import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -21,10 +24,10 @@ from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spans import Spans
-from recall_integrations.recall.loading import Loader
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import RECENT_SECONDS
+from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.pace import Pace
@@ -35,6 +38,72 @@ from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
 from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.roles import Role
+
+SCOPES_AT_ONCE = 4
+
+
+class Loader:
+    """Reads scopes in threads of its own. Threads share it."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        prepare: Callable[[], object],
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        self._store, self._prepare, self._waiting = store, prepare, waiting
+        self._threads = Bulkhead("load", SCOPES_AT_ONCE, hanging_max=0)
+        self._lock = threading.RLock()  # a call may end before its callback is attached
+        self._under_way: dict[int, Future[None]] = {}
+
+    def loaded(self, scope_id: int, deadline: Deadline) -> bool:
+        """Say whether the scope is in memory now. If not, a thread reads it for a later recall."""
+        if self._store.in_memory(scope_id):
+            return True
+        with self._lock:
+            loading = self._under_way.get(scope_id)
+            begins = loading is None or loading.done()
+            if loading is None or begins:
+                loading = self._under_way[scope_id] = self._threads.submit(self._load, scope_id)
+        if begins:
+            loading.add_done_callback(lambda ended: self._over(scope_id, ended))
+        with self._waiting():
+            if not deadline.wait_for(loading):
+                return False
+        error = loading.exception()
+        if isinstance(error, Busy):
+            return False  # as many scopes as may be are being read; the next recall asks again
+        if error is not None:
+            raise error
+        return True
+
+    def _over(self, scope_id: int, ended: Future[None]) -> None:
+        with self._lock:
+            if self._under_way.get(scope_id) is ended:
+                del self._under_way[scope_id]
+
+    def _load(self, scope_id: int) -> None:
+        with _nothing_collected():
+            self._store.entities(scope_id)
+            self._store.languages(scope_id)
+            self._store.outline(scope_id)
+            self._prepare()
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Stop Python's garbage collection inside: what is loaded stays, and a walk over all objects takes 80 ms.
+
+    Where two threads are inside at once, the first to leave starts it again.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
 
 OPEN = Door()
 _ASKING = "parse.asking"
@@ -56,15 +125,7 @@ class _Counts(dict[str, int]):
 
 
 class Parse(Stage):
-    """Reads the query.
-
-    Args:
-        store: the store of the memories.
-        config: all settings.
-        llm: validates corrections of the spelling; `None` = nobody does.
-        unsure: asks the LLM about names that nothing else resolved; `None` = it is not asked.
-        waiting: context around a wait.
-    """
+    """Reads the query."""
 
     name = "parse"
     share = SHARE_BEFORE_ARMS

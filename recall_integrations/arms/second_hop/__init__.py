@@ -1,1 +1,0 @@
-"""Links from documents to others, over the names that both say."""
