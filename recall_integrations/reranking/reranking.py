@@ -53,12 +53,73 @@ class MultiStage:
         return max(k, int(np.count_nonzero(scores >= floor)))
 
 
-def reordered(scores: Sequence[float | None], unscored: AbstractSet[int] = frozenset()) -> NDArray[np.int64]:
-    """Return the new order of candidates: places before, best first. Ties go to the candidate that came first."""
+ODDS_MAX = 1e3  # of a candidate's score, so that a certain one can still be overtaken
+FIRST_GAP, FIRST_SEEN = 2.0, 0.5  # deviations taken for granted, as if some two recalls had shown them
+WITHIN_MIN = 0.05  # of the variance; without a bound, scores that were always right would be certain
+
+
+class Trust:
+    """Measure what a reranker's scores say about relevance, from recalls alone: no labels are needed.
+
+    Let `s` be the scores of the n candidates of a recall less their mean, and `r` the share of each in the odds of
+    all, by the calibrated scores that they have. If the reranker puts what answers a gap `g` above the others, `Σ r·s`
+    is `g·(Σ r² − 1/n)` in the mean, and 0 for scores without a meaning. So the ratio of both, summed over recalls,
+    estimates the gap. By linear discriminant analysis (Fisher 1936) a score is then worth `g / v` log-odds beside those
+    of the ranking, where `v`, the variance beside the gap, is that of `s` less `g²·(1 − 1/n)/n`: a reranker decides the
+    order as far as it is sure and has earned it. Thread-safe.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._above = self._seen = self._variance = self._mixed = 0.0
+        self._count = 0
+
+    def weight(self, odds: NDArray[np.float64], centered: NDArray[np.float64]) -> float:
+        """Count a recall, and return the log-odds that a unit of its scores is worth, at least 0.
+
+        Args:
+            odds: of the candidates, two at least.
+            centered: their scores less the mean, not all alike.
+        """
+        share, of_one = odds / odds.sum(), 1 / len(odds)
+        with self._lock:
+            self._above += float(share @ centered)
+            self._seen += float(share @ share) - of_one
+            self._variance += float(centered.var())
+            self._mixed += of_one * (1 - of_one)
+            self._count += 1
+            variance, mixed = self._variance / self._count, self._mixed / self._count
+            gap = (self._above + FIRST_SEEN * FIRST_GAP * math.sqrt(variance)) / (self._seen + FIRST_SEEN)
+        return max(gap, 0.0) / max(variance - gap * gap * mixed, WITHIN_MIN * variance)
+
+
+def reordered(
+    calibrated: NDArray[np.floating],
+    scores: Sequence[float | None],
+    trust: Trust,
+    unscored: AbstractSet[int] = frozenset(),
+) -> NDArray[np.int64]:
+    """Return the new order of candidates: places before, best first. Ties go to the candidate that came first.
+
+    Args:
+        calibrated: scores that the candidates have, falling, in [0, 1].
+        scores: the reranker's, higher is better; `None` = it dropped the candidate, which goes last.
+        trust: what the reranker's scores have been worth; counts this recall.
+        unscored: places that the reranker had no time for: they stay, the others change among themselves.
+    """
     order = np.arange(len(scores), dtype=np.int64)
     places = np.asarray([i for i in range(len(scores)) if i not in unscored], dtype=np.int64)
-    given = np.asarray([-np.inf if (score := scores[i]) is None else score for i in places], dtype=np.float64)
-    order[places] = places[np.lexsort((places, -given))]
+    kept = np.asarray([i for i in places if scores[i] is not None], dtype=np.int64)
+    worth = np.full(len(scores), -np.inf)
+    if len(kept):
+        p = np.clip(np.asarray(calibrated, dtype=np.float64)[kept], 1 / ODDS_MAX, 1 - 1 / ODDS_MAX)
+        odds = p / (1 - p)
+        given = np.asarray([scores[i] for i in kept], dtype=np.float64)
+        given -= given.mean()
+        worth[kept] = np.log(odds)
+        if given.any():
+            worth[kept] += trust.weight(odds, given) * given
+    order[places] = places[np.lexsort((places, -worth[places]))]
     return order
 
 
@@ -128,6 +189,7 @@ class RerankStage:
         self._warming: tuple[Future[Any], Pass] | None = None
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
+        self._trust = Trust()
 
     @property
     def reranker(self) -> Reranker:
@@ -268,7 +330,7 @@ class RerankStage:
 
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:
         settings, n, k = self._settings, outcome.candidates, request.k
-        first = reordered(judged.scores, judged.unscored)
+        first = reordered(request.calibrated[:n], judged.scores, self._trust, judged.unscored)
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
         degraded: tuple[Degradation, ...] = ()
         reason = "success"
