@@ -28,7 +28,7 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE
 from recall_integrations.ranking.arranging.newer import Overtaken
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline

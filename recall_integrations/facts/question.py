@@ -1,16 +1,9 @@
-"""Tells whether a query asks for a slot, and how: read surely, or not at all.
-
-    query ─ without the time that it names ─▶ words ─ all of them fit one shape? ─▶ StateAsked
-
-"what is my phone number?", "where does Priya live now?", "my previous address", "when did I move to Lisbon?": the query
-names the slot's noun with its owner, or the slot's verb with its subject, and every word of it has a part in that.
-"""
+"""DOC"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.grammar import (
     CODES,
     END,
@@ -23,11 +16,33 @@ from recall_integrations.facts.grammar import (
     listed,
     tokens_of,
 )
-from recall_integrations.facts.kinds import fits
-from recall_integrations.facts.said import ME
+from recall_integrations.facts.said import ME, SHARED
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.facts.subjects_of import SHARED
-from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, is_noun, open_name, without
+from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, fits, is_noun, open_name, without
+from recall_integrations.records import record
+
+NOW = "now"  # how it is: "what is my number?", "where does she live now?"
+THEN = "then"  # how it was at a time: "in March", "back then", "before I moved"
+PREVIOUS = "previous"  # what it was before it became what it is: "my previous number", "where did I live before?"
+HISTORY = "history"  # all of it, in order: "how did my number change", "which cities have I lived in"
+WHEN = "when"  # when it changed or began: "when did I move to Lisbon?"
+MODES = (NOW, THEN, PREVIOUS, HISTORY, WHEN)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class StateAsked:
+    """The question that a query asks of a slot."""
+
+    # names of the slots that it may mean, the likeliest first; an open one as in `said.Said.slot`
+    slots: tuple[str, ...]
+    subject: str = ME  # whose slot it is, as in `said.Said.subject`
+    mode: str = NOW  # one of `MODES`
+    value: str = ""  # value that is named, as in "when did I move to Lisbon?", "do I still live in Berlin?"; else empty
+    # with `THEN`: the value whose end is meant, as of "before I moved to Lisbon" (that came after it); else empty: the
+    # latest change
+    before: str = ""
+    confidence: float = 0.9  # probability that this is asked, in [0, 1]
+
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
@@ -39,14 +54,7 @@ _NOWHERE = ("date", "number", "person", "work", "language")
 def state_asked(
     query: str, slots: Slots = DEFAULT, *, windowed: bool = False, named: tuple[int, int] = (0, 0)
 ) -> StateAsked | None:
-    """Return the question that a query asks of a slot; `None` = it asks none, or nobody can be sure.
-
-    Args:
-        query: the query as it was written.
-        slots: the schema.
-        windowed: whether the query asks for another time than now.
-        named: place of a time in the query.
-    """
+    """Return the question that a query asks of a slot; `None` = it asks none, or nobody can be sure."""
     if len(query) > CHARS_MAX:
         return None
     words = query.lower().replace("’", "'").replace("¿", "").split()

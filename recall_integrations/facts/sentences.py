@@ -1,10 +1,4 @@
-"""Reads what a text says of slots, where it says it surely: plain sentences of the commonest shapes.
-
-    text ─ gate ─ words ─ clauses ─▶ "my <noun> is <value>", "<who> <verb> <value>" ─ value fits its slot? ─▶ Said
-
-A clause begins a sentence, or follows a sign or a word that joins. Clauses that ask, wish, suppose or pass on words of
-others are not read, nor is a value that does not look like one of its slot. The words are those of `grammar`.
-"""
+"""DOC"""
 
 from __future__ import annotations
 
@@ -14,11 +8,9 @@ from datetime import datetime
 
 from recall_integrations.facts import dates
 from recall_integrations.facts.grammar import CODES, FAVOURITE, Grammar, Leads, grammar_of, has_digit, tokens_of
-from recall_integrations.facts.kinds import fits, is_name
-from recall_integrations.facts.said import IS, NOT, WAS, Said
+from recall_integrations.facts.said import IS, NOT, SHARED, WAS, Said
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.facts.subjects_of import SHARED
-from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, is_noun, open_name, without
+from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, is_name, is_noun, open_name, without
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered
 
@@ -29,13 +21,7 @@ _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WA
 
 
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
-    """Return the statements of a text about slots, in the order of the text.
-
-    Args:
-        text: a memory's text.
-        at: when it was said, for "since spring".
-        slots: the schema.
-    """
+    """Return the statements of a text about slots, in the order of the text."""
     low = lowered(text).replace("’", "'")
     words = _words_in(low)
     for code in CODES:

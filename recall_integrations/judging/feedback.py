@@ -36,13 +36,7 @@ Waiting = tuple[RecallRequest, Scope, str, tuple[int, ...]]
 
 
 class Judging:
-    """Keeps feedback on an optimizer's recalls. Threads share it.
-
-    Args:
-        optimizer: the optimizer of the recalls.
-        lately: its last recalls.
-        shelf: the shelf of versions.
-    """
+    """Keeps feedback on an optimizer's recalls. Threads share it."""
 
     def __init__(self, optimizer: Recalling, lately: Lately, shelf: Shelf) -> None:
         self._optimizer, self._lately = optimizer, lately

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.ranking.rankers.feature_sum import Ranker
+from recall_integrations.ranking.feature_sum import Ranker
 from recall_integrations.recall.runner import Stage
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import ParsedQuery, RecallResult, ScopeLike

@@ -21,9 +21,8 @@ from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.signature import signature_of
 from recall_integrations.learning.version import Version
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
-from recall_integrations.ranking.rankers.stepped import entered
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types import Scope
@@ -133,12 +132,7 @@ class _Pair:
 
 
 class Replays:
-    """Makes replays, one at a time. Threads share it.
-
-    Args:
-        optimizer: the optimizer whose recalls were judged.
-        shelf: the shelf of versions.
-    """
+    """Makes replays, one at a time. Threads share it."""
 
     def __init__(self, optimizer: Recalling, shelf: Shelf) -> None:
         self._optimizer, self._shelf = optimizer, shelf
@@ -146,13 +140,7 @@ class Replays:
         self._pairs: dict[str, _Pair] = {}
 
     def of(self, request: RecallRequest, scope: Scope, judged: Iterable[int]) -> Replay | None:
-        """Return what the query finds, and would have found; `None` where the scope has nothing any more.
-
-        Args:
-            request: the recall's arguments.
-            scope: the scope that is searched.
-            judged: numbers of the judged memories, whose features are kept too.
-        """
+        """Return what the query finds, and would have found; `None` where the scope has nothing any more."""
         with self._lock:
             pair = self._pair(scope)
             asked = _asked(request, scope)

@@ -24,26 +24,14 @@ RATE, WEIGHT_MIN, WEIGHT_MAX = 0.1, 0.1, 3.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """A plan for a signature.
+    """A plan for a signature."""
 
-    Args:
-        plan: the plan's name.
-        gap: nDCG by which it is better than the rules' choice.
-    """
-
-    plan: str
-    gap: Gap
+    plan: str  # the plan's name
+    gap: Gap  # nDCG by which it is better than the rules' choice
 
 
 def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, seed: int = 0) -> dict[str, Choice]:
-    """Return signature → plan, where another plan than the rules' is better.
-
-    Args:
-        judged: recalls with replays.
-        least: number of judged recalls from which a signature gets a plan of its own.
-        position_bias: see `measuring`.
-        seed: seed of the bootstrap.
-    """
+    """Return signature → plan, where another plan than the rules' is better."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
         if one.replay is not None and one.positive():
@@ -79,12 +67,7 @@ def utilities(judged: Sequence[Judged], position_bias: float, *, seed: int = 0) 
 
 
 def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[str, float]:
-    """Return arm → weight after one round. 1 is the weight that the plans give it.
-
-    Args:
-        old: weights before; an arm without one has 1.
-        utility: arm → marginal utility.
-    """
+    """Return arm → weight after one round. 1 is the weight that the plans give it."""
     most = max((abs(value) for value in utility.values()), default=0.0)
     if not most:
         return dict(old)

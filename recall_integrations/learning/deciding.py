@@ -24,34 +24,18 @@ PROMOTED, ROLLED_BACK, EXTENDED, WAITING = "promoted", "rolled_back", "extended"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The decision on a version.
+    """The decision on a version."""
 
-    Args:
-        step: `promoted`, `rolled_back`, `extended`, or empty: the trial goes on.
-        because: reason in words.
-        gap: gap to the version that served before; `None` = nothing was compared.
-        floor: gap to the rules.
-    """
-
-    step: str
-    because: str
-    gap: Gap | None = None
-    floor: Gap | None = None
+    step: str  # `promoted`, `rolled_back`, `extended`, or empty: the trial goes on
+    because: str  # reason in words
+    gap: Gap | None = None  # gap to the version that served before; `None` = nothing was compared
+    floor: Gap | None = None  # gap to the rules
 
 
 def decided(
     judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
 ) -> Verdict:
-    """Decide on a version on trial.
-
-    Args:
-        judged: recalls judged since the trial began.
-        tried: label of the version on trial.
-        before: label of the version that serves the other recalls.
-        position_bias: see `measuring`.
-        over: whether the trial's time is over.
-        windows: number of times that the trial was extended.
-    """
+    """Decide on a version on trial."""
     every = {level: _gaps({"": judged}, tried, before, position_bias, level) for level in (EARLY, LATE)}
     return _verdict(every, over=over, windows=windows)
 
@@ -65,24 +49,13 @@ def decided_shared(
     over: bool,
     windows: int = 0,
 ) -> Verdict:
-    """Decide on a shared version on trial: every scope counts the same, however much was judged there.
-
-    Args:
-        judged: scope → recalls judged since the trial began.
-        tried, before, position_bias, over, windows: as for `decided`.
-    """
+    """Decide on a shared version on trial: every scope counts the same, however much was judged there."""
     every = {level: _gaps(judged, tried, before, position_bias, level) for level in (EARLY, LATE)}
     return _verdict(every, over=over, windows=windows)
 
 
 def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
-    """Decide whether a version that serves all is rolled back, as it is worse than rules by now.
-
-    Args:
-        judged: recalls judged since it was promoted.
-        serving: label of the version.
-        position_bias: see `measuring`.
-    """
+    """Decide whether a version that serves all is rolled back, as it is worse than rules by now."""
     gap = compared(judged, order_of(serving), RULES, position_bias)
     if gap.n >= LEAST and gap.high < 0:
         return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}", floor=gap)

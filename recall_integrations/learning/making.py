@@ -16,8 +16,8 @@ from recall_integrations.learning.deciding import told
 from recall_integrations.learning.measuring import Gap, mean_ndcg
 from recall_integrations.learning.steps import Lists, figures, gap_of, learned_steps, lists_of
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
 
@@ -28,19 +28,13 @@ LENGTH_MAX = 3.0  # length of all steps together, in a scope of its own
 
 @record(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The result of learning.
+    """The result of learning."""
 
-    Args:
-        version: the version; `None` = nothing better was learned.
-        because: reason in words.
-        gap: gap of the steps to none, on recalls that they were not made from; `None` = there are no steps.
-        too_few: whether too little was judged yet to learn anything.
-    """
-
-    version: Version | None
-    because: str
+    version: Version | None  # the version; `None` = nothing better was learned
+    because: str  # reason in words
+    # gap of the steps to none, on recalls that they were not made from; `None` = there are no steps
     gap: Gap | None = None
-    too_few: bool = False
+    too_few: bool = False  # whether too little was judged yet to learn anything
 
 
 def held_out(judged: Judged) -> bool:
@@ -60,17 +54,7 @@ def made(
     position_bias: float,
     steps: bool = True,
 ) -> Made:
-    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from.
-
-    Args:
-        judged: judged recalls of the scope.
-        version_id: id of the new version.
-        now: time of the new version, microseconds.
-        parent: the version that serves; `None` = rules.
-        least: `learned.min_queries_per_signature`.
-        position_bias: see `measuring`.
-        steps: whether steps of the ranker's weights may be learned: those of another ranker may not.
-    """
+    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from."""
     usable = [one for one in judged if one.replay is not None and one.positive()]
     if len(usable) < least:
         because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"

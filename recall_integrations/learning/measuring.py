@@ -38,18 +38,12 @@ _DISCOUNTS = tuple(place_worth(place) for place in range(1, DEPTH + 1))
 
 @record(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A mean difference with its interval.
+    """A mean difference with its interval."""
 
-    Args:
-        mean: weighted mean of the differences.
-        low, high: ends of the interval that holds it with the probability asked for.
-        n: number of pairs.
-    """
-
-    mean: float
-    low: float
+    mean: float  # weighted mean of the differences
+    low: float  # low, high: ends of the interval that holds it with the probability asked for
     high: float
-    n: int
+    n: int  # number of pairs
 
 
 def worth(gain: Gain, position_bias: float) -> float:
@@ -67,12 +61,7 @@ def weights_of(judged: Sequence[Judged], position_bias: float) -> Numbers:
 
 
 def ndcg(order: Order, gains: Mapping[int, float], depth: int = DEPTH) -> float:
-    """Return the nDCG of an order. A memory that nobody judged counts nothing.
-
-    Args:
-        order: numbers of memories, best first.
-        gains: number → gain, at least one above 0.
-    """
+    """Return the nDCG of an order. A memory that nobody judged counts nothing."""
     best = sorted((g for g in gains.values() if g > 0), reverse=True)[:depth]
     ideal = sum(g * place_worth(place) for place, g in enumerate(best, start=1))
     got = sum(gains.get(num, 0.0) * place_worth(place) for place, num in enumerate(order[:depth], start=1))
@@ -109,13 +98,7 @@ def noise_of(judged: Sequence[Judged], position_bias: float) -> float:
 
 
 def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, float]:
-    """Return the worth of each memory to a recall, less that of one that was shown and answers nothing.
-
-    Args:
-        judged: the recall.
-        position_bias: η.
-        noise: see `noise_of`.
-    """
+    """Return the worth of each memory to a recall, less that of one that was shown and answers nothing."""
     found = gains_by_num(judged, position_bias)
     if noise:
         for num in shown(judged):
@@ -147,16 +130,7 @@ def bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Gap:
-    """Return the weighted mean of paired differences and its percentile interval (Efron 1979).
-
-    Args:
-        gaps: differences, one for each recall.
-        weights: weights of the recalls; `None` = all count the same.
-        queries: a number for each recall, which recalls of the same query share; `None` = all are different. With fewer
-            than `QUERIES_MIN` different ones the interval is from -1 to 1.
-        level: probability of the interval.
-        seed: seed of the samples.
-    """
+    """Return the weighted mean of paired differences and its percentile interval (Efron 1979)."""
     n = len(gaps)
     if not n:
         return Gap(mean=0.0, low=0.0, high=0.0, n=0)

@@ -19,7 +19,7 @@ from recall_integrations.learning.making import LEVEL, Made, gained, held_out, l
 from recall_integrations.learning.measuring import bootstrap
 from recall_integrations.learning.steps import clipped, fitted, lists_of
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.types.judged import RULES, Judged
 
 SCOPES_MIN = 5
@@ -29,11 +29,7 @@ PENALTY = 0.1  # penalty of each scope's steps
 
 
 def influence_max(scopes: int) -> float:
-    """Return how far one scope can move a step of the shared weights.
-
-    Args:
-        scopes: number of scopes.
-    """
+    """Return how far one scope can move a step of the shared weights."""
     left = scopes - 2 * math.ceil(TRIMMED * scopes)
     return 2 * STEP_LENGTH / max(1, left)
 
@@ -60,16 +56,7 @@ def pooled(
     least: int,
     position_bias: float,
 ) -> Made:
-    """Make shared weights of all scopes, if they are better in most of them on recalls that they were not made from.
-
-    Args:
-        judged: scope → its judged recalls.
-        version_id: id of the new version.
-        now: time of the new version, microseconds.
-        parent: the version that is shared now; `None` = none.
-        least: number of judged recalls from which a scope takes part.
-        position_bias: see `measuring`.
-    """
+    """Make shared weights of all scopes, if they are better in most of them on recalls that they were not made from."""
     names = learnable()
     steps, held, used, last, first, count = [], [], 0, 0, now, 0
     for _, own in sorted(judged.items()):

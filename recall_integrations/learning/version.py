@@ -11,7 +11,7 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.learning.choosing import WEIGHT_MAX, WEIGHT_MIN
 from recall_integrations.patterns import regex
-from recall_integrations.ranking.rankers.stepped import STEP_MAX
+from recall_integrations.ranking.feature_sum import STEP_MAX
 from recall_integrations.records import record
 from recall_integrations.types import RetrievalPlan
 from recall_integrations.types.judged import RULES
@@ -81,11 +81,7 @@ class Version:
 
 
 def from_json(text: str, where: str) -> Version:
-    """Read a version.
-
-    Raises:
-        InvalidArgument: the text is no version; the message says what is wrong.
-    """
+    """Read a version."""
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as e:

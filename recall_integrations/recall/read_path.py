@@ -28,8 +28,8 @@ from recall_integrations.planning.when import settled
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
+from recall_integrations.ranking.feature_sum import Ranker, known_of
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.again import Again
 from recall_integrations.recall.caching import Caching
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone

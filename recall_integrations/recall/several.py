@@ -15,7 +15,7 @@ from itertools import islice
 
 from recall_integrations.delivery.deliver import packed
 from recall_integrations.privacy.door import Door
-from recall_integrations.ranking.calibration.model import within
+from recall_integrations.ranking.calibration import within
 from recall_integrations.recall.runner import degradation
 from recall_integrations.recall.watching import Watched
 from recall_integrations.resilience.deadline import Deadline

@@ -19,7 +19,7 @@ from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import STRATEGIES, RankingConfig
 from recall_integrations.indexes.kind import GATES, Kind
 from recall_integrations.ranking import rank as stage
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.compute import FEATURES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)

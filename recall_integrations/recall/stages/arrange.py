@@ -11,10 +11,9 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
+from recall_integrations.ranking.arranging.arrange import first_of_the_query, occurrence_first
 from recall_integrations.ranking.arranging.newer import Overtaken, newer_first
-from recall_integrations.ranking.arranging.occurrences import occurrence_first
-from recall_integrations.ranking.arranging.phrasings import first_of_the_query
-from recall_integrations.ranking.calibration.model import within
+from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from recall_integrations.delivery.deliver import Delivery, Found
-from recall_integrations.ranking.calibration.model import within
+from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from recall_integrations.facts.deciding import Decided, decide
 from recall_integrations.facts.question import THEN, state_asked
-from recall_integrations.facts.said import ME
+from recall_integrations.facts.said import ME, USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
-from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door

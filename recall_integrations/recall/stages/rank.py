@@ -17,12 +17,10 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.deliver import Delivery
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import NEGATION
-from recall_integrations.ranking.features.exact import exact_shares
-from recall_integrations.ranking.features.owners import Asker, asker_of
-from recall_integrations.ranking.features.polarity import denial_of
-from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, known_of
+from recall_integrations.ranking.features.reading import Asker, asker_of, denial_of, exact_shares
+from recall_integrations.ranking.fusion import EXACT, Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
@@ -101,7 +99,7 @@ class Rank(Stage):
         if state.plan.exact_match and n:
             shares = np.zeros(len(fused.rows), dtype=np.float32)
             shares[:n] = exact_shares(self._delivery.texts(view, fused.rows[:n]), state.query.identifiers)
-            fused = lifted(view, fused, "exact", shares, settings.exact)
+            fused = lifted(view, fused, "exact", shares, EXACT)
         return _trusted(state, fused, None)
 
     def _given(self, state: RecallState) -> FusionInput:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.ranking.arranging.phrasings import with_phrasings
+from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.recall.again import Again
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.stages.arrange import KEEP_FIRST

@@ -30,7 +30,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +39,14 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.layered import Doubles, Logistic
-from recall_integrations.ranking.rankers.feature_sum import Ranking
 from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1
 
-SHIPPED = Path(__file__).resolve().parent / "weights" / "calibration.json"
+if TYPE_CHECKING:
+    from recall_integrations.ranking.feature_sum import Ranking
+
+SHIPPED = Path(__file__).with_name("calibration.json")
 FORMAT = "recall-calibration-3"
 K = 10  # where z = 0
 TOP = 5
@@ -190,37 +192,19 @@ _AGAIN = "Make them again: `recall train` for weights of your own, scripts/fit_c
 
 @record(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Conversion of the scores of one version of a ranker into probabilities. Threads may share one.
+    """Conversion of the scores of one version of a ranker into probabilities. Threads may share one."""
 
-    Args:
-        ranker, ranker_version: whose scores it is for.
-        version: of these weights; part of the cache key.
-        result: over the inputs of `RESULT`.
-        per_k: `a`, at least 0, and `b`, at most 0.
-        hit: over the inputs of `HIT`.
-        about: what it was fitted on; kept as it is.
-    """
-
-    ranker: str
+    ranker: str  # ranker, ranker_version: whose scores it is for
     ranker_version: str
-    version: str
-    result: Logistic
-    per_k: tuple[float, float]
-    hit: Logistic
-    about: Mapping[str, Any]
+    version: str  # of these weights; part of the cache key
+    result: Logistic  # over the inputs of `RESULT`
+    per_k: tuple[float, float]  # `a`, at least 0, and `b`, at most 0
+    hit: Logistic  # over the inputs of `HIT`
+    about: Mapping[str, Any]  # what it was fitted on; kept as it is
 
     @classmethod
     def load(cls, ranker: str, version: str | None = None, path: str | Path = SHIPPED) -> Calibration | None:
-        """Load the calibration of a ranker; `None` where the file has none for it.
-
-        Args:
-            ranker: its name.
-            version: its version; `None` = any. Scores of other weights need another calibration.
-            path: the file. Default: that of the package.
-
-        Raises:
-            InvalidArgument: the file cannot be read, or does not hold calibrations of this package.
-        """
+        """Load the calibration of a ranker; `None` where the file has none for it."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as e:
@@ -229,14 +213,7 @@ class Calibration:
         return found if found is not None and version in (None, found.ranker_version) else None
 
     def confidence(self, features: Features, ranking: Ranking, unknown: float, *, k: int = K) -> float:
-        """Compute the probability that at least one of the `k` best candidates is relevant; 0 without candidates.
-
-        Args:
-            features: of the candidates.
-            ranking: of the ranker this belongs to.
-            unknown: see `unknown_share`.
-            k: how many are returned.
-        """
+        """Compute the probability that at least one of the `k` best candidates is relevant; 0 without candidates."""
         if not features.size or k < 1:
             return 0.0
         logit = self.result.logit(result_inputs(features, ranking.scores, unknown))
@@ -249,15 +226,7 @@ class Calibration:
         order: Sequence[int] | NDArray[np.int64] | None,
         unknown: float,
     ) -> Values:
-        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`.
-
-        Args:
-            features: of the candidates.
-            ranking: of the ranker this belongs to.
-            order: candidates as they are returned, best first. `None` = by score, ties by place. Those it leaves out
-                follow by score.
-            unknown: see `unknown_share`.
-        """
+        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`."""
         size, scores = features.size, ranking.scores
         if not size:
             return np.zeros(0, dtype=np.float32)
@@ -298,13 +267,7 @@ def within(confidence: float, scores: Iterable[float]) -> float:
 
 
 def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: int) -> float:
-    """Return the share of the stems' Σ idf that no memory of the scope holds; 1 without stems or memories.
-
-    Args:
-        stems: of the query.
-        frequency: memories of the scope that hold a stem.
-        count: memories of the scope.
-    """
+    """Return the share of the stems' Σ idf that no memory of the scope holds; 1 without stems or memories."""
     known = missing = 0.0
     for stem in stems:
         held = frequency(stem)
@@ -338,14 +301,7 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
 
 
 def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], unknown: float) -> Doubles:
-    """Return the inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`.
-
-    Args:
-        features: of the candidates; there is one at least.
-        scores: of the candidates.
-        ranked: all candidates, the best score first.
-        unknown: see `unknown_share`.
-    """
+    """Return the inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`."""
     falling = scores[ranked].astype(np.float64)
     own = falling[:BEST]
     first, last = float(falling[0]), len(falling) - 1
@@ -398,11 +354,7 @@ def _shared(features: Features) -> list[float]:
 
 
 def from_json(text: str, where: str = "the calibrations") -> dict[str, Calibration]:
-    """Read calibrations, by the ranker's name.
-
-    Raises:
-        InvalidArgument: not calibrations of this package; the message says what is wrong.
-    """
+    """Read calibrations, by the ranker's name."""
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as e:
