@@ -1,4 +1,16 @@
-"""DOC"""
+"""Facts that a language model reads: the prompt, the check of its answer, and their rows.
+
+    texts ─ door (redacted) ─ prompt ─▶ LLM ─▶ JSON lines ─ answers ─▶ claims by message
+                                                  checked, each against its own text ◀──┘ ─▶ Said
+
+A claim is believed if its value stands in the text and in the part that the model got, in whole words: so nothing
+redacted can be a value, and nothing that another message says. Its subject is who says it, whom an assistant speaks to,
+or a name that stands in the text or speaks in its thread; its slot is one of the schema, or an open one.
+
+For the same memory, subject and slot: what the memory's own fields say stands, and a model's reading of it is not
+stored; of a rule's reading and a model's, the more confident one stands, the model's where they are equal; when rules
+read all memories anew, a model's reading that stands stays.
+"""
 
 from __future__ import annotations
 

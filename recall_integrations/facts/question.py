@@ -1,4 +1,10 @@
-"""DOC"""
+"""Tells whether a query asks for a slot, and how: read surely, or not at all.
+
+    query ─ without the time that it names ─▶ words ─ all of them fit one shape? ─▶ StateAsked
+
+"what is my phone number?", "where does Priya live now?", "my previous address", "when did I move to Lisbon?": the query
+names the slot's noun with its owner, or the slot's verb with its subject, and every word of it has a part in that.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""DOC"""
+"""Rows beside memories for what they say of slots, and for the times they tell: made, written, made anew, read.
+
+Facts are read of sentences and of a memory's own fields:
+
+    Relation("Priya", "manager_of", "Sam")                                   -> boss of Sam: Priya
+    metadata={"fact": {"slot": "phone_number", "value": "555-0101", "subject": "Priya"}}
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DOC"""
+"""A statement of a text about a slot; its subject and value in normal form, the same for what is said and asked."""
 
 from __future__ import annotations
 

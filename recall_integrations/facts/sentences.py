@@ -1,4 +1,10 @@
-"""DOC"""
+"""Reads what a text says of slots, where it says it surely: plain sentences of the commonest shapes.
+
+    text ─ gate ─ words ─ clauses ─▶ "my <noun> is <value>", "<who> <verb> <value>" ─ value fits its slot? ─▶ Said
+
+A clause begins a sentence, or follows a sign or a word that joins. Clauses that ask, wish, suppose or pass on words of
+others are not read, nor is a value that does not look like one of its slot. The words are those of `grammar`.
+"""
 
 from __future__ import annotations
 

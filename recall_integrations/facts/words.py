@@ -1,4 +1,4 @@
-"""DOC"""
+"""The words of a sentence or a question: subjects, phrases and values among them, and which values fit a kind."""
 
 from __future__ import annotations
 

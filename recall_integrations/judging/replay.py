@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.judging.recalling import Recalling
-from recall_integrations.learning.choosing import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.making import learnable
+from recall_integrations.learning.measuring import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.version import Version, signature_of
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.recall.runner import Stage, Turn

@@ -19,18 +19,17 @@ from typing import Any
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.learning.deciding import (
+from recall_integrations.learning.making import Made, made, pooled
+from recall_integrations.learning.measuring import (
     EXTENDED,
     PROMOTED,
     ROLLED_BACK,
     Verdict,
     decided,
     decided_shared,
+    mean_ndcg,
     regressed,
 )
-from recall_integrations.learning.making import Made, made
-from recall_integrations.learning.measuring import mean_ndcg
-from recall_integrations.learning.pooling import pooled
 from recall_integrations.learning.serving import label_of
 from recall_integrations.learning.shelf import SHARED, Event, Shelf, State
 from recall_integrations.learning.version import Version

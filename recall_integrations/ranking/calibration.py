@@ -57,122 +57,38 @@ _IDF_MIN, _IDF_MAX = math.exp(-2), math.exp(5)
 LOGIT_END = 30.0  # of one for another k, which is led back to that of the model
 
 _OWN = (
-    "weakest",
-    "focal_match",
-    "focal_word",
-    "soft_match",
-    "near_match",
-    "near_match_w1",
-    "passage_match",
-    "lead_match",
-    "asked_before",
-    "asking_share",
-    "by_user",
-    "by_asked_role",
-    "bigram_match",
-    "speaker_named",
-    "date_match",
-    "date_words_asked",
-    "cosine",
-    "idf_coverage",
-)
-_TOP = (
-    "weakest",
-    "focal_match",
-    "focal_word",
-    "soft_match",
-    "near_match",
-    "near_match_w1",
-    "passage_match",
-    "lead_match",
-    "asked_before",
-    "bigram_match",
-    "cosine",
-    "date_match",
-    "speaker_named",
+    *("weakest", "focal_match", "focal_word", "soft_match", "near_match", "near_match_w1", "passage_match"),
+    *("lead_match", "asked_before", "asking_share", "by_user"),
+    *("by_asked_role", "bigram_match", "speaker_named", "date_match", "date_words_asked", "cosine", "idf_coverage"),
 )
 _ANY = (
-    "weakest",
-    "focal_match",
-    "focal_word",
-    "focus",
-    "idf_coverage",
-    "soft_match",
-    "near_match",
-    "thread_best_soft_match",
-    "passage_match",
-    "cosine",
-    "speaker_named",
+    *("weakest", "focal_match", "focal_word", "focus", "idf_coverage", "soft_match", "near_match"),
+    *("thread_best_soft_match", "passage_match", "cosine", "speaker_named"),
 )
-# What is the same for all candidates of a query, in the order of `_shared`.
-_SHARED = {
-    "vectors": "1 / the embedding's spread where candidates have cosines; else 0",
-    "beside": "share of the candidates that stand beside another candidate in their thread",
-    "size": "ln of the number of candidates",
-    "few": "1 / the number of candidates",
-    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
-}
-# "top": among the five best by score; "any": among all candidates; s1, s2, s10: first, second, tenth score.
-RESULT: Mapping[str, str] = {
-    "unknown": "share of the query's Σ idf that no memory of the scope holds",
-    "unknown²": "unknown²",
-    "weakest_any": "the best weakest of any",
-    "focal_match_any": "the best focal_match of any",
-    "focal_word_any": "the best focal_word of any",
-    "focus_any": "focus",
-    "idf_coverage_any": "the best idf_coverage of any",
-    "soft_match_any": "the best soft_match of any",
-    "near_match_any": "the best near_match of any",
-    "thread_best_soft_match_any": "the best thread_best_soft_match of any",
-    "passage_match_any": "the best passage_match of any",
-    "cosine_any": "the best cosine of any, in units of the embedding's spread",
-    "speaker_named_any": "1 where any is by an actor whom the query names",
-    "weakest_top": "the best weakest of the top",
-    "focal_match_top": "the best focal_match of the top",
-    "focal_word_top": "the best focal_word of the top",
-    "soft_match_top": "the best soft_match of the top",
-    "soft_match_top²": "soft_match_top²",
-    "near_match_top": "the best near_match of the top",
-    "near_match_top²": "near_match_top²",
-    "near_match_w1_top": "the best near_match_w1 of the top",
-    "passage_match_top": "the best passage_match of the top",
-    "lead_match_top": "the best lead_match of the top",
-    "asked_before_top": "the best asked_before of the top",
-    "bigram_match_top": "the best bigram_match of the top",
-    "cosine_top": "the best cosine of the top, in units of the embedding's spread",
-    "date_match_top": "the best date_match of the top",
-    "speaker_named_top": "share of the top that is by an actor whom the query names",
-    "s1": "s1",
-    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
-    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
-    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
-    "idf·unknown": "idf · unknown",
-    "idf·idf_coverage_any": "idf · idf_coverage_any",
-    "idf·soft_match_top": "idf · soft_match_top",
-    "idf·near_match_top": "idf · near_match_top",
-    "size·unknown": "size · unknown",
-    "size·weakest_top": "size · weakest_top",
-    "size·near_match_top": "size · near_match_top",
-    "size·cosine_top": "size · cosine_top",
-    **_SHARED,
-}
-HIT: Mapping[str, str] = {
-    "above": f"ln(1 + the candidates whose score is better by more than {EQUAL:g})",
-    "equals": f"ln of the candidates whose score is at most {EQUAL:g} away",
-    "gap": "the score − s1",
-    "next": "the score − the next lower one (of the last candidate: 0)",
-    "s1": "s1",
-    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
-    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
-    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
-    "unknown": "share of the query's Σ idf that no memory of the scope holds",
-    "lift": "cosine − its mean over the candidates, in units of the embedding's spread",
-    **{name: name for name in _OWN},
-    **{f"{name}_any": f"the best {name} of any" for name in _ANY},
-    **_SHARED,
-}
+# The same for all candidates of a query, in the order of `_shared`: 1 / the embedding's spread where candidates have
+# cosines, else 0; share of the candidates that stand beside another one in their thread; ln of the number of
+# candidates; 1 / that number; the gates.
+_SHARED = ("vectors", "beside", "size", "few", *KINDS)
+# "x_any": the best x of any candidate; "x_top": of the five best by score; s1, s2, s10: first, second, tenth score (of
+# fewer candidates the last); "gap2": s1 − s2; "unknown": share of the query's Σ idf that no memory of the scope
+# holds; "idf": ln Σ idf of the query's stems, between −2 and 5, 0 where no candidate holds a stem. Cosines are in units
+# of the embedding's spread. Of `speaker_named`, "top" is the share of the top that is by an actor whom the query names.
+RESULT = (
+    *("unknown", "unknown²", *(f"{name}_any" for name in _ANY)),
+    *("weakest_top", "focal_match_top", "focal_word_top", "soft_match_top", "soft_match_top²", "near_match_top"),
+    *("near_match_top²", "near_match_w1_top", "passage_match_top", "lead_match_top", "asked_before_top"),
+    *("bigram_match_top", "cosine_top", "date_match_top", "speaker_named_top", "s1", "gap2", "gap10", "idf"),
+    *("idf·unknown", "idf·idf_coverage_any", "idf·soft_match_top", "idf·near_match_top", "size·unknown"),
+    *("size·weakest_top", "size·near_match_top", "size·cosine_top", *_SHARED),
+)
+# "above": ln(1 + the candidates whose score is better by more than `EQUAL`); "equals": ln of those at most so far away;
+# "gap": the score − s1; "next": the score − the next lower one; "lift": the cosine − its mean over the candidates.
+HIT = (
+    *("above", "equals", "gap", "next", "s1", "gap2", "gap10", "idf", "unknown", "lift"),
+    *(*_OWN, *(f"{name}_any" for name in _ANY), *_SHARED),
+)
 # What both models read, once for the two: those of `_OWN` first.
-_READ = tuple(dict.fromkeys((*_OWN, *_TOP, *_ANY)))
+_READ = tuple(dict.fromkeys((*_OWN, *_ANY)))
 READ = (*_READ, "bm25", "bm25_of_ceiling")  # all columns that a calibration looks at
 # What `result_inputs` computes, in that order, and where the inputs of `RESULT` are among it.
 _COMPUTED = (
@@ -187,7 +103,7 @@ _PICKED = np.asarray([_COMPUTED.index(name) for name in RESULT])
 _SOFT, _NEAR, _COVERAGE = (_READ.index(name) for name in ("soft_match", "near_match", "idf_coverage"))
 _NAMED, _WEAKEST, _COSINE = (_READ.index(name) for name in ("speaker_named", "weakest", "cosine"))
 _ANY_READ = np.asarray([_READ.index(name) for name in _ANY])
-_AGAIN = "Make them again: `recall train` for weights of your own, scripts/fit_calibration.py for those of the package."
+_AGAIN = "Make them again with scripts/fit_calibration.py."
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -377,9 +293,9 @@ def _calibration(ranker: str, kept: Mapping[str, Any], where: str) -> Calibratio
             ranker=ranker,
             ranker_version=str(kept["ranker_version"]),
             version=str(kept["version"]),
-            result=Logistic.from_dict(kept["confidence"], tuple(RESULT)),
+            result=Logistic.from_dict(kept["confidence"], RESULT),
             per_k=_per_k(kept["confidence"]["per_k"]),
-            hit=Logistic.from_dict(kept["hit"], tuple(HIT)),
+            hit=Logistic.from_dict(kept["hit"], HIT),
             about=dict(kept["about"]),
         )
     except (KeyError, TypeError, ValueError) as e:

@@ -15,7 +15,7 @@ from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
 from recall_integrations.errors import RecallError
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.learning.serving import served as served_by
-from recall_integrations.learning.signature import signature_of
+from recall_integrations.learning.version import signature_of
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.lately import RESULTS_MAX

@@ -1,4 +1,17 @@
-"""DOC"""
+"""Changes of the order after ranking: types and times first, diversity, negation, repeats, other phrasings.
+
+No candidate is lost by any of it, but for repeats, which are listed with the hit that they repeat. Every moved
+candidate has a contribution that says so (`moves.py`).
+
+Two memories are repeats if the cosine of their vectors *and* the overlap of their words reach the threshold, if the
+same words stand in the same order, and if neither denies what the other says. The vectors alone are not enough: two
+short turns about one thing ("I ran 5 km", "I ran 9 km") are as close as copies, and words alone do not tell "Sam
+reports to Priya" from "Priya reports to Sam". Equal words are no repeat where they come from two sources, or tell of
+two days what happened. What is so, a fact or a preference, is the same on any day.
+
+A memory counts with its best score over the query and its phrasings. Those of phrasings are discounted, and none is put
+above the first hits of the query itself: other words may be wrong.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""DOC"""
+"""Pairs of hits that may be about the same thing, described for the model of `newer.py`.
+
+    "what does the cat eat?"    The *cat* eats dry food  /  The *dog* eats canned food    ─▶ other things
+    "where is the drill?"       The drill is in the shed /  Moved it to the attic         ─▶ "moved" tells a change
+
+Words are compared by their stems and, in English, by their bundled vectors.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.conversation import EXCHANGE, SPEAKERS
+from recall_integrations.ranking.features.conversation import EXCHANGE, SPEAKERS, SUBJECT
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.match import FeatureInput, Match, once
 from recall_integrations.ranking.features.record import DATES, NEARBY, RECORD
@@ -23,7 +23,7 @@ from recall_integrations.records import record
 
 # The order is that of columns, of sums (floating point: another order gives other last digits), and of the table in
 # docs/ranking.md.
-FEATURES = FeatureSet((*WORDS, *NEIGHBOURS, *NEARBY, *VECTORS, *SPEAKERS, *EXCHANGE, *DATES, *RECORD))
+FEATURES = FeatureSet((*WORDS, *NEIGHBOURS, *NEARBY, *VECTORS, *SPEAKERS, *EXCHANGE, *SUBJECT, *DATES, *RECORD))
 _UNMADE: Values = np.empty(0, dtype=np.float32)  # of a feature that nobody has asked for yet
 
 

@@ -1,4 +1,16 @@
-"""DOC"""
+"""Evidence from the texts of the best candidates: identifiers, what they begin with, what they deny, whose they are.
+
+    "who is not allergic?"     Ben has no allergies.  ─▶ denies it too  Ana is allergic to nuts.   ─▶ says that it is so
+    "what is my cat called?"   User's cat is Otto.    ─▶ who asks       Tom's cat is called Mimi.  ─▶ somebody else
+
+A question that leaves something out ("recipes without nuts") denies nothing: `query.negation` reads it. Denied are the
+words that follow the negation in its clause.
+
+Notes of agents about their user begin with "User", with the user's name, or with "I"; in other languages with what
+`person.user` of their table files lists. A text is somebody else's only where it says of them what is asked about the
+asker: it begins with a name, or with "I" of another actor, and soon a word of the query follows. Of "my sister" it must
+be that word: whatever else Ana does, Ana may be the sister. A text about both is nobody's.
+"""
 
 from __future__ import annotations
 

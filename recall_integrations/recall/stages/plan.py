@@ -10,8 +10,7 @@ from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.version import Version, signature_of
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.planning.when import asked_for, settled
 from recall_integrations.recall.runner import Stage, Turn
