@@ -12,8 +12,7 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument, NotFound, RecallError, StoreClosed
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.judging.recalling import Recalling
-from recall_integrations.judging.replay import Replays
+from recall_integrations.judging.replay import Recalling, Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
 from recall_integrations.privacy.door import Door

@@ -378,7 +378,7 @@ class Learner:
         """
         name = self._name(scope)
         self.shelf.read(name, version)
-        return self._by_hand(scope, PROMOTED, version, BY_HAND)
+        return self._by_hand(scope, PROMOTED, version)
 
     def rollback(self, scope: Scope | None = None) -> State:
         """Take back what is tried, else what serves: its parent serves again, and nothing is learned until somebody
@@ -391,12 +391,12 @@ class Learner:
         version = state.candidate or state.serving
         if version == RULES:
             raise InvalidArgument("Rules serve already: there is nothing to take back.")
-        return self._by_hand(scope, ROLLED_BACK, version, BY_HAND)
+        return self._by_hand(scope, ROLLED_BACK, version)
 
-    def _by_hand(self, scope: Scope | None, step: str, version: str, because: str) -> State:
-        verdict = Verdict(step=step, because=because)
+    def _by_hand(self, scope: Scope | None, step: str, version: str) -> State:
+        verdict = Verdict(step=step, because=BY_HAND)
         state = self._apply(self._name(scope), verdict, version, self._now(), by_hand=True)
-        self._tell(Step(scope=scope, step=step, version=version, because=because))
+        self._tell(Step(scope=scope, step=step, version=version, because=BY_HAND))
         return state
 
     def version(self, version: str, scope: Scope | None = None) -> Version:

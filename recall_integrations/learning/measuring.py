@@ -213,8 +213,7 @@ def decided(
     judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
 ) -> Verdict:
     """Decide on a version on trial."""
-    every = {level: _gaps({"": judged}, tried, before, position_bias, level) for level in (EARLY, LATE)}
-    return _verdict(every, over=over, windows=windows)
+    return decided_shared({"": judged}, tried, before, position_bias=position_bias, over=over, windows=windows)
 
 
 def decided_shared(
@@ -227,8 +226,20 @@ def decided_shared(
     windows: int = 0,
 ) -> Verdict:
     """Decide on a shared version on trial: every scope counts the same, however much was judged there."""
-    every = {level: _gaps(judged, tried, before, position_bias, level) for level in (EARLY, LATE)}
-    return _verdict(every, over=over, windows=windows)
+    early, floor, count = _gaps(judged, tried, before, position_bias, EARLY)
+    if count >= LEAST and (early.high < 0 or floor.high < 0):
+        worse, against = (early, "what served before") if early.high < 0 else (floor, "rules")
+        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}", gap=early, floor=floor)
+    late, floor, _ = _gaps(judged, tried, before, position_bias, LATE)
+    if not over and count < ENOUGH:
+        return Verdict(step=WAITING, because=f"on trial: {told(late)}", gap=late, floor=floor)
+    if count < LEAST:
+        if windows + 1 < WINDOWS_MAX:
+            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed", gap=late)
+        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times", gap=late)
+    if late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK:
+        return Verdict(step=PROMOTED, because=f"better: {told(late)}", gap=late, floor=floor)
+    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}", gap=late, floor=floor)
 
 
 def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
@@ -256,24 +267,6 @@ def _gaps(
         else:
             found.append(bootstrap(np.asarray([gap.mean for gap in of_scopes]), level=level))
     return found[0], found[1], count
-
-
-def _verdict(every: Mapping[float, tuple[Gap, Gap, int]], *, over: bool, windows: int) -> Verdict:
-    early, floor, count = every[EARLY]
-    if count >= LEAST and (early.high < 0 or floor.high < 0):
-        worse, against = (early, "what served before") if early.high < 0 else (floor, "rules")
-        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}", gap=early, floor=floor)
-    late, floor, _ = every[LATE]
-    if not over and count < ENOUGH:
-        return Verdict(step=WAITING, because=f"on trial: {told(late)}", gap=late, floor=floor)
-    if count < LEAST:
-        if windows + 1 < WINDOWS_MAX:
-            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed", gap=late)
-        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times", gap=late)
-    good = late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK
-    if good:
-        return Verdict(step=PROMOTED, because=f"better: {told(late)}", gap=late, floor=floor)
-    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}", gap=late, floor=floor)
 
 
 def told(gap: Gap) -> str:
