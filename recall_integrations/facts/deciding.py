@@ -101,7 +101,7 @@ def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None
             for known in facts.slots_of(subject):
                 if not (slot.startswith(OPEN) or known.startswith(OPEN)) or not facts.has((subject, known)):
                     continue  # told under another name, which is among these
-                if alike(_called(slot, facts), _called(known, facts)):
+                if alike(facts.slots.called(slot), facts.slots.called(known)):
                     return subject, known
     return None
 
@@ -113,10 +113,6 @@ def _of_value(asked: StateAsked, key: Key, facts: Facts) -> Window:
         if named:
             return PAST, named[0].start
     return None
-
-
-def _called(slot: str, facts: Facts) -> str:
-    return facts.slots.called(slot)
 
 
 Window = tuple[int, int] | None

@@ -117,7 +117,9 @@ class Grammar:
         self.framing = self.ends | self.bad_values | self.prepositions | self.adverbs | frozenset(self.pronouns)
         self.framing |= self.my | self.your | self.the | self.of
         self.shared, self.to = frozenset(given["shared"]), given["to"]
-        self.instead, self.but, self.no = (_split(given[name]) for name in ("instead", "but", "no"))
+        self.instead, self.but, self.no = (
+            [phrase.split() for phrase in given[name]] for name in ("instead", "but", "no")
+        )
         self.ask: Mapping[str, Any] = given["ask"]
         self.phrases: Tree = {}
         self.questions: Tree = {}
@@ -247,10 +249,6 @@ def _led(words: Iterable[str], endings: Iterable[str]) -> str:
 
 def _either(words: Iterable[str]) -> str:
     return f"(?:{'|'.join(sorted(map(re.escape, words), reverse=True)) or '(?!)'})"
-
-
-def _split(phrases: Iterable[str]) -> list[list[str]]:
-    return [phrase.split() for phrase in phrases]
 
 
 def _keys(phrases: Tree, slots: Slots) -> dict[str, tuple[frozenset[str], ...]]:

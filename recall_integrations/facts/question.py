@@ -198,7 +198,7 @@ class _Asking(Words):
             if found:
                 return self._answer_of(found)
             for phrases, mode in ((self.of.light, NOW), (self.of.had, ALL)):  # "which phone numbers have I had"
-                for who, behind in self._light(phrases, noun_end, end) if slots else ():
+                for who, _, behind in self._verbs(noun_end, end, phrases) if slots else ():
                     if behind == end:
                         return self._answer(slots, who, mode)
         return None
@@ -208,10 +208,6 @@ class _Asking(Words):
         slot = self.slots.get(leads.slot)
         kind = "" if slot is None else slot.kind
         return not listed(kind) and (kind not in _NOWHERE if wh == "place" else not leads.bare)
-
-    def _light(self, tree: Tree, i: int, end: int) -> Iterator[tuple[str, int]]:
-        for who, _, behind in self._verbs(i, end, tree):
-            yield who, behind
 
     def _answer_of(self, found: Sequence[tuple[str, Leads]]) -> StateAsked | None:
         """Return the question of the phrases found; of several slots the user's own come first."""

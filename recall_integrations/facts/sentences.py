@@ -8,8 +8,8 @@ others are not read, nor is a value that does not look like one of its slot. The
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from recall_integrations.facts import dates
@@ -271,18 +271,14 @@ class _Reader(Words):
                 continue
             if how == "instead" and said.op == IS:
                 wrong = self.tokens[after].word == of.instead[-1][0]
-                said = _changed(said, instead_of=other.text, corrects=said.corrects or wrong)
+                said = replace(said, instead_of=other.text, corrects=said.corrects or wrong)
             elif how == "corrects" and said.op == IS and self.tokens[after - 1].ends:
-                said = _changed(said, value=other.text, instead_of=said.value, corrects=True)
+                said = replace(said, value=other.text, instead_of=said.value, corrects=True)
             elif how == "but" and said.op == NOT:
-                said = _changed(said, value=other.text, instead_of=said.value, corrects=True, op=IS)
+                said = replace(said, value=other.text, instead_of=said.value, corrects=True, op=IS)
             else:
                 continue
             value, after = other, other.after
             break
-        self.found.append(_changed(said, span=(value.start, value.end)))
+        self.found.append(replace(said, span=(value.start, value.end)))
         return after - 1
-
-
-def _changed(said: Said, **values: object) -> Said:
-    return dataclasses.replace(said, **values)  # type: ignore[arg-type]

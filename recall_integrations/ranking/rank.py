@@ -90,15 +90,6 @@ class RankInput:
     denial: Denial | None = None  # the query's denial
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """Candidates in order."""
-
-    fused: Fused  # the candidates; their scores are probabilities of relevance where the ranker is calibrated
-    # probability that one of the first k is relevant; `None` where the ranker is not calibrated
-    confidence: float | None
-
-
 def resolve_ranker(config: RankingConfig) -> Ranker | None:
     """Return the ranker of the configured strategy; `None` where the arms' scores are fused."""
     return FixedWeights() if config.strategy == FixedWeights.name and config.features else None
@@ -120,8 +111,11 @@ def calibration_of(name: str, version: str) -> Calibration | None:
 
 def rank(
     results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: RankingConfig
-) -> Ranked:
-    """Order the candidates, and say how probably each is relevant."""
+) -> tuple[Fused, float | None]:
+    """Order the candidates, with the probability that one of the first k is relevant (`None`: no calibration).
+
+    Scores are probabilities of relevance where the ranker is calibrated.
+    """
     view = given.fusion.view
     by_arm = {r.arm: r for r in results if len(r.rows)}
     rows = _candidates(by_arm, given, text)
@@ -146,7 +140,7 @@ def rank(
         ranks=OnDemand({name: partial(arm_ranks, own, rows) for name, own in by_arm.items()}),
         via=via,
     )
-    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+    return fused.take(order, scores[order]), confidence
 
 
 def _features(
@@ -158,7 +152,7 @@ def _features(
     ranker: Ranker,
 ) -> Features:
     """Compute the features for the ranker."""
-    view = given.fusion.view
+    view, graph = given.fusion.view, by_arm.get("graph")
     return compute(
         FeatureInput(
             columns=text,
@@ -170,7 +164,7 @@ def _features(
             dated=view.dated,
             told=lambda: view.told,
             cosine=lambda some: cosines(given.fusion, some),
-            graph=_support(by_arm.get("graph"), rows),
+            graph=None if graph is None else scattered(rows, graph.support_rows, graph.support_scores, 0.0),
             importance=view.importance,
             now=given.fusion.now,
             half_life_days=given.fusion.half_life_days,
@@ -248,12 +242,6 @@ def _allowed(rows: Rows, given: RankInput) -> Rows:
     if given.allowed is not None:
         rows = rows[given.allowed[rows]]
     return rows[given.fusion.view.alive[rows]]
-
-
-def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
-    if graph is None:
-        return None
-    return scattered(rows, graph.support_rows, graph.support_scores, 0.0)
 
 
 def _titled(

@@ -88,8 +88,7 @@ class Rank(Stage):
             denial=None if NEGATION in state.unread else denial_of(state.query),
         )
         learned = state.served.ranker if self._stepped else None
-        ranked = rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking)
-        return _trusted(state, ranked.fused, ranked.confidence)
+        return _trusted(state, *rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking))
 
     def fallback(self, state: RecallState) -> RecallState:
         """Return the state with the candidates in the order of the arms' own scores."""
