@@ -62,9 +62,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         *_RECALL,
     ),
     "ranking/features/match.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
-    "ranking/features/words.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
-    "ranking/features/exchange.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
-    "ranking/features/dates.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
+    "ranking/features/texts.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
+    "ranking/features/conversation.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
+    "ranking/features/record.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
     "arms/graph.py": ("tests/unit/arms/test_graph.py", "tests/contract/test_arms.py"),
     "arms/base.py": ("tests/unit/arms/test_fan_out.py", *_RECALL, "tests/contract/test_arms.py"),
     "indexes/words.py": (

@@ -61,7 +61,11 @@ class Scripted:
 
 def scripted(seed: int) -> dict[str, Scripted]:
     """Return the scripted rerankers by name."""
-    made = {name: Scripted(name, lambda label, noise, by=by: label + by * noise, seed) for name, by in NOISE.items()}
+
+    def blurred(by: float) -> Callable[[float, float], float]:
+        return lambda label, noise: label + by * noise
+
+    made = {name: Scripted(name, blurred(by), seed) for name, by in NOISE.items()}
     return {
         "labels": Scripted("labels", lambda label, _: label, seed),
         **made,

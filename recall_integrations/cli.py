@@ -25,7 +25,6 @@ from recall_integrations.console.commands.move import move
 from recall_integrations.console.commands.remember import entity, import_, reindex
 from recall_integrations.console.commands.serve import look, serve, token
 from recall_integrations.console.commands.shared import line, quiet_option
-from recall_integrations.console.commands.train import train
 from recall_integrations.errors import ConfigError, RecallError
 
 
@@ -57,10 +56,10 @@ def main(debug: bool) -> None:
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
     *(search, explain, facts, feedback, learn, stats, doctor, serve, token, look, mcp),
-    *(eval_, ab, train, bench, config, db, move),
+    *(eval_, ab, bench, config, db, move),
 ):
     main.add_command(_command)
-for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, train, move):
+for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, move):
     _command.params.append(quiet_option())
 learn.commands["run"].params.append(quiet_option())
 

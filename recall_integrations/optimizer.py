@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.judging.feedback import Judging
     from recall_integrations.learning.learner import Learner
     from recall_integrations.learning.learner import Step as LearningStep
-    from recall_integrations.ranking.rankers.feature_sum import Ranker
+    from recall_integrations.ranking.feature_sum import Ranker
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
     from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike

@@ -11,7 +11,7 @@ questions of whole sets asked of another scope.
 
 Prints what thresholds do and the expected calibration error (ECE) of the first ten hits and of the confidence, by size
 of store and by set, of calibrations that have not seen the scope; with `--sets` also of ones that have not seen the
-set or kind. `--write` fits on all and puts it into FILE. `recall train` fits the calibration of its own weights.
+set or kind. `--write` fits on all and puts it into FILE.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.everyday.embeddings import BUNDLED, E5, embedding_of
 from benchmarks.everyday.figures import KEPT, SCORE_MIN, is_small_talk
 from benchmarks.everyday.stores import SIZES, size_of
+from benchmarks.shared.calibrating import RIDGE, Bools, Fitting, Outcome, ece, fit_calibration, fitted
 from benchmarks.shared.embedding_cache import CachedEmbedding
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.ranking.calibration.model import (
+from recall_integrations.ranking.calibration import (
     READ,
     Calibration,
     K,
@@ -67,11 +68,10 @@ from recall_integrations.ranking.calibration.model import (
     unknown_share,
     within,
 )
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.layered import Doubles, Hidden, Logistic
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
-from recall_integrations.training.calibration import RIDGE, Bools, Fitting, Outcome, ece, fit_calibration, fitted
 from recall_integrations.types import Scope
 
 # Set → kind: what is left out together.

@@ -1,17 +1,16 @@
 """Fit the weights of the default ranker, and measure how well weights hold for a kind of memories they have not seen.
 
-    python scripts/fit_weights.py DATA [--limit N] [--weights] [--no-trees]
+    python scripts/fit_weights.py DATA [--limit N] [--weights]
 
 Everything comes from live recalls with the default configuration: candidates and features are those that users get.
 Fitted to sets whose licences allow it (`FREE`: in DATA, and the made-up ones in benchmarks/made_up); LoCoMo and the
 long chats with an assistant are only judged, by what was fitted on all of `FREE`.
 
-Prints nDCG@10 over the candidates of a recall, for each set: by stemmed BM25, by the weights before these and by those
-that are shipped, and by what was fitted on the other kinds: the terms of `FEATURES.weights`, the linear ranker, and
-trees. All but BM25 get what a plan makes of evidence (`EVIDENCE`) and of titles; its other lifts and the second hop are
-left out. `worst` is the lowest ratio to BM25 of a kind. Trees also look at the sum of the shipped weights, which have
-seen all kinds of `FREE`. `--weights` prints fitted weights beside the shipped ones instead. Nothing is kept between
-runs. With OPENBLAS_NUM_THREADS=1 it is several times as fast on a busy machine.
+Prints nDCG@10 over the candidates of a recall, for each set: by stemmed BM25, by the shipped weights, and by the terms
+of `FEATURES.weights` fitted on the other kinds. All but BM25 get what a plan makes of evidence (`EVIDENCE`) and of
+titles; its other lifts and the second hop are left out. `worst` is the lowest ratio to BM25 of a kind. `--weights`
+prints fitted weights beside the shipped ones instead. Nothing is kept between runs. With OPENBLAS_NUM_THREADS=1 it is
+several times as fast on a busy machine.
 
 A fit is a listwise softmax (the cross entropy of a question's relevant candidates), then coordinate ascent on nDCG@10
 as a multiple of what the softmax reached on each set. What `--weights` prints is the mean of such fits to bootstrap
@@ -42,18 +41,15 @@ from benchmarks.datasets.data import EvaluationData
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rank import TITLE_LIFT, evidence_of
-from recall_integrations.ranking.rankers.feature_sum import (
+from recall_integrations.ranking.feature_sum import (
     FULL_SPREAD,
     FixedWeights,
     Ranker,
-    spread_scores,
+    floor_of,
+    standardise,
 )
-from recall_integrations.training.linear import Example, fit_linear
-from recall_integrations.training.trees import fit_trees
-from recall_integrations.training.watched import Watched
+from recall_integrations.ranking.features.compute import FEATURES, Features
+from recall_integrations.ranking.rank import TITLE_LIFT, evidence_of
 
 EVIDENCE = evidence_of(BUILT_IN)
 LANGUAGES = ("languages/ru", "languages/de", "languages/zh")
@@ -72,29 +68,6 @@ WORTH = {
     "musique": 0.5,
     **dict.fromkeys(LANGUAGES, 0.25),
 }
-# The default before kinds were told apart.
-SPREAD_2 = {
-    "bm25": 0.4,
-    "soft_match": 0.7,
-    "near_match_w1": 0.5,
-    "near_match_w2": 0.4,
-    "thread_bm25": 0.6,
-    "thread_best_soft_match": 0.4,
-    "cosine": 0.5,
-    "cosine_w1": 0.4,
-}
-PLAIN_2 = {
-    "speaker_named": 1.5,
-    "previous_question_match": 5.0,
-    "speaker_prior_match": 3.0,
-    "is_question": -1.0,
-    "bigram_match": 1.0,
-    "date_words": 0.3,
-    "date_words_asked": 0.6,
-    "date_match": 3.5,
-    "graph": 1.0,
-}
-VERSION_2 = {**dict.fromkeys(FEATURES.weights, 0.0), **SPREAD_2, **PLAIN_2}
 TITLE = ("title", "always")  # the lift of `stage.TITLE_LIFT`
 TIES = ("recency", "importance")  # decide between equals: not fitted
 TERMS = (*((k, gate) for k, gated in FEATURES.weights.items() if k not in TIES for gate in gated), TITLE)
@@ -103,7 +76,6 @@ SCALE = 2.0  # shipped weights are this many times the fitted ones, so that the 
 K = 10
 GAINS = 1 / np.log2(np.arange(K) + 2)
 BUDGET_MS = 60_000.0
-TREES_MAX = 100  # questions of a set that trees learn from
 RIDGE, SCALE_MIN = 3e-3, 0.05  # of the softmax: penalty, and the least deviation that a term is divided by
 TOP = 60  # candidates that ascent looks at: the best before each sweep
 SWEEPS, ENOUGH = 4, 5e-4  # of the ascent, at most; and what a sweep must gain for another one
@@ -122,7 +94,8 @@ class Asked:
     """
 
     dataset: str
-    example: Example
+    features: Features
+    relevant: NDArray[np.bool_]
     title: NDArray[np.float32]
     factors: Mapping[str, float]
     ideal: float
@@ -140,7 +113,7 @@ def recalls(path: Path, names: Sequence[str], limit: int) -> list[Asked]:
             for collection in data.collections:
                 if collection.scope in scopes:
                     store.remember_many(collection.memories, scope=collection.scope)
-            watching, ranker = fit_calibration.Watching(), Watched(FixedWeights(), detail=True)
+            watching, ranker = fit_calibration.Watching(), FixedWeights()
             ranker.calibration = watching  # type: ignore[attr-defined]
             with closing(QueryOptimizer(store, ranker=ranker)) as optimizer:
                 made = (_ask(optimizer, watching, q, name) for q in questions)
@@ -170,7 +143,8 @@ def _ask(optimizer: QueryOptimizer, watching: fit_calibration.Watching, question
     relevant = np.asarray([ids[row] in question.relevant for row in features.rows.tolist()], dtype=np.bool_)
     return Asked(
         dataset=name,
-        example=Example(features=features, relevant=relevant, group=f"{name} {question.scope.user_id}"),
+        features=features,
+        relevant=relevant,
         title=direct.added.get("title", np.zeros(features.size, dtype=np.float32)) / np.float32(TITLE_LIFT),
         factors={k: arm.weight for arm in result.plan.arms for k in EVIDENCE[arm.name]},
         ideal=float(GAINS[: len(question.relevant)].sum()),
@@ -180,12 +154,12 @@ def _ask(optimizer: QueryOptimizer, watching: fit_calibration.Watching, question
 def ndcg(own: Asked, scores: NDArray[np.floating]) -> float:
     """nDCG@10 over the candidates; what is relevant and no candidate counts against it."""
     best = np.argsort(-scores, kind="stable")[:K]
-    return float(GAINS[: len(best)] @ own.example.relevant[best]) / own.ideal
+    return float(GAINS[: len(best)] @ own.relevant[best]) / own.ideal
 
 
 def ranked(own: Asked, ranker: Ranker) -> Values:
     """Scores by a ranker, with what the plan makes of its evidence and of titles."""
-    ranking = ranker.score(own.example.features)
+    ranking = ranker.score(own.features)
     scores = np.asarray(ranking.scores, dtype=np.float64) + TITLE_LIFT * own.title
     for name, values in ranking.added.items():
         scores += (own.factors.get(name, 1.0) - 1) * values
@@ -194,9 +168,11 @@ def ranked(own: Asked, ranker: Ranker) -> Values:
 
 def terms(own: Asked) -> NDArray[np.float32]:
     """What `TERMS` add at a weight of 1, `(candidates, terms)`."""
-    features = own.example.features
-    names = list(dict.fromkeys(k for k, _ in TERMS if k in FEATURES.floors))
-    spread = dict(zip(names, spread_scores(features, names).T, strict=True))
+    features = own.features
+    names = list(dict.fromkeys(k for k, _ in TERMS if k != "title" and FEATURES[k].floor is not None))
+    rows = features.table(tuple(names)).copy()
+    standardise(rows, [floor_of(features.known[name], features.cosine_spread) for name in names])
+    spread = dict(zip(names, rows, strict=True))
     scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
     columns = [own.title if t == TITLE else _term(own, features, spread, scale, *t) for t in TERMS]
     return np.stack(columns, axis=1).astype(np.float32)
@@ -239,7 +215,7 @@ class Table:
 def table(some: Sequence[Asked], matrices: Mapping[int, NDArray[np.float32]]) -> Table:
     """Recalls with their terms, which are known by the recall's `id`."""
     names = tuple(dict.fromkeys(a.dataset for a in some))
-    sizes = np.asarray([a.example.features.size for a in some])
+    sizes = np.asarray([a.features.size for a in some])
     return Table(
         names=names,
         dataset=np.asarray([names.index(a.dataset) for a in some]),
@@ -248,7 +224,7 @@ def table(some: Sequence[Asked], matrices: Mapping[int, NDArray[np.float32]]) ->
         starts=np.cumsum(sizes) - sizes,
         question=np.repeat(np.arange(len(some)), sizes),
         matrix=np.concatenate([matrices[id(a)] for a in some]),
-        relevant=np.concatenate([a.example.relevant for a in some]),
+        relevant=np.concatenate([a.relevant for a in some]),
     )
 
 
@@ -376,20 +352,10 @@ def _drawn(own: Table, weight: Values) -> Table:
     )
 
 
-def examples(some: Sequence[Asked], most: int) -> list[Example]:
-    """At most so many of each set, evenly spread; of each language a quarter of that."""
-    out: list[Example] = []
-    for name in dict.fromkeys(a.dataset for a in some):
-        own = [a.example for a in some if a.dataset == name]
-        count = min(len(own), most // 4 if name in LANGUAGES else most)
-        out.extend(own[i * len(own) // count] for i in range(count))
-    return out
-
-
 Figures = dict[str, dict[str, float]]  # row → set → nDCG@10
 
 
-def measure(asked: Sequence[Asked], limit: int, *, trees: bool) -> Figures:
+def measure(asked: Sequence[Asked]) -> Figures:
     """nDCG@10 of each set, by what is fixed and by what was fitted without its kind."""
     matrices = {id(a): terms(a) for a in asked}
     free = [a for a in asked if a.dataset in FREE]
@@ -406,8 +372,7 @@ def measure(asked: Sequence[Asked], limit: int, *, trees: bool) -> Figures:
     def by_weights(row: str, some: Sequence[Asked], weights: Values) -> None:
         keep(row, some, [ndcg(a, matrices[id(a)] @ weights.astype(np.float32)) for a in some])
 
-    keep("BM25, stemmed", asked, [ndcg(a, a.example.features["bm25"]) for a in asked])
-    by_ranker("version 2", asked, FixedWeights(VERSION_2))
+    keep("BM25, stemmed", asked, [ndcg(a, a.features["bm25"]) for a in asked])
     by_ranker("shipped", asked, FixedWeights())
     for kind in (*dict.fromkeys(FREE.values()), None):
         begun = time.perf_counter()
@@ -417,10 +382,6 @@ def measure(asked: Sequence[Asked], limit: int, *, trees: bool) -> Figures:
         weights = fit(own)
         by_weights("the same terms, fitted without the kind", judged, weights)
         by_weights("and no `always` below 0", judged, fit(own, signed=True))
-        by_ranker("linear, without the kind", judged, fit_linear(examples(others, limit)))
-        if trees:
-            model = fit_trees(examples(others, min(limit, TREES_MAX)))
-            by_ranker("trees, without the kind", judged, model)
         if kind is None:
             by_weights("the same terms, fitted on all", asked, weights)
         print(
@@ -466,12 +427,11 @@ def main() -> None:
     arguments.add_argument("data", type=Path)
     arguments.add_argument("--limit", type=int, default=300, help="questions of a set")
     arguments.add_argument("--weights", action="store_true", help="print fitted weights beside the shipped ones")
-    arguments.add_argument("--no-trees", action="store_true", help="leave trees out, which take the longest")
     given = arguments.parse_args()
     if given.weights:
         print(beside(recalls(given.data, list(FREE), given.limit)))
         return
-    print(shown(measure(recalls(given.data, [*JUDGED, *FREE], given.limit), given.limit, trees=not given.no_trees)))
+    print(shown(measure(recalls(given.data, [*JUDGED, *FREE], given.limit))))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""How well the rankers order candidates: un-learned, linear and trees, each feature left out in turn, and the cost.
+"""How well the fixed weights order candidates, each feature left out in turn, and the cost.
 
-    python scripts/measure_ranking.py DATA [--json FILE] [--no-trees] [--no-ablation] [--trees-threads N]
+    python scripts/measure_ranking.py DATA [--json FILE] [--no-ablation]
 
 DATA holds `locomo/` and `multihop/` (see `benchmarks.datasets`). Everything is computed from the
 texts on each run. A conversation is a scope; candidates are BM25 top 100, dense top 100 (bundled static vectors) and
-the 50 neighbours at ±1 of BM25 hits with the best summed score. Learned rankers are reported on conversations they
-were not trained on. Averages are over questions, as in `recall bench quality`. Prints figures only. Needs the extras
-`bench` and, for trees, `rank`.
+the 50 neighbours at ±1 of BM25 hits with the best summed score. Averages are over questions, as in `recall bench
+quality`. Prints figures only. Needs the extra `bench`.
 """
 
 from __future__ import annotations
@@ -32,22 +31,17 @@ from benchmarks.datasets.multihop import load_multihop
 from benchmarks.quality import metrics
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.errors import MissingExtra
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.compute import Features, compute
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
-from recall_integrations.ranking.rankers.trees import require_lightgbm
+from recall_integrations.ranking.features.compute import FEATURES, Features, compute
+from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stems
-from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out
-from recall_integrations.training.trees import fit_trees
 from recall_integrations.types import Memory, indexed_text
 
 K = 10
@@ -127,7 +121,8 @@ class Item:
     question: Question
     collection: str
     ids: list[str]
-    example: Example
+    features: Features
+    relevant: NDArray[np.bool_]
 
 
 Measured = Mapping[str, Mapping[str, float]]
@@ -140,15 +135,17 @@ def read(data: EvaluationData) -> list[Item]:
         for question in collection.questions:
             if not question.relevant:
                 continue
-            given = replace(scope.prepare(question), detail=True)
+            given = scope.prepare(question)
             wanted = [scope.row[memory_id] for memory_id in question.relevant]
-            example = Example(
-                features=compute(given),
-                relevant=np.isin(given.rows, wanted),
-                group=collection.name,
+            items.append(
+                Item(
+                    question=question,
+                    collection=collection.name,
+                    ids=[scope.ids[row] for row in given.rows.tolist()],
+                    features=compute(given),
+                    relevant=np.isin(given.rows, wanted),
+                )
             )
-            ids = [scope.ids[row] for row in given.rows.tolist()]
-            items.append(Item(question=question, collection=collection.name, ids=ids, example=example))
     return items
 
 
@@ -161,7 +158,7 @@ def measure(items: Sequence[Item], scores: Sequence[Values]) -> Measured:
 
 
 def by(ranker: Ranker) -> Callable[[Sequence[Item]], list[Values]]:
-    return lambda items: [ranker.score(item.example.features).scores for item in items]
+    return lambda items: [ranker.score(item.features).scores for item in items]
 
 
 def figures(measured: Measured) -> tuple[float, float]:
@@ -235,19 +232,6 @@ def gated(weights: Mapping[str, float]) -> str:
     return ", ".join(f"{weight:g}" if gate == "always" else f"{gate} {weight:g}" for gate, weight in weights.items())
 
 
-def ablate_linear(items: Sequence[Item], whole: tuple[float, float]) -> dict[str, Any]:
-    """The linear ranker trained anew without each feature, one conversation left out."""
-    examples = [item.example for item in items]
-    out: dict[str, Any] = {}
-    for name in (*FEATURES.spread, *FEATURES.plain):
-        spread, plain = (tuple(n for n in names if n != name) for names in (FEATURES.spread, FEATURES.plain))
-        scores = leave_one_group_out(examples, lambda some: fit_linear(some, spread=spread, plain=plain))  # noqa: B023
-        out[name] = figures(measure(items, scores))
-    rows = [[name, _loss(value, whole)] for name, value in out.items()]
-    table("Linear, change when a feature is left out (LoCoMo, leaving one conversation out)", ["feature", ""], rows)
-    return out
-
-
 def _loss(without: tuple[float, float], whole: tuple[float, float]) -> str:
     return f"{without[0] - whole[0]:+.4f} / {without[1] - whole[1]:+.4f}"
 
@@ -255,7 +239,7 @@ def _loss(without: tuple[float, float], whole: tuple[float, float]) -> str:
 # --- cost -------------------------------------------------------------------------------------------------------
 
 
-def cost(data: EvaluationData, learned: Sequence[Ranker], questions: int = 150) -> dict[str, Any]:
+def cost(data: EvaluationData, questions: int = 150) -> dict[str, Any]:
     """Milliseconds of processor time per query for 100 candidates, in a conversation and in a scope of 15,000."""
     small = data.collections[0]
     big = replace(small, memories=tuple(_repeat(data, 15_000)))
@@ -269,9 +253,8 @@ def cost(data: EvaluationData, learned: Sequence[Ranker], questions: int = 150) 
         for given in inputs:
             compute(given)
         out[label] = {"features": _timed(inputs, compute)}
-        for ranker in (FixedWeights(), *learned):
-            found = [compute(replace(given, detail=ranker.detail)) for given in inputs]
-            out[label][ranker.name] = _timed(found, ranker.score)
+        found = [compute(given) for given in inputs]
+        out[label]["fixed weights"] = _timed(found, FixedWeights().score)
     rows = [[label, *(f"{a:.2f} / {b:.2f}" for a, b in parts.values())] for label, parts in out.items()]
     table("Cost, 100 candidates: p50 / p95 ms of processor time", ["", *next(iter(out.values()))], rows)
     return out
@@ -301,7 +284,7 @@ def _timed(inputs: Sequence[Any], step: Callable[[Any], Any]) -> tuple[float, fl
 
 def alone(name: str) -> Callable[[Sequence[Item]], list[Values]]:
     def scores(items: Sequence[Item]) -> list[Values]:
-        return [_column(item.example.features, name) for item in items]
+        return [_column(item.features, name) for item in items]
 
     return scores
 
@@ -314,19 +297,15 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     arguments.add_argument("data", type=Path)
     arguments.add_argument("--json", type=Path)
-    arguments.add_argument("--trees-threads", type=int, default=1)
-    arguments.add_argument("--no-trees", action="store_true", help="they take the longest")
     arguments.add_argument("--no-ablation", action="store_true")
     given = arguments.parse_args()
     locomo = load_locomo(given.data)
     sets: dict[str, list[Item]] = {"locomo": read(locomo)}
     sets.update((name, read(load_multihop(given.data, name))) for name in ("hotpotqa", "musique"))
     found = {
-        key: float(np.mean([i.example.relevant.sum() / len(i.question.relevant) for i in items]))
-        for key, items in sets.items()
+        key: float(np.mean([i.relevant.sum() / len(i.question.relevant) for i in items])) for key, items in sets.items()
     }
     table("Candidates", ["", *sets], [["evidence recall", *(f"{v:.3f}" for v in found.values())]])
-    examples = {key: [item.example for item in items] for key, items in sets.items()}
 
     scores: dict[str, dict[str, list[Values]]] = {
         name: {key: ranker(items) for key, items in sets.items()}
@@ -337,36 +316,12 @@ def main() -> None:
             ("fixed weights", by(FixedWeights())),
         )
     }
-    linear = fit_linear(examples["locomo"])
-    hops = {key: by(linear)(items) for key, items in sets.items() if key != "locomo"}
-    scores["linear, without the conversation"] = {"locomo": leave_one_group_out(examples["locomo"], fit_linear), **hops}
-    learned: list[Ranker] = [linear]
-    if not given.no_trees and _have_trees():
-
-        def fit(some: Sequence[Example]) -> Ranker:
-            return fit_trees(some, threads=given.trees_threads)
-
-        trees = fit(examples["locomo"])
-        learned.append(trees)
-        hops = {key: by(trees)(items) for key, items in sets.items() if key != "locomo"}
-        scores["trees, without the conversation"] = {"locomo": leave_one_group_out(examples["locomo"], fit), **hops}
     result: dict[str, Any] = {"candidates": found, "rankers": compare(sets, scores)}
     if not given.no_ablation:
         result["unlearned_ablation"] = ablate_unlearned(sets)
-        whole = result["rankers"]["linear, without the conversation"]["locomo"]
-        result["linear_ablation"] = ablate_linear(sets["locomo"], whole)
-    result["cost_ms"] = cost(locomo, learned)
+    result["cost_ms"] = cost(locomo)
     if given.json:
         given.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-
-
-def _have_trees() -> bool:
-    try:
-        require_lightgbm()
-    except MissingExtra as e:
-        print(f"No trees: {e}", file=sys.stderr)
-        return False
-    return True
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from recall_integrations.learning.learner import Learner
 from recall_integrations.learning.measuring import ndcg
 from recall_integrations.learning.shelf import SHARED
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.types.judged import RULES, Judged
 
 

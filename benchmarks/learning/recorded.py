@@ -16,7 +16,7 @@ from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.judging.replay import Replays
 from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.signature import signature_of
+from recall_integrations.learning.version import signature_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import Replay
 

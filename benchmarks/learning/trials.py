@@ -11,9 +11,8 @@ from benchmarks.learning.oracle import measured
 from benchmarks.learning.recorded import Halves
 from benchmarks.learning.using import DAY, Person, Use, order_by
 from recall_integrations.config.learned import LearnedConfig
-from recall_integrations.learning.deciding import PROMOTED, ROLLED_BACK, decided
-from recall_integrations.learning.making import learnable
-from recall_integrations.learning.pooling import influence_max
+from recall_integrations.learning.making import influence_max, learnable
+from recall_integrations.learning.measuring import PROMOTED, ROLLED_BACK, decided
 from recall_integrations.learning.version import Version
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES, Judged

@@ -39,9 +39,9 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output
+from recall_integrations.ranking.feature_sum import Ranker, Ranking
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.feature_sum import Ranker, Ranking
 from recall_integrations.types import Hit, RecallResult
 
 if TYPE_CHECKING:
@@ -154,18 +154,13 @@ class Watched:
 
     @property
     def name(self) -> str:
-        """Of the ranker that is watched, as `version` and `detail`."""
+        """Of the ranker that is watched, as `version`."""
         return self._ranker.name
 
     @property
     def version(self) -> str:
         """Of its weights."""
         return self._ranker.version
-
-    @property
-    def detail(self) -> bool:
-        """Whether it needs the detailed features."""
-        return self._ranker.detail
 
     def score(self, features: Features) -> Ranking:
         """Its scores."""

@@ -30,6 +30,7 @@ from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.datasets.loading import load
 from benchmarks.quality import comparison
 from benchmarks.quality.systems import TIME_BUDGET_MS
+from benchmarks.shared.calibrating import auroc
 from benchmarks.shared.reports import environment, write_report
 from benchmarks.shared.terminal import progress
 from recall_integrations.config import RecallConfig
@@ -37,7 +38,6 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.terminal import compact_table
-from recall_integrations.training.calibration import auroc
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

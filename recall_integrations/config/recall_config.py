@@ -137,7 +137,7 @@ class RecallConfig:
         return self.ranking.strategy if ranked else self.fallback_fusion.strategy
 
     def with_strategy(self, strategy: str) -> RecallConfig:
-        """Return a copy with another of `STRATEGIES`; settings that it does not read, and `weights`, become default.
+        """Return a copy with another of `STRATEGIES`; settings that it does not read become default.
 
         Raises:
             ConfigError: there is no such strategy, or it needs `ranking.features`.
@@ -150,7 +150,7 @@ class RecallConfig:
             return replace(self, ranking=ranking, fallback_fusion=fusion)
         if not self.ranking.features:
             raise ConfigError(f"The strategy {strategy!r} needs ranking.features, which are off.")
-        return replace(self, ranking=with_strategy_of(self.ranking, strategy, RANKING_READ_BY, "weights"))
+        return replace(self, ranking=with_strategy_of(self.ranking, strategy, RANKING_READ_BY))
 
     @property
     def fingerprint(self) -> str:

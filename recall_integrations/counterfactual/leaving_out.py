@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from recall_integrations.config import ARMS, CacheConfig, RecallConfig
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.feature_sum import Ranker, Ranking, known_of
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
-from recall_integrations.ranking.rankers.feature_sum import Ranker, Ranking, known_of
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.types.making import changed
@@ -42,11 +42,6 @@ class Without:
     def version(self) -> str:
         """Version of the ranker that it stands for."""
         return self._ranker.version
-
-    @property
-    def detail(self) -> bool:
-        """See `Ranker`."""
-        return self._ranker.detail
 
     def score(self, features: Features) -> Ranking:
         """Return the sum without the terms of these features."""

@@ -96,11 +96,11 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
         return Part(kind=ARM, name=name, label=_ARMS.get(name, f"search by {name.replace('_', ' ')}"))
     if kind == RULE and name in RULES:
         return Part(kind=RULE, name=name, label=RULES[name])
-    if kind == FEATURE and (name in known.main or members(name, known)):
+    if kind == FEATURE and (name in known or members(name, known)):
         return Part(kind=FEATURE, name=name, label=_evidence(name))
-    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.main)]  # none of trees
+    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.names)]
     raise InvalidArgument(
-        f"There is no part {key!r} of a recall to leave out.{_did_you_mean(name, [*known.main, *kinds], arms)} "
+        f"There is no part {key!r} of a recall to leave out.{_did_you_mean(name, [*known.names, *kinds], arms)} "
         f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(kinds)}, or a single feature. "
         f"Rules: rule:{', rule:'.join(RULES)}."
     )
@@ -120,7 +120,7 @@ def members(name: str, known: FeatureSet) -> tuple[str, ...]:
     """Return the features of a kind of evidence, or of the name of one feature."""
     group = _GROUPS[name][0] if name in _GROUPS else name.replace("_", " ")
     found: tuple[str, ...] = known.groups.get(group, ())
-    return found or ((name,) if name in known.main else ())
+    return found or ((name,) if name in known else ())
 
 
 def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: bool) -> tuple[Part, ...]:

@@ -15,8 +15,8 @@ from recall_integrations.counterfactual.leaving_out import Places, Unplanned, Un
 from recall_integrations.counterfactual.parts import ARM, FEATURE, RULE, Part, acting, members, names, part_of
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.ranking.feature_sum import Ranker, known_of
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.records import record
 from recall_integrations.types import RecallResult, ScopeLike
 from recall_integrations.types.numbers import is_number

@@ -23,7 +23,7 @@ from recall_integrations.planning.planner import anchoring
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused, InOrder
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize

@@ -54,16 +54,7 @@ def given_time(given: object) -> datetime | None:
 def told(
     text: str, start: int, end: int, at: datetime, *, event: bool, past: bool = False
 ) -> tuple[datetime | None, datetime | None]:
-    """Read since when and until when, as said behind a value; `None` = it is not said.
-
-    Args:
-        text: the whole text.
-        start: end of the value.
-        end: end of the sentence.
-        at: when it was said.
-        event: whether a bare "in May", "last year" counts too: for verbs that tell when something began.
-        past: whether what is said is over, so that a bare "in 2012" is the time in which it held.
-    """
+    """Read since when and until when, as said behind a value; `None` = it is not said."""
     end = min(end, start + _CHARS)
     match = _RANGE.match(text, start, end)
     between = between_in(match, at) if match else None
@@ -100,10 +91,6 @@ def between_in(match: re.Match[str], at: datetime) -> tuple[datetime | None, dat
     """Read from when to when, as "from 2010 to 2015" says it; `None` = it is no such time.
 
     Of "from May to January", said in June, the end is not known; of years that run backwards, neither is.
-
-    Args:
-        match: match of `_RANGE`.
-        at: when it was said.
     """
     if match["year"]:
         first, last = _january(int(match["year"]), at), _january(int(match["end"]), at)
@@ -131,14 +118,7 @@ def between_in(match: re.Match[str], at: datetime) -> tuple[datetime | None, dat
 
 
 def before(text: str, first: int, start: int, at: datetime) -> tuple[datetime | None, datetime | None]:
-    """Read from when to when, if a sentence says only that before its subject ("From 2010 to 2015 I …").
-
-    Args:
-        text: the whole text.
-        first: begin of the sentence.
-        start: begin of the subject.
-        at: when it was said.
-    """
+    """Read from when to when, if a sentence says only that before its subject ("From 2010 to 2015 I …")."""
     match = _RANGE.match(text, first, start)
     if match and not text[match.end() : start].strip(" ,"):
         return between_in(match, at) or (None, None)

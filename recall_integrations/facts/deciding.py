@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
-from recall_integrations.facts.alike import alike
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
+from recall_integrations.facts.said import alike, same
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.facts.timeline import PAST, Stretch
-from recall_integrations.facts.values import same
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED
@@ -40,25 +39,16 @@ class Facts(Protocol):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """A decision on which memories come first. Memories are numbers of the store.
+    """A decision on which memories come first. Memories are numbers of the store."""
 
-    Args:
-        key: subject and slot.
-        mode: the question: `now`, `then`, `previous`, `history`, `when`.
-        at: the time of the question, in microseconds.
-        first: memories that come first, in this order.
-        beneath: memories of the slot that come after all of these: what they say did not hold then.
-        stretches: all that is known of the slot.
-        confidence: probability that `first` is what is asked for, in [0, 1].
-    """
-
-    key: Key
-    mode: str
-    at: int
-    first: tuple[int, ...]
+    key: Key  # subject and slot
+    mode: str  # the question: `now`, `then`, `previous`, `history`, `when`
+    at: int  # the time of the question, in microseconds
+    first: tuple[int, ...]  # memories that come first, in this order
+    # memories of the slot that come after all of these: what they say did not hold then
     beneath: frozenset[int] = frozenset()
-    stretches: tuple[Stretch, ...] = ()
-    confidence: float = 0.9
+    stretches: tuple[Stretch, ...] = ()  # all that is known of the slot
+    confidence: float = 0.9  # probability that `first` is what is asked for, in [0, 1]
 
 
 def decide(
@@ -68,15 +58,7 @@ def decide(
     now: datetime,
     window: tuple[datetime | None, datetime | None] | None = None,
 ) -> Decided | None:
-    """Return the decision; `None` where nothing is known of the slot, or the search alone finds it.
-
-    Args:
-        asked: the question.
-        facts: facts of the scope.
-        subjects: keys of whose slot it is, the likeliest first: names that an entity goes by.
-        now: the time of the question, or `as_of`.
-        window: the time that it names, as start and end, `None` = open.
-    """
+    """Return the decision; `None` where nothing is known of the slot, or the search alone finds it."""
     key = _key(asked, facts, subjects)
     if key is None:
         return None
@@ -119,7 +101,7 @@ def _key(asked: StateAsked, facts: Facts, subjects: Iterable[str]) -> Key | None
             for known in facts.slots_of(subject):
                 if not (slot.startswith(OPEN) or known.startswith(OPEN)) or not facts.has((subject, known)):
                     continue  # told under another name, which is among these
-                if alike(_called(slot, facts), _called(known, facts)):
+                if alike(facts.slots.called(slot), facts.slots.called(known)):
                     return subject, known
     return None
 
@@ -131,10 +113,6 @@ def _of_value(asked: StateAsked, key: Key, facts: Facts) -> Window:
         if named:
             return PAST, named[0].start
     return None
-
-
-def _called(slot: str, facts: Facts) -> str:
-    return facts.slots.called(slot)
 
 
 Window = tuple[int, int] | None

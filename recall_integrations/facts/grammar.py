@@ -39,20 +39,14 @@ _CHUNK = regex(
 
 
 class Leads(NamedTuple):
-    """The meaning of a phrase for the value behind it.
+    """The meaning of a phrase for the value behind it."""
 
-    Args:
-        slot: the slot's name.
-        op: `is`, `was`, `not`; `begins` = it holds from then on; `since`, `past` = it holds, or held, in a time
-            that the text gives. In a question: `now`, `was`, `all`.
-        tail: words of the phrase behind the value.
-        bare: whether a preposition was left out, which only "where" allows.
-    """
-
-    slot: str
+    slot: str  # the slot's name
+    # `is`, `was`, `not`; `begins` = it holds from then on; `since`, `past` = it holds, or held, in a time that the text
+    # gives. In a question: `now`, `was`, `all`
     op: str
-    tail: tuple[str, ...] = ()
-    bare: bool = False
+    tail: tuple[str, ...] = ()  # words of the phrase behind the value
+    bare: bool = False  # whether a preposition was left out, which only "where" allows
 
 
 @functools.cache
@@ -99,12 +93,7 @@ def forms(verb: str) -> dict[str, str]:
 
 
 class Grammar:
-    """A language over a schema. Words are sets or lists of the table, under their names there.
-
-    Args:
-        code: the language's code.
-        slots: the schema.
-    """
+    """A language over a schema. Words are sets or lists of the table, under their names there."""
 
     def __init__(self, code: str, slots: Slots) -> None:
         self.code, given = code, table(code)
@@ -128,7 +117,9 @@ class Grammar:
         self.framing = self.ends | self.bad_values | self.prepositions | self.adverbs | frozenset(self.pronouns)
         self.framing |= self.my | self.your | self.the | self.of
         self.shared, self.to = frozenset(given["shared"]), given["to"]
-        self.instead, self.but, self.no = (_split(given[name]) for name in ("instead", "but", "no"))
+        self.instead, self.but, self.no = (
+            [phrase.split() for phrase in given[name]] for name in ("instead", "but", "no")
+        )
         self.ask: Mapping[str, Any] = given["ask"]
         self.phrases: Tree = {}
         self.questions: Tree = {}
@@ -164,13 +155,7 @@ class Grammar:
         return re.compile(rf"{owner}(?={words})"), re.compile(rf"{turned}(?P<noun>.{{2,60}})")
 
     def may_say(self, words: frozenset[str], low: str, text: str) -> bool:
-        """Say by a quick look whether a text may say anything of a slot.
-
-        Args:
-            words: the text's words, in lower case.
-            low: the text in lower case, with straight apostrophes.
-            text: the text as it was written.
-        """
+        """Say by a quick look whether a text may say anything of a slot."""
         if not self.key_words.isdisjoint(words):
             keys = self.keys
             if any(need <= words for key in self.key_words & words for need in keys[key]):
@@ -266,10 +251,6 @@ def _either(words: Iterable[str]) -> str:
     return f"(?:{'|'.join(sorted(map(re.escape, words), reverse=True)) or '(?!)'})"
 
 
-def _split(phrases: Iterable[str]) -> list[list[str]]:
-    return [phrase.split() for phrase in phrases]
-
-
 def _keys(phrases: Tree, slots: Slots) -> dict[str, tuple[frozenset[str], ...]]:
     """Return what a text needs for a phrase to stand in it: the phrase's longest word, and its other words.
 
@@ -303,18 +284,12 @@ def grammar_of(slots: Slots, code: str) -> Grammar:
 
 
 class Token(NamedTuple):
-    """A word of a text.
+    """A word of a text."""
 
-    Args:
-        word: the word in lower case, without the signs around it.
-        start, end: place of the word.
-        ends: the signs behind it, with a line break where one follows.
-    """
-
-    word: str
-    start: int
+    word: str  # the word in lower case, without the signs around it
+    start: int  # start, end: place of the word
     end: int
-    ends: str
+    ends: str  # the signs behind it, with a line break where one follows
     opens: bool = False  # whether a sign of quotation or a bracket stands before it
 
 

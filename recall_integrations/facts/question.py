@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recall_integrations.facts.asked import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.grammar import (
     CODES,
     END,
@@ -23,11 +22,33 @@ from recall_integrations.facts.grammar import (
     listed,
     tokens_of,
 )
-from recall_integrations.facts.kinds import fits
-from recall_integrations.facts.said import ME
+from recall_integrations.facts.said import ME, SHARED
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.facts.subjects_of import SHARED
-from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, is_noun, open_name, without
+from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, fits, is_noun, open_name, without
+from recall_integrations.records import record
+
+NOW = "now"  # how it is: "what is my number?", "where does she live now?"
+THEN = "then"  # how it was at a time: "in March", "back then", "before I moved"
+PREVIOUS = "previous"  # what it was before it became what it is: "my previous number", "where did I live before?"
+HISTORY = "history"  # all of it, in order: "how did my number change", "which cities have I lived in"
+WHEN = "when"  # when it changed or began: "when did I move to Lisbon?"
+MODES = (NOW, THEN, PREVIOUS, HISTORY, WHEN)
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class StateAsked:
+    """The question that a query asks of a slot."""
+
+    # names of the slots that it may mean, the likeliest first; an open one as in `said.Said.slot`
+    slots: tuple[str, ...]
+    subject: str = ME  # whose slot it is, as in `said.Said.subject`
+    mode: str = NOW  # one of `MODES`
+    value: str = ""  # value that is named, as in "when did I move to Lisbon?", "do I still live in Berlin?"; else empty
+    # with `THEN`: the value whose end is meant, as of "before I moved to Lisbon" (that came after it); else empty: the
+    # latest change
+    before: str = ""
+    confidence: float = 0.9  # probability that this is asked, in [0, 1]
+
 
 __all__ = ["HISTORY", "MODES", "NOW", "PREVIOUS", "THEN", "WHEN", "StateAsked", "state_asked"]
 
@@ -39,14 +60,7 @@ _NOWHERE = ("date", "number", "person", "work", "language")
 def state_asked(
     query: str, slots: Slots = DEFAULT, *, windowed: bool = False, named: tuple[int, int] = (0, 0)
 ) -> StateAsked | None:
-    """Return the question that a query asks of a slot; `None` = it asks none, or nobody can be sure.
-
-    Args:
-        query: the query as it was written.
-        slots: the schema.
-        windowed: whether the query asks for another time than now.
-        named: place of a time in the query.
-    """
+    """Return the question that a query asks of a slot; `None` = it asks none, or nobody can be sure."""
     if len(query) > CHARS_MAX:
         return None
     words = query.lower().replace("’", "'").replace("¿", "").split()
@@ -184,7 +198,7 @@ class _Asking(Words):
             if found:
                 return self._answer_of(found)
             for phrases, mode in ((self.of.light, NOW), (self.of.had, ALL)):  # "which phone numbers have I had"
-                for who, behind in self._light(phrases, noun_end, end) if slots else ():
+                for who, _, behind in self._verbs(noun_end, end, phrases) if slots else ():
                     if behind == end:
                         return self._answer(slots, who, mode)
         return None
@@ -194,10 +208,6 @@ class _Asking(Words):
         slot = self.slots.get(leads.slot)
         kind = "" if slot is None else slot.kind
         return not listed(kind) and (kind not in _NOWHERE if wh == "place" else not leads.bare)
-
-    def _light(self, tree: Tree, i: int, end: int) -> Iterator[tuple[str, int]]:
-        for who, _, behind in self._verbs(i, end, tree):
-            yield who, behind
 
     def _answer_of(self, found: Sequence[tuple[str, Leads]]) -> StateAsked | None:
         """Return the question of the phrases found; of several slots the user's own come first."""

@@ -1,4 +1,10 @@
-"""Rows beside memories for what they say of slots, and for the times they tell: made, written, made anew, read."""
+"""Rows beside memories for what they say of slots, and for the times they tell: made, written, made anew, read.
+
+Facts are read of sentences and of a memory's own fields:
+
+    Relation("Priya", "manager_of", "Sam")                                   -> boss of Sam: Priya
+    metadata={"fact": {"slot": "phone_number", "value": "555-0101", "subject": "Priya"}}
+"""
 
 from __future__ import annotations
 
@@ -15,10 +21,9 @@ from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import sentences
-from recall_integrations.facts.given import said_by_fields
-from recall_integrations.facts.said import Said
-from recall_integrations.facts.slots import DEFAULT, Slots
-from recall_integrations.facts.subjects_of import subject_key
+from recall_integrations.facts.dates import given_time
+from recall_integrations.facts.said import IS, ME, NOT, OPS, Said, subject_key
+from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.logs import told
 from recall_integrations.query.temporal import event_times
@@ -27,6 +32,82 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.text import language_of
 from recall_integrations.types.memory import Relation
 from recall_integrations.types.roles import Role, role_of
+
+FACT = "fact"  # key in the metadata
+RELATION, GIVEN = "relation", "given"
+VALUE_CHARS_MAX, NAME_CHARS_MAX = 500, 100
+# Predicate -> (slot, whether the subject of the relation is the value).
+_PREDICATES: Mapping[str, tuple[str, bool]] = {
+    "manager_of": ("boss", True),
+    "manages": ("boss", True),
+    "boss_of": ("boss", True),
+    "reports_to": ("boss", False),
+    "managed_by": ("boss", False),
+    "works_at": ("employer", False),
+    "works_for": ("employer", False),
+    "employed_by": ("employer", False),
+    "employer_of": ("employer", True),
+    "lives_in": ("home", False),
+    "moved_to": ("home", False),
+    "based_in": ("home", False),
+    "married_to": ("partner", False),
+    "spouse_of": ("partner", False),
+    "partner_of": ("partner", False),
+    "member_of": ("team", False),
+    "owns": ("owner", True),
+    "owner_of": ("owner", True),
+    "owned_by": ("owner", False),
+    "leads": ("owner", True),
+    "led_by": ("owner", False),
+    "located_in": ("location", False),
+    "friend_of": ("friend", False),
+    "speaks": ("language", False),
+    "allergic_to": ("allergy", False),
+}
+
+
+def said_by_fields(relations: Sequence[Relation], metadata: Mapping[str, Any], slots: Slots) -> list[tuple[Said, str]]:
+    """Return the statements of the fields, each with its kind (`relation`, `given`); leave out what cannot be read."""
+    found = []
+    for relation in relations:
+        slot, inverse = _PREDICATES.get(relation.predicate.casefold().replace(" ", "_"), ("", False))
+        name = slot or relation.predicate.casefold().replace(" ", "_")
+        if name not in slots:
+            continue
+        subject, value = (relation.object, relation.subject) if inverse else (relation.subject, relation.object)
+        found.append((Said(slot=name, value=value, subject=subject, confidence=relation.confidence), RELATION))
+    given = metadata.get(FACT)
+    listed = given if isinstance(given, list) else [given]
+    found += [(said, GIVEN) for one in listed if isinstance(one, Mapping) and (said := _given(one, slots)) is not None]
+    return found
+
+
+def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
+    slot, value, subject = one.get("slot"), one.get("value"), one.get("subject", ME)
+    op = one.get("op", IS)
+    texts = (slot, value, subject)
+    if not all(isinstance(text, str) for text in texts) or not slot or op not in OPS:
+        return None
+    if len(str(slot)) > NAME_CHARS_MAX or len(str(subject)) > NAME_CHARS_MAX:
+        return None
+    name = slots.of_noun.get(slot.casefold(), slot.casefold().replace(" ", "_"))
+    if name not in slots:
+        name = f"{OPEN}{slot.casefold().removeprefix(OPEN)}"
+    text = str(value).strip()[:VALUE_CHARS_MAX]
+    if not text and op != NOT:
+        return None
+    return Said(
+        slot=name,
+        value=text,
+        subject=str(subject).strip(),
+        op=op,
+        instead_of=str(one.get("instead_of") or ""),
+        corrects=one.get("corrects") is True,
+        since=given_time(one.get("since")),
+        until=given_time(one.get("until")),
+        confidence=1.0,
+    )
+
 
 logger = logging.getLogger("recall_integrations")
 BATCH = 2_000
@@ -39,15 +120,10 @@ Row = dict[str, Any]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Derived:
-    """Rows that are derived from a memory, without the columns that say whose they are.
+    """Rows that are derived from a memory, without the columns that say whose they are."""
 
-    Args:
-        facts: rows of `facts`.
-        times: rows of `told_times`.
-    """
-
-    facts: tuple[Row, ...] = ()
-    times: tuple[Row, ...] = ()
+    facts: tuple[Row, ...] = ()  # rows of `facts`
+    times: tuple[Row, ...] = ()  # rows of `told_times`
 
 
 NOTHING = Derived()
@@ -68,13 +144,7 @@ def derived(
     metadata: Mapping[str, Any] | None = None,
     slots: Slots = DEFAULT,
 ) -> Derived:
-    """Derive the rows of a memory.
-
-    Args:
-        text, actor, role, relations, metadata: the memory's fields.
-        at: the memory's time.
-        slots: the schema.
-    """
+    """Derive the rows of a memory."""
     times: Sequence[event_times.ToldTime] = ()
     try:
         found = [(said, RULE) for said in sentences.said_in(_read(text, role), at, slots)]
@@ -109,13 +179,7 @@ def _read(text: str, role: Role | None) -> str:
 
 
 def row_of(said: Said, by: str, actor: str | None, role: Role | None) -> Row | None:
-    """Return a row of `facts` without its place; `None` where nobody can tell whom it is of.
-
-    Args:
-        said: the statement.
-        by: reader of the statement.
-        actor, role: who says it.
-    """
+    """Return a row of `facts` without its place; `None` where nobody can tell whom it is of."""
     subject = subject_key(said.subject, actor, role)
     if subject is None:
         return None
@@ -154,12 +218,7 @@ def write(connection: Connection, scope_id: int, made: Iterable[tuple[int, Deriv
 
 
 def refill(connection: Connection, slots: Slots, advance: Callable[[int], None] = lambda _n: None) -> None:
-    """Make anew all rows that rules have made, in the caller's transaction.
-
-    Args:
-        slots: the schema.
-        advance: called with the number of memories done since the last call.
-    """
+    """Make anew all rows that rules have made, in the caller's transaction."""
     clear(connection)
     m = schema.memories
     raw = [type_coerce(column, Text).label(column.name) for column in (m.c.relations, m.c.metadata)]  # may be damaged

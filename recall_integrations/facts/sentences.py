@@ -8,17 +8,15 @@ others are not read, nor is a value that does not look like one of its slot. The
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from recall_integrations.facts import dates
 from recall_integrations.facts.grammar import CODES, FAVOURITE, Grammar, Leads, grammar_of, has_digit, tokens_of
-from recall_integrations.facts.kinds import fits, is_name
-from recall_integrations.facts.said import IS, NOT, WAS, Said
+from recall_integrations.facts.said import IS, NOT, SHARED, WAS, Said
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
-from recall_integrations.facts.subjects_of import SHARED
-from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, is_noun, open_name, without
+from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, is_name, is_noun, open_name, without
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered
 
@@ -29,13 +27,7 @@ _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WA
 
 
 def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]:
-    """Return the statements of a text about slots, in the order of the text.
-
-    Args:
-        text: a memory's text.
-        at: when it was said, for "since spring".
-        slots: the schema.
-    """
+    """Return the statements of a text about slots, in the order of the text."""
     low = lowered(text).replace("’", "'")
     words = _words_in(low)
     for code in CODES:
@@ -279,18 +271,14 @@ class _Reader(Words):
                 continue
             if how == "instead" and said.op == IS:
                 wrong = self.tokens[after].word == of.instead[-1][0]
-                said = _changed(said, instead_of=other.text, corrects=said.corrects or wrong)
+                said = replace(said, instead_of=other.text, corrects=said.corrects or wrong)
             elif how == "corrects" and said.op == IS and self.tokens[after - 1].ends:
-                said = _changed(said, value=other.text, instead_of=said.value, corrects=True)
+                said = replace(said, value=other.text, instead_of=said.value, corrects=True)
             elif how == "but" and said.op == NOT:
-                said = _changed(said, value=other.text, instead_of=said.value, corrects=True, op=IS)
+                said = replace(said, value=other.text, instead_of=said.value, corrects=True, op=IS)
             else:
                 continue
             value, after = other, other.after
             break
-        self.found.append(_changed(said, span=(value.start, value.end)))
+        self.found.append(replace(said, span=(value.start, value.end)))
         return after - 1
-
-
-def _changed(said: Said, **values: object) -> Said:
-    return dataclasses.replace(said, **values)  # type: ignore[arg-type]

@@ -15,26 +15,16 @@ OPEN = "open:"  # before the name of a slot that the schema does not have: "my l
 
 @record(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """An attribute of somebody or something.
+    """An attribute of somebody or something."""
 
-    Args:
-        name: the slot's name, in lower case with underscores.
-        nouns: nouns that people use for it, in lower case; the first is ours.
-        one: whether one value holds at a time, so that a newer one supersedes; else values add up.
-        kind: shape of its values, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not
-            fill it.
-        verbs: phrases that lead to a value which holds, in the infinitive: "live in", "be based in".
-        starts: phrases that tell that it began: "move to". In the past they say what holds now.
-        stops: phrases that tell that it ended: "move out of".
-    """
-
-    name: str
-    nouns: tuple[str, ...]
-    one: bool = True
+    name: str  # the slot's name, in lower case with underscores
+    nouns: tuple[str, ...]  # nouns that people use for it, in lower case; the first is ours
+    one: bool = True  # whether one value holds at a time, so that a newer one supersedes; else values add up
+    # shape of its values, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not fill it
     kind: str = ANY
-    verbs: tuple[str, ...] = ()
-    starts: tuple[str, ...] = ()
-    stops: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()  # phrases that lead to a value which holds, in the infinitive: "live in", "be based in"
+    starts: tuple[str, ...] = ()  # phrases that tell that it began: "move to". In the past they say what holds now
+    stops: tuple[str, ...] = ()  # phrases that tell that it ended: "move out of"
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
@@ -75,9 +65,6 @@ class Slots:
     """A schema: the shipped slots, and those that a user adds or changes by name.
 
     A noun or a verb belongs to the user's slot where both have it.
-
-    Args:
-        more: the user's slots; a slot of a shipped name replaces that one.
     """
 
     def __init__(self, more: Iterable[Slot] = ()) -> None:

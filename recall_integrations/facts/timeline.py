@@ -24,8 +24,7 @@ from collections.abc import Container, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 
-from recall_integrations.facts import values
-from recall_integrations.facts.said import IS, NOT, WAS
+from recall_integrations.facts.said import IS, NOT, WAS, norm, same
 from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED, SUPERSEDED
 
@@ -38,24 +37,16 @@ SPOKEN_MAX = 100  # memories that are listed as saying the same
 
 @record(frozen=True, slots=True, kw_only=True)
 class Told:
-    """A statement of one memory about the slot. Times are microseconds since 1970-01-01T00:00Z.
+    """A statement of one memory about the slot. Times are microseconds since 1970-01-01T00:00Z."""
 
-    Args:
-        num: number of the memory.
-        place: place in the memory.
-        value, op, instead_of, corrects, confidence, by: as in `said.Said` and the table `facts`.
-        at: time of the memory.
-        since, until: limits of the time, where the text gives them.
-    """
-
-    num: int
-    place: int
-    value: str
+    num: int  # number of the memory
+    place: int  # place in the memory
+    value: str  # value, op, instead_of, corrects, confidence, by: as in `said.Said` and the table `facts`
     op: str
-    at: int
+    at: int  # time of the memory
     instead_of: str = ""
     corrects: bool = False
-    since: int | None = None
+    since: int | None = None  # since, until: limits of the time, where the text gives them
     until: int | None = None
     confidence: float = 0.9
     by: str = "rule"
@@ -78,28 +69,19 @@ class Told:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Stretch:
-    """A value with the time in which it held.
+    """A value with the time in which it held."""
 
-    Args:
-        value: the value as it was first told.
-        nums: memories that say it, in the order of their times; after its end, also those that say so again.
-        start: microseconds; `PAST` where it held before, and nobody says since when.
-        stop: microseconds, exclusive; `None` = it holds, and nobody says until when.
-        told_at: when it was first told, microseconds.
-        ended: `superseded`, `retracted`, `corrected`; empty = nothing ends it. A value that is only told as past is
-            `superseded`. A value that ends in the future has it too: `holds_at` says whether it holds.
-        ended_by: number of the memory that ended it; `None` = none did.
-        confidence, by: the best confidence, and the reader of the first memory.
-    """
-
-    value: str
+    value: str  # the value as it was first told
+    # memories that say it, in the order of their times; after its end, also those that say so again
     nums: tuple[int, ...]
-    start: int
-    stop: int | None = None
-    told_at: int
+    start: int  # microseconds; `PAST` where it held before, and nobody says since when
+    stop: int | None = None  # microseconds, exclusive; `None` = it holds, and nobody says until when
+    told_at: int  # when it was first told, microseconds
+    # `superseded`, `retracted`, `corrected`; empty = nothing ends it. A value that is only told as past is
+    # `superseded`. A value that ends in the future has it too: `holds_at` says whether it holds
     ended: str = ""
-    ended_by: int | None = None
-    confidence: float = 0.9
+    ended_by: int | None = None  # number of the memory that ended it; `None` = none did
+    confidence: float = 0.9  # confidence, by: the best confidence, and the reader of the first memory
     by: str = "rule"
 
     def holds_at(self, when: int) -> bool:
@@ -177,12 +159,7 @@ class _Growing:
 
 
 class _Line:
-    """Stretches as they grow.
-
-    Args:
-        one: whether one value holds at a time.
-        speaking: memories that say what holds.
-    """
+    """Stretches as they grow."""
 
     def __init__(self, *, one: bool, speaking: Container[int]) -> None:
         self.one, self.speaking = one, speaking
@@ -205,17 +182,17 @@ class _Line:
 
     def named(self, value: str) -> list[_Growing]:
         """Return stretches that hold and have this value; among very many, those with the same words."""
-        exact = self.open.get(values.norm(value))
+        exact = self.open.get(norm(value))
         if exact is not None:
             return [exact]
-        return [s for s in self.open.values() if values.same(s.value, value)] if len(self.open) <= ALIKE_MAX else []
+        return [s for s in self.open.values() if same(s.value, value)] if len(self.open) <= ALIKE_MAX else []
 
     def ended(self, value: str) -> _Growing | None:
         """Return the last stretch of this value that has ended; among many, a late one or one with the same words."""
-        exact = self._last.get(values.norm(value))
+        exact = self._last.get(norm(value))
         if exact is not None:
             return exact
-        return next((s for s in self.closed[: -ALIKE_MAX - 1 : -1] if values.same(s.value, value)), None)
+        return next((s for s in self.closed[: -ALIKE_MAX - 1 : -1] if same(s.value, value)), None)
 
     def _at_its_time(self, told: Told) -> _Growing | None:
         """Return a late stretch of this value that has ended and held at some of the time that is told."""
@@ -224,16 +201,16 @@ class _Line:
             (
                 s
                 for s in self.closed[: -ALIKE_MAX - 1 : -1]
-                if not s.wrong and values.same(s.value, told.value) and s.start < until and since < s.reach
+                if not s.wrong and same(s.value, told.value) and s.start < until and since < s.reach
             ),
             None,
         )
 
     def begin(self, told: Told, start: int) -> _Growing:
         """Open a stretch of a value."""
-        norm = values.norm(told.value)
-        made = self.open[norm] = _Growing(told, norm, start)
-        made.follow(self._newest if self.one else self._last.get(norm), told)
+        key = norm(told.value)
+        made = self.open[key] = _Growing(told, key, start)
+        made.follow(self._newest if self.one else self._last.get(key), told)
         self._newest = made
         return made
 
@@ -262,7 +239,7 @@ class _Line:
         """Note a value that ended before it was told: said again, or, if nobody had told of it, held before."""
         known = self._at_its_time(told) if told.ranged else self.ended(told.value)
         if known is None:
-            made = _Growing(told, values.norm(told.value), PAST if told.since is None else min(told.since, at))
+            made = _Growing(told, norm(told.value), PAST if told.since is None else min(told.since, at))
             made.end(at, why, None)
             self.pasts.append(made)
             self._closed(made)
@@ -287,12 +264,7 @@ class _Line:
 
 
 def timeline(told: Iterable[Told], *, one: bool) -> tuple[Stretch, ...]:
-    """Return the stretches, in the order in which they began, equal ones by the number of their first memory.
-
-    Args:
-        told: what memories say.
-        one: whether one value holds at a time.
-    """
+    """Return the stretches, in the order in which they began, equal ones by the number of their first memory."""
     ordered = sorted(told, key=lambda t: t.order)
     line = _Line(one=one, speaking={t.num for t in ordered if t.op == IS})
     for each in ordered:
@@ -336,7 +308,7 @@ def _wrong(line: _Line, told: Told, held: _Growing | None) -> list[_Growing]:
 
     A speaker who says of a value that already holds that it is no old one (`held`) only says it again.
     """
-    if told.instead_of and held is None and not values.same(told.instead_of, told.value):
+    if told.instead_of and held is None and not same(told.instead_of, told.value):
         ended = line.ended(told.instead_of)
         if ended is not None and not ended.wrong:
             return [ended]

@@ -12,10 +12,9 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument, NotFound, RecallError, StoreClosed
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.judging.recalling import Recalling
-from recall_integrations.judging.replay import Replays
+from recall_integrations.judging.replay import Recalling, Replays
 from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.signature import signature_of
+from recall_integrations.learning.version import signature_of
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.logs import told
 from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
@@ -36,13 +35,7 @@ Waiting = tuple[RecallRequest, Scope, str, tuple[int, ...]]
 
 
 class Judging:
-    """Keeps feedback on an optimizer's recalls. Threads share it.
-
-    Args:
-        optimizer: the optimizer of the recalls.
-        lately: its last recalls.
-        shelf: the shelf of versions.
-    """
+    """Keeps feedback on an optimizer's recalls. Threads share it."""
 
     def __init__(self, optimizer: Recalling, lately: Lately, shelf: Shelf) -> None:
         self._optimizer, self._lately = optimizer, lately

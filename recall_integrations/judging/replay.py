@@ -7,30 +7,79 @@ the numbers of the memories that they find, and the features of the best candida
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.config import CacheConfig, RecallConfig
-from recall_integrations.judging.recalling import Recalling
-from recall_integrations.learning.choosing import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.making import learnable
+from recall_integrations.learning.measuring import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.version import Version, signature_of
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
-from recall_integrations.ranking.rankers.stepped import entered
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.types import Scope
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import ParsedQuery, RecallResult, Scope, ScopeLike
 from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
 from recall_integrations.types.making import changed
 from recall_integrations.types.plan import PLANS
 from recall_integrations.types.request import RecallRequest
+
+
+class Recalling(Protocol):
+    """A `QueryOptimizer`, as far as it is used here."""
+
+    store: MemoryStore
+
+    @property
+    def config(self) -> RecallConfig:
+        """All settings."""
+        ...
+
+    @property
+    def ranker(self) -> Ranker | None:
+        """The ranker that the user gave; `None` = none."""
+        ...
+
+    def config_of(self, scope: ScopeLike | None) -> RecallConfig:
+        """Return the settings of a scope."""
+        ...
+
+    def varied(
+        self,
+        *,
+        config: RecallConfig,
+        ranker: Ranker | None = None,
+        stages: Sequence[Stage] = (),
+        outside: bool = True,
+    ) -> Recalling:
+        """Return another optimizer with the same parts."""
+        ...
+
+    @property
+    def checked_request(self) -> Callable[..., RecallRequest]:
+        """Function that checks the arguments of a recall."""
+        ...
+
+    @property
+    def parse(self) -> Callable[..., ParsedQuery]:
+        """Function that parses a query."""
+        ...
+
+    @property
+    def recall(self) -> Callable[..., RecallResult]:
+        """Function that finds memories."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
+
 
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
@@ -133,12 +182,7 @@ class _Pair:
 
 
 class Replays:
-    """Makes replays, one at a time. Threads share it.
-
-    Args:
-        optimizer: the optimizer whose recalls were judged.
-        shelf: the shelf of versions.
-    """
+    """Makes replays, one at a time. Threads share it."""
 
     def __init__(self, optimizer: Recalling, shelf: Shelf) -> None:
         self._optimizer, self._shelf = optimizer, shelf
@@ -146,13 +190,7 @@ class Replays:
         self._pairs: dict[str, _Pair] = {}
 
     def of(self, request: RecallRequest, scope: Scope, judged: Iterable[int]) -> Replay | None:
-        """Return what the query finds, and would have found; `None` where the scope has nothing any more.
-
-        Args:
-            request: the recall's arguments.
-            scope: the scope that is searched.
-            judged: numbers of the judged memories, whose features are kept too.
-        """
+        """Return what the query finds, and would have found; `None` where the scope has nothing any more."""
         with self._lock:
             pair = self._pair(scope)
             asked = _asked(request, scope)

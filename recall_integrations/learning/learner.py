@@ -19,18 +19,17 @@ from typing import Any
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.learning.deciding import (
+from recall_integrations.learning.making import Made, made, pooled
+from recall_integrations.learning.measuring import (
     EXTENDED,
     PROMOTED,
     ROLLED_BACK,
     Verdict,
     decided,
     decided_shared,
+    mean_ndcg,
     regressed,
 )
-from recall_integrations.learning.making import Made, made
-from recall_integrations.learning.measuring import mean_ndcg
-from recall_integrations.learning.pooling import pooled
 from recall_integrations.learning.serving import label_of
 from recall_integrations.learning.shelf import SHARED, Event, Shelf, State
 from recall_integrations.learning.version import Version
@@ -379,7 +378,7 @@ class Learner:
         """
         name = self._name(scope)
         self.shelf.read(name, version)
-        return self._by_hand(scope, PROMOTED, version, BY_HAND)
+        return self._by_hand(scope, PROMOTED, version)
 
     def rollback(self, scope: Scope | None = None) -> State:
         """Take back what is tried, else what serves: its parent serves again, and nothing is learned until somebody
@@ -392,12 +391,12 @@ class Learner:
         version = state.candidate or state.serving
         if version == RULES:
             raise InvalidArgument("Rules serve already: there is nothing to take back.")
-        return self._by_hand(scope, ROLLED_BACK, version, BY_HAND)
+        return self._by_hand(scope, ROLLED_BACK, version)
 
-    def _by_hand(self, scope: Scope | None, step: str, version: str, because: str) -> State:
-        verdict = Verdict(step=step, because=because)
+    def _by_hand(self, scope: Scope | None, step: str, version: str) -> State:
+        verdict = Verdict(step=step, because=BY_HAND)
         state = self._apply(self._name(scope), verdict, version, self._now(), by_hand=True)
-        self._tell(Step(scope=scope, step=step, version=version, because=because))
+        self._tell(Step(scope=scope, step=step, version=version, because=BY_HAND))
         return state
 
     def version(self, version: str, scope: Scope | None = None) -> Version:

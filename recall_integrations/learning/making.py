@@ -1,25 +1,89 @@
-"""Makes a version from judged recalls: checked on recalls that it was not made from, before anybody gets it.
+"""Make a version from judged recalls: of one scope, or shared by many.
 
-The check is made four times, each with another quarter kept apart (cross-fitting), so that every recall has its say.
+It is checked on recalls that it was not made from, before anybody gets it; four times, each with another quarter kept
+apart (cross-fitting), so that every recall has its say. An arm's marginal utility is `nDCG(full) − nDCG(without it)`;
+its new weight is `w · (1 + 0.1 · normalize(utility))`, in [0.1, 3.0]; `normalize` divides by the largest utility.
+
+Weights that all scopes share are steps of each scope, at most `STEP_LENGTH` long, and their trimmed mean (Yin et al.
+2018): what one scope can do to them is bounded, whatever it says.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from recall_integrations import __version__
-from recall_integrations.learning.choosing import new_weights, plans_for, utilities
-from recall_integrations.learning.deciding import told
-from recall_integrations.learning.measuring import Gap, mean_ndcg
-from recall_integrations.learning.steps import Lists, figures, gap_of, learned_steps, lists_of
-from recall_integrations.learning.version import Version
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.learning.measuring import PLAN, WITHOUT, Gap, bootstrap, compared, mean_ndcg, told
+from recall_integrations.learning.steps import Lists, clipped, figures, fitted, gap_of, learned_steps, lists_of
+from recall_integrations.learning.version import WEIGHT_MAX, WEIGHT_MIN, Version
+from recall_integrations.ranking.feature_sum import FixedWeights
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.records import record
 from recall_integrations.types.judged import RULES, Judged
+
+PLANS_LEVEL = 0.95  # probability of the interval of a plan, widened by the number of plans compared (Bonferroni)
+RATE = 0.1  # of an arm's weight by its utility, in one round
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A plan for a signature."""
+
+    plan: str  # the plan's name
+    gap: Gap  # nDCG by which it is better than the rules' choice
+
+
+def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, seed: int = 0) -> dict[str, Choice]:
+    """Return signature → plan, where another plan than the rules' is better."""
+    groups: dict[str, list[Judged]] = {}
+    for one in judged:
+        if one.replay is not None and one.positive():
+            groups.setdefault(one.signature, []).append(one)
+    found = {}
+    for signature, own in sorted(groups.items()):
+        if len(own) < least:
+            continue
+        names = sorted(
+            {name for one in own if one.replay is not None for name in one.replay.orders if name.startswith(PLAN)}
+        )
+        level = 1 - (1 - PLANS_LEVEL) / max(1, len(names))
+        gaps = {name: compared(own, name, RULES, position_bias, level=level, seed=seed) for name in names}
+        better = [name for name, gap in gaps.items() if gap.low > 0 and gap.n >= least]
+        if better:
+            best = max(better, key=lambda name: (gaps[name].mean, name))
+            found[signature] = Choice(plan=best.removeprefix(PLAN), gap=gaps[best])
+    return found
+
+
+def utilities(judged: Sequence[Judged], position_bias: float, *, seed: int = 0) -> dict[str, Gap]:
+    """Return arm → nDCG@5 that it adds."""
+    arms = sorted(
+        {
+            name.removeprefix(WITHOUT)
+            for one in judged
+            if one.replay is not None
+            for name in one.replay.orders
+            if name.startswith(WITHOUT)
+        }
+    )
+    return {arm: compared(judged, RULES, f"{WITHOUT}{arm}", position_bias, seed=seed) for arm in arms}
+
+
+def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[str, float]:
+    """Return arm → weight after one round. 1 is the weight that the plans give it."""
+    most = max((abs(value) for value in utility.values()), default=0.0)
+    if not most:
+        return dict(old)
+    moved = {
+        arm: min(max(old.get(arm, 1.0) * (1 + RATE * value / most), WEIGHT_MIN), WEIGHT_MAX)
+        for arm, value in utility.items()
+    }
+    return {**old, **{arm: round(weight, 6) for arm, weight in moved.items()}}
+
 
 HELD_OUT = 4  # one in so many judged recalls
 LEVEL = 0.90  # probability of the interval on the held-out recalls: better with a probability of 95 %
@@ -28,19 +92,13 @@ LENGTH_MAX = 3.0  # length of all steps together, in a scope of its own
 
 @record(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The result of learning.
+    """The result of learning."""
 
-    Args:
-        version: the version; `None` = nothing better was learned.
-        because: reason in words.
-        gap: gap of the steps to none, on recalls that they were not made from; `None` = there are no steps.
-        too_few: whether too little was judged yet to learn anything.
-    """
-
-    version: Version | None
-    because: str
+    version: Version | None  # the version; `None` = nothing better was learned
+    because: str  # reason in words
+    # gap of the steps to none, on recalls that they were not made from; `None` = there are no steps
     gap: Gap | None = None
-    too_few: bool = False
+    too_few: bool = False  # whether too little was judged yet to learn anything
 
 
 def held_out(judged: Judged) -> bool:
@@ -60,17 +118,7 @@ def made(
     position_bias: float,
     steps: bool = True,
 ) -> Made:
-    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from.
-
-    Args:
-        judged: judged recalls of the scope.
-        version_id: id of the new version.
-        now: time of the new version, microseconds.
-        parent: the version that serves; `None` = rules.
-        least: `learned.min_queries_per_signature`.
-        position_bias: see `measuring`.
-        steps: whether steps of the ranker's weights may be learned: those of another ranker may not.
-    """
+    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from."""
     usable = [one for one in judged if one.replay is not None and one.positive()]
     if len(usable) < least:
         because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"
@@ -135,3 +183,80 @@ def learnable() -> tuple[str, ...]:
 
 def _figures(gap: Gap) -> dict[str, float]:
     return {"mean": round(gap.mean, 4), "low": round(gap.low, 4), "high": round(gap.high, 4), "n": gap.n}
+
+
+SCOPES_MIN = 5
+STEP_LENGTH = 1.0
+TRIMMED = 0.2  # share of the scopes that does not count at either end
+PENALTY = 0.1  # penalty of each scope's steps
+
+
+def influence_max(scopes: int) -> float:
+    """Return how far one scope can move a step of the shared weights."""
+    left = scopes - 2 * math.ceil(TRIMMED * scopes)
+    return 2 * STEP_LENGTH / max(1, left)
+
+
+def trimmed_mean(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean step of each feature, without the highest and the lowest fifth."""
+    cut = math.ceil(TRIMMED * len(steps))
+    found = {}
+    for name in sorted({name for one in steps for name in one}):
+        values = sorted(one.get(name, 0.0) for one in steps)
+        middle = values[cut : len(values) - cut]
+        value = round(sum(middle) / len(middle), 4) if middle else 0.0
+        if value:
+            found[name] = value
+    return found
+
+
+def pooled(
+    judged: Mapping[str, Sequence[Judged]],
+    *,
+    version_id: str,
+    now: int,
+    parent: Version | None,
+    least: int,
+    position_bias: float,
+) -> Made:
+    """Make shared weights of all scopes, if they are better in most of them on recalls that they were not made from."""
+    names = learnable()
+    steps, held, used, last, first, count = [], [], 0, 0, now, 0
+    for _, own in sorted(judged.items()):
+        usable = [one for one in own if one.replay is not None and one.positive()]
+        if len(usable) < least:
+            continue
+        lists = lists_of([one for one in usable if not held_out(one)], names, position_bias)
+        apart = lists_of([one for one in usable if held_out(one)], names, position_bias)
+        if lists is None or apart is None:
+            continue
+        found = dict(zip(names, fitted(lists, PENALTY).tolist(), strict=True))
+        steps.append(clipped(found, STEP_LENGTH))
+        held.append(apart)
+        used += len(usable)
+        count += apart.recalls
+        first, last = min(first, *(one.at for one in usable)), max(last, *(one.at for one in usable))
+    if len(steps) < SCOPES_MIN:
+        because = f"{len(steps)} scopes have enough judged recalls, {SCOPES_MIN} are needed"
+        return Made(version=None, because=because, too_few=True)
+    shared = trimmed_mean(steps)
+    means = np.asarray([gained(apart, shared).mean for apart in held])
+    gap = bootstrap(means, level=LEVEL)
+    if not shared or gap.low <= 0:
+        return Made(version=None, because=f"not better in most scopes: {told(gap)} scopes", gap=gap)
+    version = Version(
+        id=version_id,
+        parent=RULES if parent is None else parent.id,
+        made_at=now,
+        data_from=first,
+        data_to=last,
+        judged=used,
+        held_out=count,
+        steps=shared,
+        figures={"scopes": len(steps), "gap_by_scope": {"mean": round(gap.mean, 4), "low": round(gap.low, 4)}},
+        ranker=FixedWeights.version,
+        package=__version__,
+    )
+    return Made(
+        version=version, because=f"{len(shared)} steps shared by {len(steps)} scopes: {told(gap)} scopes", gap=gap
+    )

@@ -14,6 +14,9 @@ than nothing; one that nobody saw counts nothing (a baseline, as in counterfactu
 Swaminathan and de Rijke 2018).
 
 The same query asked again finds the same and is judged alike, so samples are drawn of queries, not of recalls.
+
+A version on trial and what served before answer whole recalls of the same query, as the replays of judged recalls found
+them. None of these recalls was there when the version was made. Rules are the floor.
 """
 
 from __future__ import annotations
@@ -38,18 +41,12 @@ _DISCOUNTS = tuple(place_worth(place) for place in range(1, DEPTH + 1))
 
 @record(frozen=True, slots=True, kw_only=True)
 class Gap:
-    """A mean difference with its interval.
+    """A mean difference with its interval."""
 
-    Args:
-        mean: weighted mean of the differences.
-        low, high: ends of the interval that holds it with the probability asked for.
-        n: number of pairs.
-    """
-
-    mean: float
-    low: float
+    mean: float  # weighted mean of the differences
+    low: float  # low, high: ends of the interval that holds it with the probability asked for
     high: float
-    n: int
+    n: int  # number of pairs
 
 
 def worth(gain: Gain, position_bias: float) -> float:
@@ -67,12 +64,7 @@ def weights_of(judged: Sequence[Judged], position_bias: float) -> Numbers:
 
 
 def ndcg(order: Order, gains: Mapping[int, float], depth: int = DEPTH) -> float:
-    """Return the nDCG of an order. A memory that nobody judged counts nothing.
-
-    Args:
-        order: numbers of memories, best first.
-        gains: number → gain, at least one above 0.
-    """
+    """Return the nDCG of an order. A memory that nobody judged counts nothing."""
     best = sorted((g for g in gains.values() if g > 0), reverse=True)[:depth]
     ideal = sum(g * place_worth(place) for place, g in enumerate(best, start=1))
     got = sum(gains.get(num, 0.0) * place_worth(place) for place, num in enumerate(order[:depth], start=1))
@@ -109,13 +101,7 @@ def noise_of(judged: Sequence[Judged], position_bias: float) -> float:
 
 
 def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, float]:
-    """Return the worth of each memory to a recall, less that of one that was shown and answers nothing.
-
-    Args:
-        judged: the recall.
-        position_bias: η.
-        noise: see `noise_of`.
-    """
+    """Return the worth of each memory to a recall, less that of one that was shown and answers nothing."""
     found = gains_by_num(judged, position_bias)
     if noise:
         for num in shown(judged):
@@ -147,16 +133,7 @@ def bootstrap(
     level: float = 0.95,
     seed: int = 0,
 ) -> Gap:
-    """Return the weighted mean of paired differences and its percentile interval (Efron 1979).
-
-    Args:
-        gaps: differences, one for each recall.
-        weights: weights of the recalls; `None` = all count the same.
-        queries: a number for each recall, which recalls of the same query share; `None` = all are different. With fewer
-            than `QUERIES_MIN` different ones the interval is from -1 to 1.
-        level: probability of the interval.
-        seed: seed of the samples.
-    """
+    """Return the weighted mean of paired differences and its percentile interval (Efron 1979)."""
     n = len(gaps)
     if not n:
         return Gap(mean=0.0, low=0.0, high=0.0, n=0)
@@ -212,3 +189,86 @@ def mean_ndcg(judged: Sequence[Judged], name: str, position_bias: float) -> tupl
         weight = float(weights_of([one], position_bias)[0])
         got, below, n = got + weight * ndcg(order, gains_by_num(one, position_bias)), below + weight, n + 1
     return (got / below if below else 0.0), n
+
+
+LEAST = 30  # number of judged recalls below which nothing is decided
+ENOUGH = 600  # number of judged recalls with which it is decided before the time is over
+EARLY, LATE = 0.99, 0.90  # probabilities of the intervals: while it is tried, and at the end
+SLACK = 0.01  # nDCG by which the lower end may lie below 0: that it is better was shown when it was made
+WINDOWS_MAX = 4  # times that it is tried, at most, where too little was judged
+PROMOTED, ROLLED_BACK, EXTENDED, WAITING = "promoted", "rolled_back", "extended", ""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The decision on a version."""
+
+    step: str  # `promoted`, `rolled_back`, `extended`, or empty: the trial goes on
+    because: str  # reason in words
+    gap: Gap | None = None  # gap to the version that served before; `None` = nothing was compared
+    floor: Gap | None = None  # gap to the rules
+
+
+def decided(
+    judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
+) -> Verdict:
+    """Decide on a version on trial."""
+    return decided_shared({"": judged}, tried, before, position_bias=position_bias, over=over, windows=windows)
+
+
+def decided_shared(
+    judged: Mapping[str, Sequence[Judged]],
+    tried: str,
+    before: str,
+    *,
+    position_bias: float,
+    over: bool,
+    windows: int = 0,
+) -> Verdict:
+    """Decide on a shared version on trial: every scope counts the same, however much was judged there."""
+    early, floor, count = _gaps(judged, tried, before, position_bias, EARLY)
+    if count >= LEAST and (early.high < 0 or floor.high < 0):
+        worse, against = (early, "what served before") if early.high < 0 else (floor, "rules")
+        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}", gap=early, floor=floor)
+    late, floor, _ = _gaps(judged, tried, before, position_bias, LATE)
+    if not over and count < ENOUGH:
+        return Verdict(step=WAITING, because=f"on trial: {told(late)}", gap=late, floor=floor)
+    if count < LEAST:
+        if windows + 1 < WINDOWS_MAX:
+            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed", gap=late)
+        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times", gap=late)
+    if late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK:
+        return Verdict(step=PROMOTED, because=f"better: {told(late)}", gap=late, floor=floor)
+    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}", gap=late, floor=floor)
+
+
+def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
+    """Decide whether a version that serves all is rolled back, as it is worse than rules by now."""
+    gap = compared(judged, order_of(serving), RULES, position_bias)
+    if gap.n >= LEAST and gap.high < 0:
+        return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}", floor=gap)
+    return Verdict(step=WAITING, because=told(gap), floor=gap)
+
+
+def _gaps(
+    judged: Mapping[str, Sequence[Judged]], tried: str, before: str, position_bias: float, level: float
+) -> tuple[Gap, Gap, int]:
+    """Return the gaps to what served before, and to rules; and the number of recalls compared."""
+    found = []
+    count = 0
+    for other in (before, RULES):
+        of_scopes = [
+            compared(own, order_of(tried), order_of(other), position_bias, level=level) for own in judged.values()
+        ]
+        of_scopes = [gap for gap in of_scopes if gap.n]
+        count = sum(gap.n for gap in of_scopes)
+        if len(judged) == 1:
+            found.append(of_scopes[0] if of_scopes else Gap(mean=0.0, low=0.0, high=0.0, n=0))
+        else:
+            found.append(bootstrap(np.asarray([gap.mean for gap in of_scopes]), level=level))
+    return found[0], found[1], count
+
+
+def told(gap: Gap) -> str:
+    """Write a gap in words: "nDCG@5 +0.031 (+0.012 to +0.049) on 214"."""
+    return f"nDCG@5 {gap.mean:+.3f} ({gap.low:+.3f} to {gap.high:+.3f}) on {gap.n}"

@@ -6,7 +6,7 @@ import hashlib
 
 from recall_integrations.learning.shelf import SHARED, Shelf
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.stepped import SteppedWeights
+from recall_integrations.ranking.feature_sum import SteppedWeights
 from recall_integrations.records import record
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
@@ -16,19 +16,12 @@ _WHOLE = 2**64
 
 @record(frozen=True, slots=True, kw_only=True)
 class Served:
-    """The version that answers a recall.
+    """The version that answers a recall."""
 
-    Args:
-        version: the version; `None` = the rules answer.
-        own: whether it was learned in the scope itself, and not from all scopes.
-        tried: whether only a share of the recalls gets it.
-        ranker: the fixed sum with its steps; `None` = it has none.
-    """
-
-    version: Version | None = None
-    own: bool = True
-    tried: bool = False
-    ranker: SteppedWeights | None = None
+    version: Version | None = None  # the version; `None` = the rules answer
+    own: bool = True  # whether it was learned in the scope itself, and not from all scopes
+    tried: bool = False  # whether only a share of the recalls gets it
+    ranker: SteppedWeights | None = None  # the fixed sum with its steps; `None` = it has none
 
     @property
     def label(self) -> str:
@@ -53,15 +46,7 @@ def share_of(name: str, version: str, text: str) -> float:
 
 
 def served(shelf: Shelf, scope: Scope, text: str, share: float, shared: bool = True) -> Served:
-    """Return the version that answers a query.
-
-    Args:
-        shelf: the store's shelf.
-        scope: the scope that is searched.
-        text: the query's text.
-        share: share of the queries that a version on trial gets, in [0, 1].
-        shared: whether the version that all scopes share may answer.
-    """
+    """Return the version that answers a query."""
     if not shelf.any():
         return BY_RULES
     for name, own in ((shelf.name_of(scope), True), (SHARED, False)):
@@ -84,13 +69,7 @@ def _served(shelf: Shelf, name: str, version: Version, *, own: bool, tried: bool
 
 
 def to_replay(shelf: Shelf, scope: Scope, shared: bool = True) -> tuple[tuple[str, Served], ...]:
-    """Return the versions whose orders a replay notes: what serves a scope and what is tried there, by label.
-
-    Args:
-        shelf: the store's shelf.
-        scope: the scope that was searched.
-        shared: whether the versions that all scopes share may answer.
-    """
+    """Return the versions whose orders a replay notes: what serves a scope and what is tried there, by label."""
     if not shelf.any():
         return ()
     found = {}

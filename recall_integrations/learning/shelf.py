@@ -18,9 +18,8 @@ from cachetools import LRUCache
 
 from recall_integrations.errors import InvalidArgument, StoreError
 from recall_integrations.learning.version import Version, from_json, valid_id
+from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights
 from recall_integrations.ranking.rank import calibration_of
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
-from recall_integrations.ranking.rankers.stepped import SteppedWeights
 from recall_integrations.records import record
 from recall_integrations.store.learned_files import Kept, LearnedFiles, name_of
 from recall_integrations.types import Scope
@@ -82,13 +81,7 @@ class State:
 
 
 class Shelf:
-    """Versions and states of a store. Threads share it; processes and nodes share what is kept.
-
-    Args:
-        kept: `store.learned`, or the directory of a store.
-        key: key of the digests of scopes.
-        timer: monotonic seconds.
-    """
+    """Versions and states of a store. Threads share it; processes and nodes share what is kept."""
 
     def __init__(self, kept: Kept | Path, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
         self._kept: Kept = LearnedFiles(kept) if isinstance(kept, Path) else kept
@@ -121,12 +114,7 @@ class Shelf:
         return there
 
     def state(self, name: str, *, fresh: bool = False) -> State:
-        """Return the state of a scope (or `SHARED`). A state that cannot be read is that of rules.
-
-        Args:
-            name: name of its directory.
-            fresh: look at the file now, and not once a second.
-        """
+        """Return the state of a scope (or `SHARED`). A state that cannot be read is that of rules."""
         now, kept = self._timer(), self._states.get(name)
         if kept is not None and not fresh and now - kept[0] < LOOK_SECONDS:
             return kept[2]
@@ -165,12 +153,7 @@ class Shelf:
         return self._rankers[key]
 
     def read(self, name: str, version_id: str) -> Version:
-        """Return a version, or raise with the reason why it cannot be read.
-
-        Raises:
-            InvalidArgument: there is no such version, or its file is damaged.
-            StoreError: the file cannot be read.
-        """
+        """Return a version, or raise with the reason why it cannot be read."""
         text = self._kept.read(name, _file(version_id)) if valid_id(version_id) else None
         if text is None:
             known = ", ".join(self.versions(name)) or "none"
@@ -192,21 +175,12 @@ class Shelf:
 
     @contextmanager
     def alone(self, wait_s: float = 0.0) -> Iterator[None]:
-        """Keep other processes from learning and from changing what serves, inside.
-
-        Raises:
-            StoreLocked: another process does, for longer than `wait_s` seconds.
-            StoreError: the lock cannot be asked for.
-        """
+        """Keep other processes from learning and from changing what serves, inside."""
         with self._kept.alone(wait_s):
             yield
 
     def change(self, name: str, change: Callable[[State], State]) -> State:
-        """Write a state that is made of the one before.
-
-        Raises:
-            StoreLocked: another process learns.
-        """
+        """Write a state that is made of the one before."""
         with self._lock, self.alone(CHANGE_WAIT_S):
             state = change(self.state(name, fresh=True))
             self._kept.put(name, STATE, _text(state))
@@ -215,11 +189,7 @@ class Shelf:
             return state
 
     def forget(self, name: str) -> None:
-        """Remove all that was learned of a scope.
-
-        Raises:
-            StoreError: it cannot be removed.
-        """
+        """Remove all that was learned of a scope."""
         with self._lock:
             self._states.pop(name, None)
             for key in [key for key in {**self._versions, **self._rankers} if key[0] == name]:

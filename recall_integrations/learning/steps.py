@@ -27,7 +27,7 @@ from recall_integrations.learning.measuring import (
     query_of,
     weights_of,
 )
-from recall_integrations.ranking.rankers.stepped import STEP_MAX
+from recall_integrations.ranking.feature_sum import STEP_MAX
 from recall_integrations.records import record
 from recall_integrations.types.judged import Judged, Order, Replay, place_worth
 
@@ -46,41 +46,25 @@ _DISCOUNTS = np.asarray([place_worth(place) for place in range(1, DEPTH + 1)])
 class Lists:
     """Candidates of many queries, one below the other. A query that was asked again, and found the same, is there once,
     with all that was said: it teaches the same, and takes no longer.
-
-    Args:
-        names: names of the features.
-        x: features, `(candidates, features)`.
-        offset: scores by the shipped weights, `(candidates,)`.
-        nums: numbers of the memories, `(candidates,)`.
-        target: share of each candidate in what its query gained, `(candidates,)`; sums to 1 in each.
-        value: nDCG@5 that each candidate adds at the first place, less what is said of one that answers nothing
-            (`measuring.net_gains`), `(candidates,)`.
-        starts: place where each query begins, `(queries,)`.
-        weight: weight of each query, `(queries,)`; they sum to the number of recalls.
-        queries: number of each query, which those share that are the same and found something else, `(queries,)`.
-        recalls: number of recalls.
     """
 
-    names: tuple[str, ...]
-    x: Numbers
-    offset: Numbers
-    nums: NDArray[np.int64]
-    target: Numbers
+    names: tuple[str, ...]  # names of the features
+    x: Numbers  # features, `(candidates, features)`
+    offset: Numbers  # scores by the shipped weights, `(candidates,)`
+    nums: NDArray[np.int64]  # numbers of the memories, `(candidates,)`
+    target: Numbers  # share of each candidate in what its query gained, `(candidates,)`; sums to 1 in each
+    # nDCG@5 that each candidate adds at the first place, less what is said of one that answers nothing
+    # (`measuring.net_gains`), `(candidates,)`
     value: Numbers
-    starts: NDArray[np.int64]
-    weight: Numbers
+    starts: NDArray[np.int64]  # place where each query begins, `(queries,)`
+    weight: Numbers  # weight of each query, `(queries,)`; they sum to the number of recalls
+    # number of each query, which those share that are the same and found something else, `(queries,)`
     queries: NDArray[np.int64]
-    recalls: int
+    recalls: int  # number of recalls
 
 
 def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: float) -> Lists | None:
-    """Return what can be learned from: recalls in which a candidate helped; `None` where there is none.
-
-    Args:
-        judged: judged recalls.
-        names: names of the features that get steps.
-        position_bias: see `measuring`.
-    """
+    """Return what can be learned from: recalls in which a candidate helped; `None` where there is none."""
     groups: dict[tuple[Order, bytes], list[tuple[Judged, Numbers]]] = {}
     for one in judged:
         replay = one.replay
@@ -139,13 +123,7 @@ def _values(one: Judged, position_bias: float, noise: float) -> Numbers:
 
 
 def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:
-    """Return the steps of a penalty: the minimum of the loss, each at most `STEP_MAX`.
-
-    Args:
-        lists: lists to learn from.
-        penalty: λ.
-        begin: steps near it, such as those of another penalty, which make it faster; `None` = none.
-    """
+    """Return the steps of a penalty: the minimum of the loss, each at most `STEP_MAX`."""
     n, size = float(lists.weight.sum()), len(lists.names)
     sizes = np.diff(np.append(lists.starts, len(lists.offset)))
     weight = np.repeat(lists.weight, sizes)
@@ -202,28 +180,17 @@ def figures(lists: Lists, steps: Numbers) -> Numbers:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """Steps with their gain.
+    """Steps with their gain."""
 
-    Args:
-        steps: feature → step; empty where none are better than none.
-        penalty: the penalty that was chosen; `None` = there are no steps.
-        gap: gap of steps of that penalty to none, on recalls that they were not made from.
-    """
-
-    steps: Mapping[str, float]
-    penalty: float | None = None
-    gap: Gap | None = None
+    steps: Mapping[str, float]  # feature → step; empty where none are better than none
+    penalty: float | None = None  # the penalty that was chosen; `None` = there are no steps
+    gap: Gap | None = None  # gap of steps of that penalty to none, on recalls that they were not made from
 
 
 def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.inf) -> Learned:
     """Return the steps, made of all recalls, and their gain, measured part by part with steps of the other parts.
 
     Recalls of the same query are in the same part.
-
-    Args:
-        lists: lists to learn from.
-        level: probability of the interval of the gain.
-        length_max: length of all steps together.
     """
     fold = lists.queries % FOLDS
     if len(np.unique(lists.queries)) < 2 * FOLDS or len(np.unique(fold)) < FOLDS:

@@ -1,4 +1,9 @@
-"""A version: steps, arm weights and plans that were learned, with the data that they come from. A file of JSON each."""
+"""A version: steps, arm weights and plans that were learned, a file of JSON each; and the signatures of queries.
+
+A signature is six properties of a parsed query, none of which is a word of it: whether it names entities, asks for a
+time, for types, holds a negation, how specific it is (three buckets, at the thresholds of the planner's defaults) and
+how long (two): 2⁴ · 3 · 2 = 96.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,44 @@ from dataclasses import field, replace
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.learning.choosing import WEIGHT_MAX, WEIGHT_MIN
 from recall_integrations.patterns import regex
-from recall_integrations.ranking.rankers.stepped import STEP_MAX
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.feature_sum import STEP_MAX
 from recall_integrations.records import record
-from recall_integrations.types import RetrievalPlan
+from recall_integrations.types import ParsedQuery, RetrievalPlan
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.numbers import is_number
 from recall_integrations.types.plan import PLANS
 
+VAGUE, SPECIFIC = 0.4, 0.8  # bounds of the three buckets of specificity
+LONG = 7  # words from which a query is long
+_HAS = ("names", "time", "types", "negation")
+
+
+def signature_of(parsed: ParsedQuery) -> str:
+    """Return the signature of a query, readable: `names+time, specific, short`."""
+    has = (
+        any(ref.stage != IMPLICIT for ref in parsed.entity_refs),
+        parsed.temporal_window is not None or parsed.session is not None,
+        bool(parsed.type_cues or parsed.type_filters),
+        bool(parsed.negations),
+    )
+    named = "+".join(name for name, there in zip(_HAS, has, strict=True) if there) or "plain"
+    specificity = round(parsed.specificity, 3)
+    bucket = "vague" if specificity < VAGUE else "middling" if specificity < SPECIFIC else "specific"
+    return f"{named}, {bucket}, {'long' if len(parsed.original.split()) >= LONG else 'short'}"
+
+
+def signatures() -> tuple[str, ...]:
+    """Return all signatures."""
+    found = []
+    for bits in range(2 ** len(_HAS)):
+        named = "+".join(name for i, name in enumerate(_HAS) if bits >> i & 1) or "plain"
+        found += [f"{named}, {b}, {s}" for b in ("vague", "middling", "specific") for s in ("short", "long")]
+    return tuple(sorted(found))
+
+
+WEIGHT_MIN, WEIGHT_MAX = 0.1, 3.0  # of an arm
 FORMAT = "recall-version-1"
 _ID = regex(r"v[0-9]{1,9}")
 
@@ -81,11 +115,7 @@ class Version:
 
 
 def from_json(text: str, where: str) -> Version:
-    """Read a version.
-
-    Raises:
-        InvalidArgument: the text is no version; the message says what is wrong.
-    """
+    """Read a version."""
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as e:

@@ -41,6 +41,10 @@ WINDOW_BOOST = 0.3
 LEXICAL_FLOOR = 0.4  # of the ceiling of BM25
 PROFILE_MEMORIES = 5_000  # newest memories that make up a scope's centroid
 TYPE_BOOST = 0.05
+MODE = 0.02  # of the types that the router mode prefers
+TIME_BIAS = 0.02  # of recency where the query asks for what is new
+EXACT = 0.6  # of the share of the query's identifiers that a memory holds letter by letter
+RRF_K = 60
 BOOSTS = {"graph": 0.1, "temporal": 0.5, "type_filter": 0.2, "router": 0.05, "recency": 0.05, "importance": 0.05}
 
 
@@ -50,22 +54,16 @@ def nowhere(_row: int) -> None:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Fused:
-    """Candidates in order.
+    """Candidates in order."""
 
-    Args:
-        rows: rows of the view, best first, ties by id.
-        scores: in [0, 1], falling.
-        added: per source, its part of each candidate's score, aligned with `rows`.
-        raw: per source, its own score of each candidate (NaN where it has none), aligned with `rows`.
-        ranks: per arm, the candidate's 1-based place in its list (0 where it is not in it), aligned with `rows`.
-        via: how the second hop reached the candidate in a row of the view; `None` = it did not.
-    """
-
-    rows: Rows
-    scores: Scores
-    added: Mapping[str, Scores]
+    rows: Rows  # rows of the view, best first, ties by id
+    scores: Scores  # in [0, 1], falling
+    added: Mapping[str, Scores]  # per source, its part of each candidate's score, aligned with `rows`
+    # per source, its own score of each candidate (NaN where it has none), aligned with `rows`
     raw: Mapping[str, Scores]
+    # per arm, the candidate's 1-based place in its list (0 where it is not in it), aligned with `rows`
     ranks: Mapping[str, NDArray[np.int32]]
+    # how the second hop reached the candidate in a row of the view; `None` = it did not
     via: Callable[[int], Via | None] = nowhere
 
     def take(self, order: NDArray[np.int64], scores: Scores) -> Fused:
@@ -81,11 +79,7 @@ class Fused:
 
 
 class OnDemand(Mapping[str, NDArray[Number]]):
-    """Columns by name, each made at its first read: explanations are read of the few returned candidates.
-
-    Args:
-        makes: maker of each column.
-    """
+    """Columns by name, each made at its first read: explanations are read of the few returned candidates."""
 
     def __init__(self, makes: Mapping[str, Callable[[], NDArray[Number]]]) -> None:
         self._makes = makes
@@ -108,12 +102,7 @@ class OnDemand(Mapping[str, NDArray[Number]]):
 
 
 class InOrder(Mapping[str, NDArray[Number]]):
-    """Columns of candidates in another order, each put into it at its first read.
-
-    Args:
-        columns: columns by name.
-        order: places in the columns.
-    """
+    """Columns of candidates in another order, each put into it at its first read."""
 
     def __init__(self, columns: Mapping[str, NDArray[Number]], order: NDArray[np.int64]) -> None:
         self._columns, self._order = columns, order
@@ -149,26 +138,18 @@ class InOrder(Mapping[str, NDArray[Number]]):
 
 @record(frozen=True, slots=True, kw_only=True)
 class FusionInput:
-    """Input of fusion besides the arms' lists.
+    """Input of fusion besides the arms' lists."""
 
-    Args:
-        view, plan, window, now: view, plan, window and time of the recall.
-        vectors: vectors of the query's readings.
-        similarities: their best cosine with every row, where that is known.
-        half_life_days: age at which recency has fallen to one half.
-        cosine_spread: how far apart the embedding's cosines are, 1 = as far as those of the bundled model.
-        cosine_worth, word_worth: how much the embedding's cosines, and those of words, say; 0 = nothing.
-    """
-
-    view: ScopeView
+    view: ScopeView  # view, plan, window, now: view, plan, window and time of the recall
     plan: RetrievalPlan
-    vectors: Scores | None
-    similarities: Similarities | None
+    vectors: Scores | None  # vectors of the query's readings
+    similarities: Similarities | None  # their best cosine with every row, where that is known
     window: TemporalWindow | None
     now: datetime
-    half_life_days: float
+    half_life_days: float  # age at which recency has fallen to one half
+    # cosine_worth, word_worth: how much the embedding's cosines, and those of words, say; 0 = nothing
     cosine_worth: float = 1.0
-    cosine_spread: float = 1.0
+    cosine_spread: float = 1.0  # how far apart the embedding's cosines are, 1 = as far as those of the bundled model
     word_worth: float = 1.0
 
 
@@ -181,7 +162,7 @@ def fuse(results: Sequence[ArmResult], given: FusionInput, config: FallbackFusio
         raw, added = _own(filled[0], rows)
     elif config.strategy == "rrf":
         raw = {r.arm: scattered(rows, r.rows, r.scores, np.nan) for r in filled}
-        added = _rrf({r.arm: _places(r, rows, ranks[r.arm]) for r in filled}, given.plan, config.rrf_k)
+        added = _rrf({r.arm: _places(r, rows, ranks[r.arm]) for r in filled}, given.plan, RRF_K)
     else:
         raw, added = _weighted(filled, rows, given, config)
         if config.strategy == "boosts":
@@ -303,10 +284,10 @@ def _weighted(
         terms["type_filter"] = (weight("type_filter", TYPE_BOOST), hinted)
     if plan.prefers:
         raw["router"] = of_types(view, plan.prefers, rows).astype(np.float32)
-        terms["router"] = (config.mode, raw["router"])
+        terms["router"] = (MODE, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
     raw["recency"] = (np.exp2(-age / given.half_life_days) * view.dated[rows]).astype(np.float32)
-    terms["recency"] = (config.time_bias if plan.time_bias else config.recency, raw["recency"])
+    terms["recency"] = (TIME_BIAS if plan.time_bias else config.recency, raw["recency"])
     if config.profile > 0 and (typical := profile(view, rows)) is not None:
         raw["profile"] = typical
         terms["profile"] = (config.profile, np.clip(typical, 0, 1))

@@ -18,24 +18,15 @@ Doubles = NDArray[np.float64]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Hidden:
-    """Hidden layer of a logistic model: `Σ out · tanh(into · input + bias)`, inputs clipped.
+    """Hidden layer of a logistic model: `Σ out · tanh(into · input + bias)`, inputs clipped."""
 
-    Args:
-        into: float64 `(units, inputs)`.
-        bias, out: float64 `(units,)`.
-    """
-
-    into: Doubles
-    bias: Doubles
+    into: Doubles  # float64 `(units, inputs)`
+    bias: Doubles  # bias, out: float64 `(units,)`
     out: Doubles
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], inputs: int) -> Hidden:
-        """Read the output of `to_dict`.
-
-        Raises:
-            ValueError: the parts do not fit each other or the number of inputs, or are not finite.
-        """
+        """Read the output of `to_dict`."""
         into, bias, out = (np.asarray(kept[name], dtype=np.float64) for name in ("into", "bias", "out"))
         if into.shape != (len(bias), inputs) or bias.shape != out.shape:
             raise ValueError("the hidden layer does not fit the inputs")
@@ -54,21 +45,14 @@ class Hidden:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Logistic:
-    """Logistic model with the logit `bias + Σ weight · clip(input, low, high)`, plus that of a hidden layer.
+    """Logistic model with the logit `bias + Σ weight · clip(input, low, high)`, plus that of a hidden layer."""
 
-    Args:
-        names: the inputs, in the order of the other three.
-        weights, low, high: float64 `(len(names),)`.
-        bias: logit where all inputs are 0.
-        hidden: `None` = none.
-    """
-
-    names: tuple[str, ...]
-    weights: Doubles
+    names: tuple[str, ...]  # the inputs, in the order of the other three
+    weights: Doubles  # weights, low, high: float64 `(len(names),)`
     low: Doubles
     high: Doubles
-    bias: float
-    hidden: Hidden | None = None
+    bias: float  # logit where all inputs are 0
+    hidden: Hidden | None = None  # `None` = none
 
     def logits(self, x: Doubles) -> Doubles:
         """Compute the logit of each row of `(n, inputs)`."""
@@ -85,15 +69,7 @@ class Logistic:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], names: tuple[str, ...]) -> Logistic:
-        """Read the output of `to_dict`.
-
-        Args:
-            kept: the mapping.
-            names: the inputs that it has to have.
-
-        Raises:
-            ValueError: it has other inputs, or a number is not finite.
-        """
+        """Read the output of `to_dict`."""
         inputs = kept["inputs"]
         if set(inputs) != set(names):
             raise ValueError(f"inputs differ from this version's: {sorted(set(inputs) ^ set(names))}")

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.arms.second_hop import SecondHop, Via
-from recall_integrations.config import RANKERS, RankingConfig
-from recall_integrations.errors import ConfigError
+from recall_integrations.config import RankingConfig
 from recall_integrations.indexes.columns import TextColumns, window_rows
 from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
@@ -28,16 +27,22 @@ from recall_integrations.indexes.replies import replies_after
 from recall_integrations.indexes.runs import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_shares
-from recall_integrations.ranking.calibration.model import Calibration, unknown_share
+from recall_integrations.ranking.calibration import Calibration, unknown_share
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, Ranking, known_of
 from recall_integrations.ranking.features.bridge import bridged
-from recall_integrations.ranking.features.compute import Features, compute
-from recall_integrations.ranking.features.exact import exact_shares
+from recall_integrations.ranking.features.compute import FEATURES, Features, compute
 from recall_integrations.ranking.features.feature import FeatureSet
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.features.owners import OWNER, Asker, is_asker, owners
-from recall_integrations.ranking.features.polarity import Denial, agreement
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.features.title import titled
+from recall_integrations.ranking.features.match import FeatureInput
+from recall_integrations.ranking.features.reading import (
+    OWNER,
+    Asker,
+    Denial,
+    agreement,
+    exact_shares,
+    is_asker,
+    owners,
+    titled,
+)
 from recall_integrations.ranking.fusion import (
     Fused,
     FusionInput,
@@ -49,8 +54,6 @@ from recall_integrations.ranking.fusion import (
     profile,
     scattered,
 )
-from recall_integrations.ranking.rankers import linear, trees
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, Ranking, known_of
 from recall_integrations.records import record
 from recall_integrations.text import length_in_words
 from recall_integrations.types import MemoryType, ParsedQuery
@@ -59,9 +62,10 @@ WINDOW_ROWS = 30  # neighbours of lexical hits that become candidates
 REPLIES_FROM, REPLY_ROWS = 10, 8  # best lexical hits behind which replies become candidates, and how many do
 HOP_FROM, HOP_ROWS = 2, 10  # best lexical hits whose second hop become candidates, and how many do
 EXACT_POOL = 50  # candidates whose text is searched for the query's identifiers
-# Lifts for what the plan asks for, in the rankers' units: one is about a standard deviation of a strong feature.
-# Those that can be set are in `RankingConfig`.
-TYPE_LIFT, EDGE_LIFT, TITLE_LIFT = 0.5, 8.0, 3.0
+# Lifts for what the plan asks for, in the ranker's units: one is about a standard deviation of a strong feature.
+TYPE_LIFT, EDGE_LIFT, TITLE_LIFT, EXACT_LIFT = 0.5, 8.0, 3.0, 8.0
+MODE_LIFT = 0.2  # of the types that the router mode prefers
+RECENCY_LIFT = 1.0  # of recency, where the query asks for what is new
 DENIAL = "denial"
 # Whose a text is, and what it denies. Together the first two outweigh that somebody else's text has more of the words.
 OWN_LIFT, OTHER_LIFT, DENIAL_LIFT = 5.0, 3.0, 4.0
@@ -69,66 +73,26 @@ OWN_LIFT, OTHER_LIFT, DENIAL_LIFT = 5.0, 3.0, 4.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class RankInput:
-    """Input of the ranking stage besides the arms' lists.
+    """Input of the ranking stage besides the arms' lists."""
 
-    Args:
-        fusion: the view, the plan, the vectors and their cosines, the window, the time.
-        parsed: the query.
-        frequency: memories of the scope that hold a stem.
-        count: living memories of the scope.
-        allowed: rows that may be returned; `None` = all.
-        texts: indexed texts of rows; asked only where the query holds identifiers.
-        k: how many hits are wanted.
-        hop: the second hop of the graph arm; `None` = there is none.
-        evidence: contributions that an arm's weight in the plan scales, whichever arm brought the candidate.
-        lifts: lift of the best match of each arm of the user's own.
-        asker: the asker, where the query speaks in the first person.
-        denial: the query's denial.
-    """
-
-    fusion: FusionInput
-    parsed: ParsedQuery
-    frequency: Callable[[str], int]
-    count: int
-    allowed: Mask | None
-    texts: Callable[[Rows], list[str]]
-    k: int
-    hop: SecondHop | None = None
+    fusion: FusionInput  # the view, the plan, the vectors and their cosines, the window, the time
+    parsed: ParsedQuery  # the query
+    frequency: Callable[[str], int]  # memories of the scope that hold a stem
+    count: int  # living memories of the scope
+    allowed: Mask | None  # rows that may be returned; `None` = all
+    texts: Callable[[Rows], list[str]]  # indexed texts of rows; asked only where the query holds identifiers
+    k: int  # how many hits are wanted
+    hop: SecondHop | None = None  # the second hop of the graph arm; `None` = there is none
+    # contributions that an arm's weight in the plan scales, whichever arm brought the candidate
     evidence: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    lifts: Mapping[str, float] = field(default_factory=dict)
-    asker: Asker | None = None
-    denial: Denial | None = None
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """Candidates in order.
-
-    Args:
-        fused: the candidates; their scores are probabilities of relevance where the ranker is calibrated.
-        confidence: probability that one of the first k is relevant; `None` where the ranker is not calibrated.
-    """
-
-    fused: Fused
-    confidence: float | None
+    lifts: Mapping[str, float] = field(default_factory=dict)  # lift of the best match of each arm of the user's own
+    asker: Asker | None = None  # the asker, where the query speaks in the first person
+    denial: Denial | None = None  # the query's denial
 
 
 def resolve_ranker(config: RankingConfig) -> Ranker | None:
-    """Return the ranker of the configured strategy; `None` where the arms' scores are fused.
-
-    Raises:
-        ConfigError, MissingExtra: weights that cannot be read, or trees without the extra `rank`.
-    """
-    if config.strategy not in RANKERS or not config.features:
-        return None
-    if config.strategy == "fixed_weights":
-        return FixedWeights()
-    if not config.weights:
-        raise ConfigError(
-            f"ranking.strategy {config.strategy!r} needs ranking.weights, a file that `recall train` makes from "
-            "labelled queries of your own."
-        )
-    return linear.load(config.weights) if config.strategy == "linear" else trees.load(config.weights)
+    """Return the ranker of the configured strategy; `None` where the arms' scores are fused."""
+    return FixedWeights() if config.strategy == FixedWeights.name and config.features else None
 
 
 def evidence_of(arms: Iterable[ArmSpec], known: FeatureSet = FEATURES) -> dict[str, tuple[str, ...]]:
@@ -147,8 +111,11 @@ def calibration_of(name: str, version: str) -> Calibration | None:
 
 def rank(
     results: Sequence[ArmResult], given: RankInput, text: TextColumns, ranker: Ranker, config: RankingConfig
-) -> Ranked:
-    """Order the candidates, and say how probably each is relevant."""
+) -> tuple[Fused, float | None]:
+    """Order the candidates, with the probability that one of the first k is relevant (`None`: no calibration).
+
+    Scores are probabilities of relevance where the ranker is calibrated.
+    """
     view = given.fusion.view
     by_arm = {r.arm: r for r in results if len(r.rows)}
     rows = _candidates(by_arm, given, text)
@@ -173,7 +140,7 @@ def rank(
         ranks=OnDemand({name: partial(arm_ranks, own, rows) for name, own in by_arm.items()}),
         via=via,
     )
-    return Ranked(fused=fused.take(order, scores[order]), confidence=confidence)
+    return fused.take(order, scores[order]), confidence
 
 
 def _features(
@@ -185,7 +152,7 @@ def _features(
     ranker: Ranker,
 ) -> Features:
     """Compute the features for the ranker."""
-    view = given.fusion.view
+    view, graph = given.fusion.view, by_arm.get("graph")
     return compute(
         FeatureInput(
             columns=text,
@@ -197,11 +164,10 @@ def _features(
             dated=view.dated,
             told=lambda: view.told,
             cosine=lambda some: cosines(given.fusion, some),
-            graph=_support(by_arm.get("graph"), rows),
+            graph=None if graph is None else scattered(rows, graph.support_rows, graph.support_scores, 0.0),
             importance=view.importance,
             now=given.fusion.now,
             half_life_days=given.fusion.half_life_days,
-            detail=ranker.detail,
             cosine_worth=given.fusion.cosine_worth,
             cosine_spread=given.fusion.cosine_spread,
             word_worth=given.fusion.word_worth,
@@ -278,12 +244,6 @@ def _allowed(rows: Rows, given: RankInput) -> Rows:
     return rows[given.fusion.view.alive[rows]]
 
 
-def _support(graph: ArmResult | None, rows: Rows) -> Scores | None:
-    if graph is None:
-        return None
-    return scattered(rows, graph.support_rows, graph.support_scores, 0.0)
-
-
 def _titled(
     ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView, pointed: np.float32
 ) -> Ranking:
@@ -341,10 +301,9 @@ def _lifted(
     if config.profile_lift > 0 and (typical := profile(view, rows)) is not None:
         added["profile"] = np.float32(config.profile_lift) * np.clip(typical, 0, 1)
     if plan.prefers:
-        added["router"] = np.float32(config.mode_lift) * of_types(view, plan.prefers, rows).astype(np.float32)
+        added["router"] = np.float32(MODE_LIFT) * of_types(view, plan.prefers, rows).astype(np.float32)
     if plan.time_bias:
-        lift = np.float32(config.recency_lift)
-        added["recency"] = added.get("recency", np.float32(0)) + lift * features["recency"]
+        added["recency"] = added.get("recency", np.float32(0)) + np.float32(RECENCY_LIFT) * features["recency"]
     for arm in plan.arms:
         if arm.weight != 1:
             weight = np.float32(arm.weight)
@@ -363,7 +322,7 @@ def _read(
     """Add evidence from the texts of the best candidates alone: identifiers, whose they are, what they deny."""
     readers: dict[str, Callable[[Sequence[str], Rows], Scores]] = {}
     if given.fusion.plan.exact_match:
-        readers["exact"] = lambda texts, _: config.exact_lift * exact_shares(texts, given.parsed.identifiers)
+        readers["exact"] = lambda texts, _: EXACT_LIFT * exact_shares(texts, given.parsed.identifiers)
     if (asker := given.asker) is not None:
         readers[OWNER] = lambda texts, best: pointed * _owned(texts, best, text, asker)
     if (denial := given.denial) is not None:

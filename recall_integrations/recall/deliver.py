@@ -23,8 +23,8 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE
 from recall_integrations.ranking.arranging.newer import Overtaken
-from recall_integrations.ranking.calibration.model import within
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.calibration import within
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState

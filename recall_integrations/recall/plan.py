@@ -11,14 +11,12 @@ from recall_integrations.arms.registry import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
 from recall_integrations.facts.deciding import Decided, decide
 from recall_integrations.facts.question import THEN, state_asked
-from recall_integrations.facts.said import ME
+from recall_integrations.facts.said import ME, USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
-from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.version import Version, signature_of
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import asked_for, make_plan, settled
 from recall_integrations.privacy.door import Door

@@ -19,17 +19,14 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
+from recall_integrations.ranking.arranging.arrange import first_of_the_query, occurrence_first
 from recall_integrations.ranking.arranging.moves import NEGATION, RERANK, giving, sums
 from recall_integrations.ranking.arranging.newer import Overtaken, newer_first
-from recall_integrations.ranking.arranging.occurrences import occurrence_first
-from recall_integrations.ranking.arranging.phrasings import first_of_the_query
-from recall_integrations.ranking.calibration.model import within
-from recall_integrations.ranking.features.exact import exact_shares
-from recall_integrations.ranking.features.owners import Asker, asker_of
-from recall_integrations.ranking.features.polarity import denial_of
-from recall_integrations.ranking.fusion import Fused, FusionInput, fuse, lifted
+from recall_integrations.ranking.calibration import within
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, known_of
+from recall_integrations.ranking.features.reading import Asker, asker_of, denial_of, exact_shares
+from recall_integrations.ranking.fusion import EXACT, Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.recall.deliver import Delivery
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
@@ -92,8 +89,7 @@ class Rank(Stage):
             denial=None if NEGATION in state.unread else denial_of(state.query),
         )
         learned = state.served.ranker if self._stepped else None
-        ranked = rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking)
-        return _trusted(state, ranked.fused, ranked.confidence)
+        return _trusted(state, *rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking))
 
     def fallback(self, state: RecallState) -> RecallState:
         """Return the state with the candidates in the order of the arms' own scores."""
@@ -103,7 +99,7 @@ class Rank(Stage):
         if state.plan.exact_match and n:
             shares = np.zeros(len(fused.rows), dtype=np.float32)
             shares[:n] = exact_shares(self._delivery.texts(view, fused.rows[:n]), state.query.identifiers)
-            fused = lifted(view, fused, "exact", shares, settings.exact)
+            fused = lifted(view, fused, "exact", shares, EXACT)
         return _trusted(state, fused, None)
 
     def _given(self, state: RecallState) -> FusionInput:

@@ -28,13 +28,13 @@ from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.learning.serving import served as served_by
 from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.signature import signature_of
+from recall_integrations.learning.version import signature_of
 from recall_integrations.planning.planner import settled
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
+from recall_integrations.ranking.feature_sum import Ranker, known_of
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.ranking.rankers.feature_sum import Ranker, known_of
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.deliver import Deliver, Delivery

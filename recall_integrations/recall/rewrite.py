@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.ranking.arranging.phrasings import with_phrasings
+from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.parse import Parse
 from recall_integrations.recall.rank import KEEP_FIRST, Rank

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import islice
 
 from recall_integrations.privacy.door import Door
-from recall_integrations.ranking.calibration.model import within
+from recall_integrations.ranking.calibration import within
 from recall_integrations.recall.deliver import packed
 from recall_integrations.recall.runner import Watched, degradation
 from recall_integrations.resilience.deadline import Deadline

@@ -24,12 +24,19 @@ from recall_integrations.adapters.llm import identity_of
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.facts.by_llm import prompts, rows
-from recall_integrations.facts.by_llm.answers import Answers, answers_in
-from recall_integrations.facts.by_llm.messages import CHARS_MAX, Message, message_of
-from recall_integrations.facts.by_llm.validation import BAD_SUBJECT, FACTS_MAX, TOO_MANY, checked
-from recall_integrations.facts.said import Said
-from recall_integrations.facts.subjects_of import name_key
+from recall_integrations.facts import by_llm
+from recall_integrations.facts.by_llm import (
+    BAD_SUBJECT,
+    CHARS_MAX,
+    FACTS_MAX,
+    TOO_MANY,
+    Answers,
+    Message,
+    answers_in,
+    checked,
+    message_of,
+)
+from recall_integrations.facts.said import Said, name_key
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.logs import told
@@ -127,7 +134,7 @@ class FactReader:
         self._parts, self._llm, self._slots = parts, llm, parts.slots
         self._settings = config.facts
         self._budget = Budget(config.facts, clock)
-        self._name = f"{prompts.VERSION} {getattr(llm, '__name__', type(llm).__name__)}"[:200]
+        self._name = f"{by_llm.VERSION} {getattr(llm, '__name__', type(llm).__name__)}"[:200]
         self._guard = Guard(
             COMPONENT,
             limit_ms=TIMEOUT_MS,
@@ -198,7 +205,7 @@ class FactReader:
                 return DONE
             answers = Answers()
             if batch.asked:
-                prompt = prompts.prompt_for(batch.asked, self._slots)
+                prompt = by_llm.prompt_for(batch.asked, self._slots)
                 if hourly and self._hour_s() > 0:
                     return BUDGET
                 why, found = self._ask(batch, prompt, tally, deadline)
@@ -348,10 +355,10 @@ class FactReader:
                 made: list[dict[str, Any]] = []
                 for message in batch.messages:
                     if message.num in there and message.num in said:
-                        own, nobody = rows.rows_of(message, said[message.num])
+                        own, nobody = by_llm.rows_of(message, said[message.num])
                         made += own
                         tally.refused.update({BAD_SUBJECT: nobody} if nobody else {})
-                stored, weaker = rows.write(connection, batch.scope_id, made)
+                stored, weaker = by_llm.write(connection, batch.scope_id, made)
                 marks = [{"scope_id": batch.scope_id, "num": num, "by": self._name} for num in sorted(there)]
                 insert_rows(connection, schema.facts_read, marks)
                 touched = touching.touch(connection, batch.scope_id) if stored else None
@@ -420,7 +427,7 @@ def _says_anything(message: Message) -> bool:
 def _key(scope_id: int, message: Message) -> bytes:
     """Digest the prompt version, the text, its actor and role, and the day, since it may say "yesterday"."""
     told_of = (
-        prompts.VERSION,
+        by_llm.VERSION,
         scope_id,
         message.sent,
         message.text if len(message.text) <= CHARS_MAX else "",

@@ -15,10 +15,9 @@ from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
-from recall_integrations.facts.said import IS, OPS
+from recall_integrations.facts.said import IS, OPS, same
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
-from recall_integrations.facts.values import same
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, delete, func, select
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.facts import by_llm
 from recall_integrations.facts import rows as facts
-from recall_integrations.facts.by_llm import rows as by_llm
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import counted
 from recall_integrations.privacy.logs import told

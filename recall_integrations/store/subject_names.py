@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 
-from recall_integrations.facts.subjects_of import name_key
+from recall_integrations.facts.said import name_key
 from recall_integrations.query.entities import EntityIndex
 
 _OF = "'s "

@@ -9,8 +9,8 @@ from sqlalchemy import and_, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.said import USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
-from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.times import from_micros, to_micros

@@ -14,7 +14,7 @@ from recall_integrations.learning.learner import Step
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.shelf import SHARED, Shelf
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.routes.learning import FeedbackReply, LearningReply, RunReply, StateReply
 from recall_integrations.serving.served import Served

@@ -24,8 +24,8 @@ from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.postgres_errors import mapped_error
 from recall_integrations.database.tables import make_ready
 from recall_integrations.errors import InvalidMemory
+from recall_integrations.facts import by_llm as llm_rows
 from recall_integrations.facts import rows as fact_rows
-from recall_integrations.facts.by_llm import rows as llm_rows
 from recall_integrations.facts.slots import DEFAULT
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.damage import Damage

@@ -31,7 +31,7 @@ from recall_integrations.config import (
     RewritingConfig,
 )
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import Stage, StageEvent, read_path
 from recall_integrations.recall.runner import Turn
 from recall_integrations.recall.state import RecallState

@@ -15,9 +15,8 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.learning.learner import Learner
-from recall_integrations.learning.signature import signature_of
-from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.learning.version import Version, signature_of
+from recall_integrations.ranking.feature_sum import FixedWeights
 
 START = datetime(2026, 6, 1, tzinfo=timezone.utc)
 ANN = Scope(user_id="ann")

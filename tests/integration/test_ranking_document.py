@@ -16,21 +16,22 @@ from typing import Any
 import pytest
 
 from recall_integrations.arms.registry import BUILT_IN
-from recall_integrations.config import STRATEGIES, RankingConfig
+from recall_integrations.config import STRATEGIES
 from recall_integrations.indexes.kind import GATES, Kind
 from recall_integrations.ranking import rank as stage
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.compute import FEATURES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "ranking.md"
 BLOCK = re.compile(r"```python\n(.*?)```(\n\n```text\n)(.*?)```", re.DOTALL)
-SETTINGS = {"exact_lift": "exact", "mode_lift": "router", "recency_lift": "recency"}
 LIFTS = {
     "edge": stage.EDGE_LIFT,
     "title": stage.TITLE_LIFT,
     "type_filter": stage.TYPE_LIFT,
     "owner": stage.OWN_LIFT,
     "denial": stage.DENIAL_LIFT,
-    **{source: getattr(RankingConfig(), setting) for setting, source in SETTINGS.items()},
+    "exact": stage.EXACT_LIFT,
+    "router": stage.MODE_LIFT,
+    "recency": stage.RECENCY_LIFT,
 }
 NUMBER = re.compile(r"-?\d*\.\d+")
 BAR = re.compile(r" ?█+")
@@ -52,16 +53,10 @@ def number(value: float | None) -> str:
 def features() -> str:
     """Every feature with its formula, its fixed weight behind each gate, the floor of its spread, and its group."""
     rows = []
-    for one in (FEATURES[name] for name in FEATURES.main):
+    for one in FEATURES:
         weight = ", ".join(f"{gate} {number(one.weight[gate])}" for gate in GATES if gate in one.weight)
         rows.append((f"`{one.name}`", one.formula, weight, number(one.floor), one.group))
     return table(("feature", "formula", "weight", "floor", "group"), ("---", "---", "---", "---:", "---"), rows)
-
-
-def for_trees() -> str:
-    """Every feature that only trees look at."""
-    rows = ((f"`{name}`", FEATURES[name].formula, FEATURES[name].group) for name in FEATURES.detail)
-    return table(("only for trees", "formula", "group"), ("---", "---", "---"), rows)
 
 
 def gates() -> str:
@@ -86,7 +81,6 @@ def evidence() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "FEATURES": features,
-    "FOR_TREES": for_trees,
     "GATES": gates,
     "SHARES": shares,
     "EVIDENCE": evidence,
@@ -120,13 +114,11 @@ def test_weights_are_of_features_and_stand_behind_gates() -> None:
     assert set(GATES) == set(Kind().gates(0))
 
 
-def test_every_lift_setting_and_strategy_is_listed(page: str) -> None:
+def test_every_lift_and_strategy_is_listed(page: str) -> None:
     lifts = page.split("## What the plan lifts", 1)[1].split("\n## ", 1)[0]
     for source, lift in LIFTS.items():
         assert re.search(rf"^\| `{source}` \| {lift:g} ", lifts, re.MULTILINE), source
     assert re.search(rf"^\| `owner` .*, −{stage.OTHER_LIFT:g} where", lifts, re.MULTILINE)
-    for setting, source in SETTINGS.items():
-        assert f"| `ranking.{setting}` | `{source}` |\n" in lifts
     listed = page.split("## Which strategy", 1)[1].split("\n## ", 1)[0]
     assert set(re.findall(r"^\| `(\w+)` ", listed, re.MULTILINE)) == set(STRATEGIES)
 

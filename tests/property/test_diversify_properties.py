@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.ranking.arranging.diversify import mmr
+from recall_integrations.ranking.arranging.arrange import mmr
 
 
 @given(st.integers(0, 40), st.integers(1, 6), st.integers(0, 50), st.floats(0, 1), st.integers(0, 2**32 - 1))

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, window_rows
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.indexes.runs import changes, distinct, heads
-from recall_integrations.ranking.features.compute import compute
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.features.nearby import COSINE_SHARE, FEEDBACK, FEEDBACK_WORDS
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.features.title import titled
+from recall_integrations.ranking.feature_sum import FULL_SPREAD, FixedWeights
+from recall_integrations.ranking.features.compute import FEATURES, compute
+from recall_integrations.ranking.features.match import FeatureInput
+from recall_integrations.ranking.features.reading import titled
+from recall_integrations.ranking.features.record import COSINE_SHARE, FEEDBACK, FEEDBACK_WORDS
 from recall_integrations.ranking.fusion import InOrder, OnDemand
-from recall_integrations.ranking.rankers.feature_sum import FULL_SPREAD, FixedWeights
 from recall_integrations.text import idf, stem
 from tests.quick import examples
 
@@ -195,7 +194,7 @@ class Plain:
         return [t / max(g, 1e-9) for t, g in zip(total, given_, strict=True)]
 
 
-def features_of(rows, words, detail=False, batch=True):
+def features_of(rows, words, batch=True):
     columns, long = scope(rows), LONG if len(words) % 2 else ()
     query = asked(words, long)
     cosine = np.sin(np.arange(columns.size, dtype=np.float32) * 1.7)
@@ -208,17 +207,16 @@ def features_of(rows, words, detail=False, batch=True):
             frequency=columns.frequency,
             count=columns.size,
             cosine=lambda some: cosine[some],
-            detail=detail,
             frequencies=columns.frequencies if batch else None,
         )
     )
     return made, Plain(columns, query, candidates.tolist(), cosine)
 
 
-@given(rows=texts, words=queries, detail=st.booleans())
+@given(rows=texts, words=queries)
 @settings(max_examples=examples(80), deadline=None)
-def test_features_are_what_their_formulas_say(rows, words, detail):
-    made, plain = features_of(rows, words, detail)
+def test_features_are_what_their_formulas_say(rows, words):
+    made, plain = features_of(rows, words)
     expected = [plain.of(row) for row in plain.rows]
     for name in expected[0] if expected else ():
         want = [one[name] for one in expected]

@@ -253,7 +253,7 @@ def down(*names: str) -> list[ArmSpec]:
 
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
-    **{name: partial(RecallConfig().with_strategy, name) for name in STRATEGIES if name not in ("linear", "trees")},
+    **{name: partial(RecallConfig().with_strategy, name) for name in STRATEGIES},
     "words in the store": lambda: RecallConfig(ranking=RankingConfig(features=False)),
     "nothing fits into memory": lambda: RecallConfig(retrieval=RetrievalConfig(cache_mb=0)),
 }

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
+from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.ranking.features.compute import compute
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
 from tests.quick import examples
 
@@ -62,12 +62,8 @@ def test_plain_documents_are_ordered_by_their_text_alone(listed, words):
     found = features(columns, asked(words), np.arange(columns.size))
     for name in (
         "speaker_named",
-        "names_speaker",
         "speaker_prior_match",
-        "previous_question_match",
-        "previous_is_question",
-        "thread_bm25",
-        "thread_best_bm25",
+        "asked_before",
         "thread_best_soft_match",
         "cosine",
         "cosine_w1",

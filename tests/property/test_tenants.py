@@ -164,15 +164,12 @@ def check(config: RecallConfig, mine: list[Memory], more: list[Memory], theirs: 
             home.close()
 
 
-LEARNED = ("linear", "trees")  # need a file of weights, and add up what `fixed_weights` does
-
-
 def of_strategy(name: str) -> RecallConfig:
     return RecallConfig().with_strategy(name)
 
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
-    **{name: partial(of_strategy, name) for name in STRATEGIES if name not in LEARNED},
+    **{name: partial(of_strategy, name) for name in STRATEGIES},
     "words in the store": lambda: RecallConfig(ranking=RankingConfig(features=False)),
     "nothing fits into memory": lambda: RecallConfig(retrieval=RetrievalConfig(cache_mb=0)),
 }

@@ -56,9 +56,9 @@ def test_a_module_that_is_there_is_given() -> None:
 
 @pytest.mark.usefixtures("ci")
 def test_a_module_that_is_missing_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "lightgbm", None)
-    with pytest.raises(pytest.fail.Exception, match="needs LightGBM"):
-        needs.needed("lightgbm", "needs LightGBM")
+    monkeypatch.setitem(sys.modules, "langgraph", None)
+    with pytest.raises(pytest.fail.Exception, match="needs LangGraph"):
+        needs.needed("langgraph", "needs LangGraph")
 
 
 @pytest.mark.usefixtures("ci")

@@ -12,8 +12,8 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
+from recall_integrations.ranking.feature_sum import Ranking
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.rankers.feature_sum import Ranking
 
 MEMORIES = [
     Memory("Priya moved the Kestrel launch to June", id="a", entities=("Kestrel",)),

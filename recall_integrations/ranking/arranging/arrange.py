@@ -1,23 +1,37 @@
-"""Changes of the order after ranking: types first, diversity, negation, repeats. No candidate is lost by any of it, but
-for repeats, which are listed with the hit that they repeat. Every moved candidate has a contribution that says so
-(`moves.py`).
+"""Changes of the order after ranking: types and times first, diversity, negation, repeats, other phrasings.
+
+No candidate is lost by any of it, but for repeats, which are listed with the hit that they repeat. Every moved
+candidate has a contribution that says so (`moves.py`).
+
+Two memories are repeats if the cosine of their vectors *and* the overlap of their words reach the threshold, if the
+same words stand in the same order, and if neither denies what the other says. The vectors alone are not enough: two
+short turns about one thing ("I ran 5 km", "I ran 9 km") are as close as copies, and words alone do not tell "Sam
+reports to Priya" from "Priya reports to Sam". Equal words are no repeat where they come from two sources, or tell of
+two days what happened. What is so, a fact or a preference, is the same on any day.
+
+A memory counts with its best score over the query and its phrasings. Those of phrasings are discounted, and none is put
+above the first hits of the query itself: other words may be wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timezone
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import Asked
-from recall_integrations.ranking.arranging.diversify import mmr
-from recall_integrations.ranking.arranging.duplicates import fold
+from recall_integrations.query.occurrences import Occurrence
 from recall_integrations.ranking.arranging.moves import (
     DIVERSITY,
     FACTS,
+    HAIR,
     NEGATION,
+    REWRITE,
     TIME_FIRST,
     TYPE_FIRST,
     longest_falling,
@@ -26,7 +40,229 @@ from recall_integrations.ranking.arranging.moves import (
 )
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
-from recall_integrations.types import Memory
+from recall_integrations.text.signs import words_with_signs
+from recall_integrations.types import Memory, MemoryType, indexed_text
+
+# Similarities are rounded to this, so that equal vectors tie exactly whatever order BLAS summed them in.
+_QUANTUM = 2.0**-20
+
+
+def mmr(scores: NDArray[np.floating], vectors: NDArray[np.floating], k: int, lambda_: float) -> NDArray[np.intp]:
+    """Return the order in which to take `k` of `n` items."""
+    scores, vectors = _checked(scores, vectors, k, lambda_)
+    n = len(scores)
+    k = min(k, n)
+    order = np.empty(k, dtype=np.intp)
+    if k == 0:
+        return order
+    # The whole similarity matrix is one fast product, but only worth it if many of its rows are used.
+    similarity = _rounded(vectors @ vectors.T) if 4 * k >= n else None
+    value = lambda_ * scores
+    weight = 1.0 - lambda_
+    nearest = np.full(n, -np.inf)
+    gain = value.copy()
+    penalty = np.empty(n)
+    for place in range(k):
+        best = int(gain.argmax())  # the first of equals
+        order[place] = best
+        value[best] = -np.inf
+        row = similarity[best] if similarity is not None else _rounded(vectors @ vectors[best])
+        np.maximum(nearest, row, out=nearest)
+        np.multiply(nearest, weight, out=penalty)
+        np.subtract(value, penalty, out=gain)
+    return order
+
+
+def _rounded(similarity: NDArray[np.floating]) -> NDArray[np.float64]:
+    scaled = np.asarray(similarity, dtype=np.float64) / _QUANTUM
+    np.rint(scaled, out=scaled)
+    scaled *= _QUANTUM
+    return scaled
+
+
+def _checked(
+    scores: NDArray[np.floating], vectors: NDArray[np.floating], k: int, lambda_: float
+) -> tuple[NDArray[np.float64], NDArray[np.floating]]:
+    relevance = np.asarray(scores, dtype=np.float64)
+    rows = np.asarray(vectors)
+    if relevance.ndim != 1 or rows.ndim != 2 or len(rows) != len(relevance):
+        raise InvalidArgument(
+            f"mmr needs scores of shape (n,) and vectors of shape (n, d), not {relevance.shape} and {rows.shape}."
+        )
+    if not np.isfinite(relevance).all() or not np.isfinite(rows).all():
+        raise InvalidArgument("mmr needs finite scores and vectors; there is a NaN or an infinity among them.")
+    if isinstance(k, bool) or not isinstance(k, int) or k < 0:
+        raise InvalidArgument(f"k must be a whole number from 0 on, not {k!r}.")
+    if not 0 <= lambda_ <= 1:
+        raise InvalidArgument(f"lambda_ must be in [0, 1], not {lambda_!r}.")
+    return relevance, rows
+
+
+HAPPENS = frozenset((MemoryType.EVENT, MemoryType.OBSERVATION))  # on another day it happens again
+
+DENIALS = frozenset(
+    """
+    not no never none nobody nothing neither nor without cannot can't couldn't didn't doesn't don't hadn't hasn't
+    haven't isn't aren't wasn't weren't won't wouldn't shouldn't mustn't shan't
+    """.split()
+)
+
+
+def fold(memories: Sequence[Memory | None], vectors: NDArray[np.floating], threshold: float) -> list[int]:
+    """Return for each memory the place of the first one that it repeats; its own place where it repeats none."""
+    leaders = list(range(len(memories)))
+    close = np.asarray(vectors, dtype=np.float32)
+    words: dict[int, list[str]] = {}
+
+    def said(place: int, memory: Memory) -> list[str]:
+        if place not in words:
+            words[place] = words_with_signs(indexed_text(memory.text, memory.actor))
+        return words[place]
+
+    for place in range(1, len(memories)):
+        cosines = np.vecdot(close[:place], close[place])
+        for earlier in np.flatnonzero(cosines >= threshold - 1e-6).tolist():
+            one, other = memories[earlier], memories[place]
+            if leaders[earlier] != earlier or one is None or other is None or are_two(one, other):
+                continue
+            if _repeats(said(earlier, one), said(place, other), threshold):
+                leaders[place] = earlier
+                break
+    return leaders
+
+
+def are_two(one: Memory, other: Memory) -> bool:
+    """Say whether memories are two even in the same words: of two sources, or of two days on which it happened."""
+    if (one.actor, one.channel, one.thread, one.refs) != (other.actor, other.channel, other.thread, other.refs):
+        return True
+    if one.event_at is None or other.event_at is None or not {one.type, other.type} <= HAPPENS:
+        return False
+    return one.event_at.astimezone(timezone.utc).date() != other.event_at.astimezone(timezone.utc).date()
+
+
+def _repeats(one: list[str], other: list[str], threshold: float) -> bool:
+    """Say whether two texts say the same: their words overlap (Dice), in one order, and the same are denied."""
+    first, second = set(one), set(other)
+    shared = first & second
+    whole = len(first) + len(second)
+    if whole and 2 * len(shared) / whole < threshold:
+        return False
+    if not whole or (first ^ second) & DENIALS:
+        return not whole
+    return [w for w in one if w in shared] == [w for w in other if w in shared]
+
+
+ALIKE = 0.4  # half the overlap of two texts' words and half their cosine: they tell of the same
+SOFTLY = 0.3  # of the best one's score, which another one must have to answer as well
+
+
+def occurrence_first(
+    fused: Fused, view: ScopeView, asked: Occurrence, terms: tuple[str, ...], k: int, now: int, inside: Mask | None
+) -> Fused:
+    """Put the earliest candidate first of those in the best 2·k that tell of the same as the best and answer as well.
+
+    They keep their places and the scores of these among all candidates, and the others stay where they are.
+    """
+    places = np.arange(min(len(fused.rows), 2 * k))
+    if inside is not None:
+        places = places[inside[fused.rows[places]]]
+    rows, scores = fused.rows[places], fused.scores[places]
+    vectors, text = view.vectors_of(rows), view.text
+    if len(rows) < 2 or vectors is None or text is None:
+        return fused
+    stems = [set(text.lexicon.stems[text.words[text.starts[row] : text.starts[row + 1]]].tolist()) for row in rows]
+    if text.held(rows[:1].tolist(), list(asked.words))[0]:
+        return fused
+    held = text.held(rows.tolist(), terms)
+    overlap = np.asarray([len(stems[0] & own) / max(1, min(len(stems[0]), len(own))) for own in stems])
+    same = (overlap + vectors @ vectors[0]) / 2 >= ALIKE
+    same &= np.asarray([held[0] <= own for own in held]) & (scores >= SOFTLY * scores[0])
+    same &= view.dated[rows]
+    if same.sum() < 2 or not same[0]:
+        return fused
+    own = places[same]
+    at = dict(zip(own.tolist(), view.at[rows[same]].tolist(), strict=True))
+    over = [place for place in at if at[place] <= now] or list(at)
+    in_time = sorted(over, key=lambda place: (at[place], fused.rows[place]))
+    chosen = in_time[-1 if asked.last else 0]
+    order = np.arange(len(fused.rows))
+    order[own] = [chosen, *own[own != chosen]]
+    return moved(fused, order, fused.scores, TIME_FIRST)
+
+
+POOL = 20  # candidates of each phrasing, or twice as many as hits are wanted
+
+
+def with_phrasings(
+    fused: Fused, found: Sequence[Fused], view: ScopeView, *, k: int, trust: float, keep_first: int
+) -> tuple[Fused, Mapping[int, int]]:
+    """Merge the candidates of all, and return row → the place in `found` of the phrasing that lifted it."""
+    own = len(fused.rows)
+    top = float(fused.scores[min(keep_first, own) - 1]) if own else 1.0
+    best: dict[int, tuple[float, int]] = {}  # row → its best score over the phrasings, and which gave it
+    n = max(POOL, 2 * k)
+    for which, other in enumerate(found):
+        for row, score in zip(other.rows[:n].tolist(), other.scores[:n].tolist(), strict=True):
+            if score > best.get(row, (0.0, 0))[0]:
+                best[row] = score, which
+    lifted = {row: min(trust * score, top) for row, (score, _) in best.items()}
+    scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
+    kept = set(fused.rows[: min(keep_first, own)].tolist())
+    ways = {row: best[row][1] for row, value in lifted.items() if row not in kept and value > scores.get(row, 0.0)}
+    if not ways:
+        return fused, {}
+    wider = _with_rows(fused, sorted(set(ways) - set(scores)))
+    value = np.asarray([lifted[r] if r in ways else scores[r] for r in wider.rows.tolist()], dtype=np.float32)
+    stays: Mask = np.asarray([r not in ways for r in wider.rows.tolist()], dtype=np.bool_)
+    ids = [view.ids[row] if row in ways else "" for row in wider.rows.tolist()]
+    # Of equals, what the query itself found comes first, in its own order.
+    order = np.asarray(
+        sorted(range(len(wider.rows)), key=lambda i: (-value[i], not stays[i], i if stays[i] else 0, ids[i])),
+        dtype=np.int64,
+    )
+    own_scores = np.asarray([best[r][0] if r in ways else np.nan for r in wider.rows.tolist()], dtype=np.float32)
+    return moved(wider, order, value[order], REWRITE, stays[order], {REWRITE: own_scores}), ways
+
+
+def first_of_the_query(fused: Fused, own: Sequence[int]) -> Fused:
+    """Put the query's own first hits in front again, where a stage after merging has moved them; the others score no
+    more than they do.
+    """
+    place = {row: i for i, row in enumerate(fused.rows.tolist())}
+    front = [place[row] for row in own if row in place]
+    if front == list(range(len(front))):
+        return fused
+    chosen = set(front)
+    order = np.asarray([*front, *(i for i in range(len(fused.rows)) if i not in chosen)], dtype=np.int64)
+    stays: Mask = np.zeros(len(order), dtype=np.bool_)
+    stays[len(front) :] = True
+    told = np.array(fused.raw.get(REWRITE, np.full(len(order), np.nan)), dtype=np.float32)
+    told[front] = fused.scores[front]  # what moves a hit is shown, with a score
+    return moved(fused, order, np.minimum.accumulate(fused.scores[order]), REWRITE, stays, {REWRITE: told})
+
+
+def _with_rows(fused: Fused, rows: Sequence[int]) -> Fused:
+    """Add candidates without evidence, below all others."""
+    if not rows:
+        return fused
+    n = len(rows)
+    last = float(sums(fused)[-1]) - HAIR if len(fused.rows) else 0.0
+
+    def longer(values: np.ndarray, fill: float) -> np.ndarray:
+        return np.concatenate([values, np.full(n, fill, dtype=values.dtype)])
+
+    none = np.zeros(len(fused.rows), dtype=np.float32)
+    added = {name: longer(part, 0) for name, part in fused.added.items()}
+    below = np.full(n, last, dtype=np.float64)
+    return replace(
+        fused,
+        rows=np.concatenate([fused.rows, np.asarray(rows, dtype=fused.rows.dtype)]),
+        scores=longer(fused.scores, 0),
+        added={**added, REWRITE: np.concatenate([fused.added.get(REWRITE, none).astype(np.float64), below])},
+        raw={name: longer(part, np.nan) for name, part in fused.raw.items()},
+        ranks={name: longer(part, 0) for name, part in fused.ranks.items()},
+    )
+
 
 FOLD_POOL = 200  # candidates among which repeats are looked for, where many repeat each other
 NEGATION_POOL = 50  # candidates whose text is compared with the negated terms

@@ -51,16 +51,7 @@ def moved(
     stays: Mask | None = None,
     said: Mapping[str, Scores] | None = None,
 ) -> Fused:
-    """Return `fused.take(order, scores)`, with the contribution that lifted or lowered each moved candidate.
-
-    Args:
-        fused: the candidates, best first.
-        order: places in `fused`, best first; it may leave some out.
-        scores: scores in the new order.
-        source: name of the contribution.
-        stays: by place in the new order: whose sums stand. These must be in their old order. `None` = as many as can.
-        said: own scores of sources, aligned with `fused`, as in `Fused.raw`.
-    """
+    """Return `fused.take(order, scores)`, with the contribution that lifted or lowered each moved candidate."""
     after = fused.take(order, scores)
     if said:
         after = _with(after, raw={name: values[order] for name, values in said.items()})
@@ -83,12 +74,7 @@ def giving(fused: Fused, source: str, given: Sums) -> Fused:
 
 
 def placed(before: Sums, stays: Mask) -> Sums:
-    """Return sums that never rise along the list: those of candidates that stay stand, others change the least.
-
-    Args:
-        before: sums of the candidates in their new order.
-        stays: whose sums stand; these fall already.
-    """
+    """Return sums that never rise along the list: those of candidates that stay stand, others change the least."""
     beneath = np.maximum.accumulate(np.where(stays, before, -np.inf)[::-1])[::-1]
     level = np.minimum.accumulate(np.maximum(before, beneath))
     return _apart(level, level != before)

@@ -30,31 +30,16 @@ THRESHOLD = 0.6
 
 
 class Demoted(NamedTuple):
-    """Result of `demote`, all in the *new* ranking, best first, shape `(n,)`.
+    """Result of `demote`, all in the *new* ranking, best first, shape `(n,)`."""
 
-    Args:
-        order: indices into the given ranking.
-        scores: unchanged for what was not demoted; for what was, lower than or equal to everything above.
-        matched: how many negated terms each item matched; 0 = not demoted.
-    """
-
-    order: NDArray[np.intp]
+    order: NDArray[np.intp]  # indices into the given ranking
+    # unchanged for what was not demoted; for what was, lower than or equal to everything above
     scores: NDArray[np.float64]
-    matched: NDArray[np.intp]
+    matched: NDArray[np.intp]  # how many negated terms each item matched; 0 = not demoted
 
 
 def negation_scores(texts: Sequence[str], terms: Sequence[str], language: str = "en") -> NDArray[np.float64]:
-    """Rate how much each text is about each negated term.
-
-    Args:
-        texts: the candidates' texts.
-        terms: the negated terms, one or more words each.
-        language: of the query: a term alone does not tell by which rules its endings go. Texts are read in their own.
-
-    Returns:
-        Shape `(len(texts), len(terms))`, in [0, 1]; 0 = no word in common. From .6 on a text is substantially about the
-        term (the scale is in the module's docstring). A term of stop words alone matches nothing.
-    """
+    """Rate how much each text is about each negated term."""
     if not texts or not terms:
         return np.zeros((len(texts), len(terms)))
     own = None if language == "en" else language
@@ -99,14 +84,6 @@ def demote(scores: NDArray[np.floating], penalties: NDArray[np.floating], thresh
     An item matches a term if its penalty is *above* the threshold. Items that match more terms lie below items that
     match fewer; otherwise the given order is kept. The score of a demoted item is halved for each term it matches, and
     capped by the scores above it.
-
-    Args:
-        scores: in ranking order, best first, shape `(n,)`, not negative.
-        penalties: of `negation_scores`, rows in the same order, shape `(n, terms)`.
-        threshold: in [0, 1]; .4 is strict, .75 soft.
-
-    Raises:
-        InvalidArgument: shapes that do not fit, or a threshold outside [0, 1].
     """
     given = np.asarray(scores, dtype=np.float64)
     rows = np.asarray(penalties, dtype=np.float64)

@@ -23,8 +23,7 @@ from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import FEW, MANY, NOTE_FROM, NOTE_SPAN, Kind
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.ranking.arranging.moves import NEWER, moved
-from recall_integrations.ranking.arranging.pair_words import DIMENSIONS, Inputs
-from recall_integrations.ranking.arranging.pairs import INPUTS, Compared, compared
+from recall_integrations.ranking.arranging.pairs import DIMENSIONS, INPUTS, Compared, Inputs, compared
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.ranking.layered import Logistic
 from recall_integrations.records import record
@@ -41,39 +40,25 @@ SURE = 1.0  # logit from which the older one is said to hold no longer: .73 as a
 
 @record(frozen=True, slots=True, kw_only=True)
 class Overtaken:
-    """Newer memory that has moved above an older one.
+    """Newer memory that has moved above an older one."""
 
-    Args:
-        by: row of the newer memory that comes before it.
-        surely: whether the model is sure enough to say that the older one no longer holds.
-    """
-
-    by: int
-    surely: bool
+    by: int  # row of the newer memory that comes before it
+    surely: bool  # whether the model is sure enough to say that the older one no longer holds
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class PairModel:
-    """A logistic model of pairs; one with a logit above 0 changes places.
+    """A logistic model of pairs; one with a logit above 0 changes places."""
 
-    Args:
-        pairs: over `INPUTS`, then one input for each row of `words`.
-        words: float64 `(rows, 512)`, of `Compared.alone` and `Compared.told`: which words of a query name the thing
-            that is asked for, and which words tell that something is another way now.
-        version: of the weights.
-    """
-
-    pairs: Logistic
+    pairs: Logistic  # over `INPUTS`, then one input for each row of `words`
+    # float64 `(rows, 512)`, of `Compared.alone` and `Compared.told`: which words of a query name the thing that is
+    # asked for, and which words tell that something is another way now
     words: Inputs
-    version: str
+    version: str  # of the weights
 
     @classmethod
     def load(cls, path: Path = SHIPPED) -> PairModel:
-        """Read a model that `scripts/fit_newer.py` has written.
-
-        Raises:
-            ValueError: it has other inputs, or a number is not finite.
-        """
+        """Read a model that `scripts/fit_newer.py` has written."""
         kept = json.loads(path.read_text(encoding="utf-8"))
         words = np.asarray(kept["words"], dtype=np.float64).reshape(-1, 2 * DIMENSIONS)
         if not np.isfinite(words).all():
@@ -108,19 +93,7 @@ def newer_first(
     until: int | None = None,
     inside: Mask | None = None,
 ) -> tuple[Fused, dict[int, Overtaken]]:
-    """Put the lower of two hits about the same thing above the upper one, where the model says so.
-
-    Args:
-        fused: the candidates, best first.
-        view, text: of the scope.
-        query: the query.
-        unit: the spread of cosines of the store's embedding, as a multiple of that of the bundled one.
-        until: microseconds; what was told later moves above nothing. `None` = no limit.
-        inside: rows of the time that is asked for, above which no other moves; `None` = none is asked for.
-
-    Returns:
-        The candidates, and of each older row that a newer one has moved above, that one.
-    """
+    """Put the lower of two hits about the same thing above the upper one, where the model says so."""
     pairs = compared(fused, view, text, query, unit, until, inside)
     if pairs is None:
         return fused, {}

@@ -29,15 +29,10 @@ NEAR = 0.5
 
 @record(frozen=True, slots=True, kw_only=True)
 class Bridge:
-    """Contribution of the second hop.
+    """Contribution of the second hop."""
 
-    Args:
-        added: float32 `(candidates,)`, at least 0, in a ranker's units.
-        before: int64 `(candidates,)`: row that led to each; -1 = none did.
-    """
-
-    added: Values
-    before: Rows
+    added: Values  # float32 `(candidates,)`, at least 0, in a ranker's units
+    before: Rows  # int64 `(candidates,)`: row that led to each; -1 = none did
 
 
 def bridged(
@@ -51,20 +46,7 @@ def bridged(
     named: Values | None = None,
     worth: float = 1.0,
 ) -> Bridge:
-    """Compute the second hop from the best candidates.
-
-    Args:
-        hop: gives the links.
-        text: words of the scope.
-        rows: the candidates, rising.
-        scores: scores of the candidates so far.
-        terms: stems of the query.
-        frequency: memories of the scope that hold a stem.
-        count: memories of the scope.
-        named: above 0 for documents that the query itself names. Of two that it compares, the second stays before
-            what the first leads to.
-        worth: scales `WEIGHTS`.
-    """
+    """Compute the second hop from the best candidates."""
     added, before = np.zeros(len(rows), dtype=np.float32), np.full(len(rows), -1, dtype=np.int64)
     hop.look(_best(hop, rows, scores))
     links = hop.links

@@ -1,9 +1,7 @@
-"""Evidence for each candidate, as named columns, which the rankers add up.
+"""Evidence for each candidate, as named columns, each computed at its first use; and the list of all features.
 
-Computed once per query, each at its first use, in numpy over the candidates and, where threads are known, their
-neighbours. The meaning of each column
-stands beside its weight, in the files that `registry` lists; the symbols are those of `match`. Evidence that is absent
-(no thread, actor, time or vector) makes a constant column, which orders nothing, or none.
+The meaning of each column stands beside its weight; the symbols are those of `match`. Evidence that is absent (no
+thread, actor, time or vector) makes a constant column, which orders nothing, or none.
 """
 
 from __future__ import annotations
@@ -16,23 +14,21 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.feature import Feature, FeatureSet
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.features.match import Match
-from recall_integrations.ranking.features.once import once
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.conversation import EXCHANGE, SPEAKERS, SUBJECT
+from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.match import FeatureInput, Match, once
+from recall_integrations.ranking.features.record import DATES, NEARBY, RECORD
+from recall_integrations.ranking.features.texts import NEIGHBOURS, VECTORS, WORDS
 from recall_integrations.records import record
 
+# The order is that of columns, of sums (floating point: another order gives other last digits), and of the table in
+# docs/ranking.md.
+FEATURES = FeatureSet((*WORDS, *NEIGHBOURS, *NEARBY, *VECTORS, *SPEAKERS, *EXCHANGE, *SUBJECT, *DATES, *RECORD))
 _UNMADE: Values = np.empty(0, dtype=np.float32)  # of a feature that nobody has asked for yet
 
 
 class Computed(Mapping[str, Values]):
-    """Features of a match by name, each computed at its first use; a ranker asks for those that it weighs.
-
-    Args:
-        match: source of the features; it is kept as long as this is.
-        known: the features.
-    """
+    """Features of a match by name, each computed at its first use; a ranker asks for those that it weighs."""
 
     def __init__(self, match: Match, known: FeatureSet) -> None:
         self._match, self._known = match, known
@@ -61,35 +57,26 @@ class Computed(Mapping[str, Values]):
         return sum(1 for _ in self)
 
     def _of(self, name: str) -> Values | None:
-        feature = self._known.get(name)
-        if feature is None or ((feature.detail or feature.gated) and not _wanted(feature, self._match)):
+        feature, match = self._known.get(name), self._match
+        if feature is None or (feature.gated and not any(match.gates[gate] for gate in feature.weight)):
             return None
-        made = feature.of(self._match)
+        made = feature.of(match)
         return made if made is None or made.dtype == np.float32 else made.astype(np.float32)
 
 
 @record(frozen=True, kw_only=True)
 class Features:
-    """Columns by name, each float32 `(candidates,)`, finite.
+    """Columns by name, each float32 `(candidates,)`, finite."""
 
-    Args:
-        rows: of the scope, one for each candidate.
-        columns: the features.
-        links: candidate before, after, two before, two after each in its thread, `(4, candidates)`; -1 = none.
-        session: candidates of one thread have one number; -1 = no thread.
-        gates: factors of `kind.GATES`, for this scope and this query.
-        cosine_worth, cosine_spread: see `FeatureInput`.
-        known: set of features that the columns belong to.
-    """
-
-    rows: Rows
+    rows: Rows  # of the scope, one for each candidate
     columns: Mapping[str, Values]
-    links: NDArray[np.int64]
-    session: NDArray[np.int64]
-    gates: Mapping[str, float] = field(default_factory=dict)
-    cosine_worth: float = 1.0
+    links: NDArray[
+        np.int64
+    ]  # candidate before, after, two before, two after in its thread, `(4, candidates)`; -1 = none
+    gates: Mapping[str, float] = field(default_factory=dict)  # factors of `kind.GATES`, for this scope and query
+    cosine_worth: float = 1.0  # see `FeatureInput`
     cosine_spread: float = 1.0
-    known: FeatureSet = FEATURES
+    known: FeatureSet = FEATURES  # that the columns belong to
 
     @property
     def size(self) -> int:
@@ -105,17 +92,16 @@ class Features:
     def _nothing(self) -> Values:
         return np.zeros(self.size, dtype=np.float32)
 
-    def matrix(self, names: Sequence[str]) -> Values:
-        """Return the columns side by side, `(candidates, names)`."""
-        turned: Values = self.table(tuple(names)).T
-        return turned
-
     def table(self, names: tuple[str, ...]) -> Values:
         """Return the columns one after the other, `(names, candidates)`, made once for all who ask for these."""
         made = self._tables.get(names)
         if made is None:
             made = self._tables[names] = stacked([self[name] for name in names], self.size)
         return made
+
+    @once
+    def _tables(self) -> dict[tuple[str, ...], Values]:
+        return {}
 
     @once
     def compared(self) -> bool:
@@ -125,12 +111,7 @@ class Features:
     @once
     def beside(self) -> float:
         """Share of the candidates that stand beside another candidate in their thread; there is one at least."""
-        before, after = self.links[0], self.links[1]
-        return int(np.count_nonzero(np.maximum(before, after) >= 0)) / self.size
-
-    @once
-    def _tables(self) -> dict[tuple[str, ...], Values]:
-        return {}
+        return int(np.count_nonzero(np.maximum(self.links[0], self.links[1]) >= 0)) / self.size
 
     def whole(self) -> Features:
         """Compute all columns and drop the match they were computed from, to be kept."""
@@ -152,18 +133,8 @@ def compute(given: FeatureInput, known: FeatureSet = FEATURES) -> Features:
         rows=match.rows,
         columns=Computed(match, known),
         links=match.links(),
-        session=np.where(match.threaded, match.session, -1),
         gates=match.gates,
         cosine_worth=given.cosine_worth,
         cosine_spread=given.cosine_spread,
         known=known,
     )
-
-
-def _wanted(feature: Feature, match: Match) -> bool:
-    if feature.detail and not match.given.detail:
-        return False
-    if not feature.gated:
-        return True
-    gates = match.gates
-    return any(gates[gate] for gate in feature.weight)

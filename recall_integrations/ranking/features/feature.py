@@ -1,8 +1,8 @@
 """Definition of a ranking feature. The features stand in the files beside this one, a group of evidence each.
 
 A `Feature` is everything there is to say about a column of evidence, in one entry: how it is computed, how it counts in
-each ranker, and what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; all other code
-that needs a list of features (weights, floors, groups, tables in the documents, training) reads it from there.
+the sum, and what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; all other code
+that needs a list of features (weights, groups, tables in the documents) reads it from there.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Label:
     ruled: bool = False
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, slots=True)
 class Feature:
     """A column of evidence.
 
@@ -52,10 +52,6 @@ class Feature:
         arm: whose weight in a plan scales it; empty = none's.
         label: what it says of a hit; `None` = nothing.
         gated: computed only where one of the gates of its weights is open.
-        detail: only trees look at it.
-        linear: the linear ranker learns a weight for it.
-        optional: not in every training set; trees look at it only when asked to.
-        rising: more of it should never make a candidate worse (`fit_trees(monotone=True)`).
         decisive: what a query asks for: in a handful of candidates it counts as much as among many.
         worth_max: up to how much of what a cosine of the store's embedding is worth its weight is multiplied with;
             `None` = it is no such cosine.
@@ -70,10 +66,6 @@ class Feature:
     arm: str = ""
     label: Label | None = None
     gated: bool = False
-    detail: bool = False
-    linear: bool = False
-    optional: bool = False
-    rising: bool = False
     decisive: bool = False
     worth_max: float | None = None
 
@@ -120,19 +112,14 @@ class FeatureSet:
     def __getitem__(self, name: str) -> Feature:
         return self._by_name[name]
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features, in order."""
+        return tuple(self._by_name)
+
     def get(self, name: str) -> Feature | None:
         """Return the feature of a name; `None` = there is none."""
         return self._by_name.get(name)
-
-    @cached_property
-    def main(self) -> tuple[str, ...]:
-        """Names of the features that every ranker may look at."""
-        return tuple(f.name for f in self if not f.detail)
-
-    @cached_property
-    def detail(self) -> tuple[str, ...]:
-        """Names of the features for trees only: the query itself, and terms and neighbours one by one."""
-        return tuple(f.name for f in self if f.detail)
 
     @cached_property
     def weights(self) -> dict[str, Mapping[str, float]]:
@@ -140,31 +127,18 @@ class FeatureSet:
         return {f.name: f.weight for f in self if f.weight}
 
     @cached_property
-    def floors(self) -> dict[str, float]:
-        """Feature → floor, for the features that enter as z-scores."""
-        return {f.name: f.floor for f in self if f.floor is not None}
-
-    @cached_property
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Group → features."""
-        names = dict.fromkeys(f.group for f in self)
-        return {group: tuple(f.name for f in self if f.group == group) for group in names}
+        return self._by(lambda feature: feature.group)
 
     @cached_property
     def evidence(self) -> dict[str, tuple[str, ...]]:
         """Arm → the features that its weight scales."""
-        arms = dict.fromkeys(f.arm for f in self if f.arm)
-        return {arm: tuple(f.name for f in self if f.arm == arm) for arm in arms}
+        return self._by(lambda feature: feature.arm)
 
-    @cached_property
-    def spread(self) -> tuple[str, ...]:
-        """Names of the features that the linear ranker takes as z-scores."""
-        return tuple(f.name for f in self if f.linear and f.floor is not None)
-
-    @cached_property
-    def plain(self) -> tuple[str, ...]:
-        """Names of the features that the linear ranker takes as they are."""
-        return tuple(f.name for f in self if f.linear and f.floor is None)
+    def _by(self, key: Callable[[Feature], str]) -> dict[str, tuple[str, ...]]:
+        keys = dict.fromkeys(filter(None, map(key, self)))
+        return {one: tuple(feature.name for feature in self if key(feature) == one) for one in keys}
 
     @cached_property
     def labels(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Match of a query with its candidates: the base of the features, each part computed once for all of them.
+"""Match of a query with its candidates and their neighbours: the base of the features, each part computed once.
 
 Common symbols of the formulas:
 
@@ -15,36 +15,216 @@ Common symbols of the formulas:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recall_integrations.indexes.columns import WORDS_MAX, Rows
+from recall_integrations.indexes.columns import WORDS_MAX, Rows, TextColumns
+from recall_integrations.indexes.lexicon import QueryTerms
 from recall_integrations.indexes.runs import heads
+from recall_integrations.indexes.told import Told
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, undamped, weighted
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.features.once import once
-from recall_integrations.ranking.features.other_signs import take_back
-from recall_integrations.ranking.features.pool import Pool
+from recall_integrations.records import record
 from recall_integrations.text import idf, is_character, length_in_words
 from recall_integrations.text.bm25 import PIVOT
 
 NEAR = 0.5
 DATE_WORDS_MAX = 3
 BLOCK = 16  # content words; a passage is two blocks beside each other
+PAIRS_MAX = 1_048_576  # query stem × word of the pool; larger pools give the beginning of each text, 32 words at least
+OTHER_SIGN = 0.5  # of a word in a text that says it only with another sign, as a share of its worth without a sign
+T = TypeVar("T")
 
 
-class Match(Pool):
-    """The query against the pool.
+class once(Generic[T]):  # noqa: N801  used as a decorator, like `property`
+    """An attribute like `functools.cached_property`, which before Python 3.12 takes a lock at each first read."""
 
-    Tables over the pool are `(query stems, pool + 1)`; the last column stands for "no such neighbour" and is 0.
+    def __init__(self, of: Callable[[Any], T]) -> None:
+        self._of, self._name, self.__doc__ = of, of.__name__, of.__doc__
 
-    Text by text: `near_match`, `passage`. Stem by stem and text by text: `tf`, `near`, `soft`. Where query stems stand
-    among the words: `places`, which stem is `said` there and `said_in` which text.
+    @overload
+    def __get__(self, owner: None, kind: type) -> once[T]: ...
+
+    @overload
+    def __get__(self, owner: object, kind: type) -> T: ...
+
+    def __get__(self, owner: object | None, kind: type) -> once[T] | T:
+        if owner is None:
+            return self
+        made = owner.__dict__[self._name] = self._of(owner)  # read from there from now on
+        return made
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class FeatureInput:
+    """A query, its candidates, and the statistics of the scope."""
+
+    columns: TextColumns  # texts of the scope
+    rows: Rows  # the candidates, distinct
+    query: QueryTerms
+    frequency: Callable[[str], int]  # memories of the scope that hold a stem
+    count: int  # living memories of the scope
+    at: NDArray[np.int64] | None = None  # time of every row, microseconds UTC (`ScopeView.at`)
+    dated: NDArray[np.bool_] | None = None  # whether `at` says when a row was (`ScopeView.dated`); `None` = of all
+    told: Callable[[], Told] | None = None  # times that the rows tell; `None` = none do
+    cosine: Callable[[Rows], Values | None] | None = None  # of rows with the query, by the store's embedding
+    graph: Values | None = None  # the entity graph's score of each candidate; NaN or 0 = none
+    importance: Values | None = None  # of every row of the scope, in [0, 1]
+    now: datetime | None = None  # time of the recall, for recency
+    half_life_days: float = 30.0
+    cosine_worth: float = 1.0  # of the store's embedding in the query's language; 1 = as the bundled one's in English
+    cosine_spread: float = 1.0  # how far apart its cosines are; 1 = as far as those of the bundled model
+    word_worth: float = 1.0  # of the bundled word vectors in the query's language; 0 = nothing, 1 = as in English
+    frequencies: Callable[[Rows], NDArray[np.int64]] | None = None  # `frequency` of many stems, by their numbers
+
+
+class Match:
+    """The query against the pool: its candidates and their neighbours up to ±2, each once.
+
+    The candidates come first: `at[0]`, their places in the pool, counts them. `at[1:5]` are those of the text before,
+    after, two before, two after. Texts at ±1 come before those at ±2: with the candidates they are the first `close`.
+    The place after the last stands for "no such neighbour". Tables over the pool are `(query stems, pool + 1)`.
+
+    Text by text: `lengths`, `asks` (whether it asks), `near_match`, `passage`. Word by word, one text after the other:
+    `tokens`, `text_of`; of the candidates alone `mine` (the first places of `tokens`) and `mine_of` (which candidate).
+    Stem by stem and text by text: `tf`, `near`, `soft`. Where query stems stand among the words: `places`, which stem
+    is `said` there and `said_in` which text.
     """
 
     def __init__(self, given: FeatureInput) -> None:
-        super().__init__(given)
+        self.given = given
+        columns, rows = given.columns, np.asarray(given.rows, dtype=np.int64)
+        self.columns, self.rows = columns, rows
+        size = len(rows)
+        every = np.empty((5, size), dtype=np.int64)
+        every[0] = rows
+        if size:
+            every[1:3] = columns.beside(rows)
+            two = columns.beside(every[1:3].reshape(-1)).reshape(2, 2, size)
+            every[3], every[4] = two[0, 0], two[1, 1]
+        self._number(every, columns.size)
+        self._gather()
         self._compare()
+
+    def _number(self, every: Rows, none: int) -> None:
+        """Number each row once, in the order of first occurrence; `at` holds the number of each of them."""
+        size, flat = every.shape[1], every.reshape(-1)
+        places = np.arange(len(flat), dtype=np.int32)
+        # Where each row comes first: of several places that are written, the last one stays. Blank memory otherwise.
+        first_of = np.empty(none + 1, dtype=np.int32)
+        first_of[flat[::-1]] = places[::-1]
+        first_of[none] = -1
+        first = first_of[flat]
+        came = (first == places).nonzero()[0]
+        self.pool: Rows = flat[came]
+        number = np.empty(len(flat) + 1, dtype=np.int64)
+        number[came] = places[: len(came)]
+        number[-1] = len(came)  # "none" is the last column
+        self.at: Rows = number[first].reshape(5, size)
+        # The candidates and their neighbours at ±1 are the first so many.
+        self.close = int(came.searchsorted(3 * size))
+
+    def _gather(self) -> None:
+        """Gather the words of the pool, one text after the other."""
+        columns, pool = self.columns, self.pool
+        first = columns.starts.take(pool)
+        counts = columns.starts.take(pool + 1)
+        counts -= first
+        ends = counts.cumsum()
+        total, room = int(ends[-1]) if len(ends) else 0, PAIRS_MAX // max(len(self.given.query.stems), 8)
+        if total > room:
+            counts = np.minimum(counts, max(32, room // len(counts)))
+            ends = counts.cumsum()
+            total = int(ends[-1])
+        self.counts = counts
+        self.begins = ends - counts
+        self.kept = np.arange(total)  # where the words stand in the columns
+        first -= self.begins
+        self.kept += first.repeat(counts)
+        self.tokens: Rows = columns.words.take(self.kept).astype(np.int64)  # as what they index
+        self.text_of = np.arange(len(pool)).repeat(counts)
+        # Of each word in its text, in words: of Chinese, characters and pairs of them are three for a word.
+        lengths = columns.lengths.take(pool)
+        self.shares: NDArray[np.float64] | None = None
+        if np.logical_or.reduce(lengths < counts):
+            self.shares = np.minimum(lengths / np.maximum(counts, 1), 1)
+        self.lengths = np.zeros(len(pool) + 1, dtype=np.float32)
+        self.lengths[:-1] = lengths
+        # The words of the candidates stand before those of their neighbours.
+        size = len(self.rows)
+        self.mine = slice(0, int(ends[size - 1]) if size else 0)
+        self.mine_of = self.text_of[self.mine]
+
+    @once
+    def asks(self) -> Values:
+        """1 for each text that asks something, else 0."""
+        found = np.zeros(len(self.pool) + 1, dtype=np.float32)
+        found[:-1] = self.columns.questions[self.pool]
+        return found
+
+    def place_of(self, positions: Rows) -> Rows:
+        """Return the places in their texts of the words at these places of `tokens`, in words."""
+        texts = self.text_of[positions]
+        place: Rows = positions - self.begins[texts]
+        return place if self.shares is None else (place * self.shares[texts]).astype(np.int64)
+
+    def links(self) -> NDArray[np.int64]:
+        """Return the candidates before, after, two before, two after each candidate, `(4, candidates)`; -1 = none."""
+        beside = self.at[1:]
+        links: NDArray[np.int64] = np.where(beside < len(self.rows), beside, -1)  # candidates come first in the pool
+        return links
+
+    @once
+    def threads(self) -> NDArray[np.int32]:
+        """Thread of each candidate, -1 = none."""
+        return self.columns.threads.take(self.rows)
+
+    @once
+    def session(self) -> Rows:
+        """Place of one candidate of its thread, the same for all of them; all without a thread share one."""
+        places = np.arange(len(self.rows))
+        one_of = np.empty(len(self.columns.thread_names) + 1, dtype=np.int64)  # the last is that of -1, no thread
+        one_of[self.threads] = places
+        return one_of[self.threads]
+
+    def best_of_thread(self, values: Values) -> Values:
+        """Return the best value among the candidates of its thread, for each candidate; 0 without a thread."""
+        best = np.zeros(len(self.rows), dtype=np.float32)
+        np.maximum.at(best, self.session, values)
+        spread: Values = best[self.session]
+        spread *= self.threads >= 0
+        return spread
+
+    @once
+    def nothing(self) -> Values:
+        """Zeros for the candidates: absent evidence."""
+        return np.zeros(len(self.rows), dtype=np.float32)
+
+    @once
+    def roles(self) -> NDArray[np.int8]:
+        """Role of each candidate, as in `ROLE_CODES`."""
+        return self.columns.roles.take(self.rows)
+
+    @once
+    def lengths_at(self) -> Values:
+        """Lengths of the candidates and their neighbours, `(5, candidates)`."""
+        return self.lengths[self.at]
+
+    @once
+    def length_w1(self) -> Values:
+        """Length of each candidate with its neighbours at ±1, taken as one text."""
+        summed: Values = np.add.reduce(self.lengths_at[:3])
+        return summed
+
+    @once
+    def actors_at(self) -> NDArray[np.int32]:
+        """Actors of the candidates and their neighbours, `(5, candidates)`; -1 = none."""
+        actors = np.full(len(self.pool) + 1, -1, dtype=np.int32)
+        actors[:-1] = self.columns.actors[self.pool]
+        return actors[self.at]
 
     def _compare(self) -> None:
         """Compute `tf`, `passage_match`, `near` of each query stem in each text of the pool."""
@@ -88,8 +268,8 @@ class Match(Pool):
         self._near = (close.take(token, axis=1), text_of_near, near)
         if len(near):
             self._best_near(self.near, *self._near[:2])
-        self._passages(close, self.token if given.detail else places.take(self.tokens[self.mine]))
-        take_back(self)
+        self._passages(close, places.take(self.tokens[self.mine]))
+        self._take_back()
 
     @once
     def token(self) -> Rows:
@@ -131,26 +311,16 @@ class Match(Pool):
         return found
 
     def _best_near(self, table: Values, near: Values, texts: Rows) -> None:
-        """Write the nearest of words, stem by stem and text by text, into `table`.
-
-        Args:
-            table: `(stems, pool + 1)`.
-            near: how near each word comes, `(stems, words)`; there is one at least.
-            texts: text of each word, rising.
-        """
+        """Write into `table` how near the nearest word of each text comes, stem by stem; `texts` rise."""
         begins = heads(texts)
         best = np.maximum.reduceat(near, begins, axis=1)
         best *= best >= NEAR
         table[:, texts.take(begins)] = best
 
     def _passages(self, close: Values, token: Rows) -> None:
-        """Compute the `passage_match` of every text that is asked for it, and the best passage of each.
+        """Compute `soft` and the best passage of each candidate: a block of `BLOCK` words and the one after it.
 
-        Words are taken together in blocks of `BLOCK`; a passage is a block and the one after it.
-
-        Args:
-            close: cosine of each query stem with each distinct word, `(stems, words)`.
-            token: which of the words each token is: those of the candidates, and for trees of their neighbours.
+        `close` is the cosine of each query stem with each distinct word, `token` which of these each word is.
         """
         width = len(self.pool) + 1
         self.soft = np.zeros((len(close), width), dtype=np.float32)
@@ -172,11 +342,9 @@ class Match(Pool):
 
     def _blocks(self) -> tuple[Rows, Rows, Rows | slice]:
         """Return the begins of the blocks of words, the first block of each text, and which texts these are."""
-        if self.given.detail or self.shares is not None:
-            text_of, place = self.text_of, self.place
-            if not self.given.detail:
-                text_of, place = text_of[self.mine], place[self.mine]
-            begins = heads(text_of * (WORDS_MAX // BLOCK + 1) + place // BLOCK)
+        if self.shares is not None:
+            text_of = self.text_of[self.mine]
+            begins = heads(text_of * (WORDS_MAX // BLOCK + 1) + self.place_of(np.arange(len(text_of))) // BLOCK)
             texts = text_of.take(begins)
             first = heads(texts)
             return begins, first, texts.take(first)
@@ -192,14 +360,23 @@ class Match(Pool):
             return begins, first, slice(0, size)
         return begins, first.take(filled), filled
 
+    def _take_back(self) -> None:
+        """Lower the worth of a word in texts that say it only with another sign: "C" of "C++", "18" of "-18"."""
+        lexicon = self.columns.lexicon
+        for row, number in enumerate(self.numbers):
+            others = [word for word in lexicon.signed(number) if lexicon.stems[word] not in self.numbers]
+            if not others:
+                continue
+            often = np.bincount(self.text_of[np.isin(self.tokens, others)], minlength=len(self.passage))
+            texts = ((often > 0) & (often >= self.tf[row])).nonzero()[0]
+            self.passage[texts] -= self.share[row] * (1 - OTHER_SIGN) * self.soft[row, texts]
+            for table in (self.tf, self.near, self.soft):
+                table[row, texts] *= OTHER_SIGN
+
     @once
     def near_match(self) -> Values:
         """`near_match` of the texts of the pool."""
         return weighted(self.share, self.near)
-
-    def bm25_of(self, tf: Values, k: Values | np.float32) -> Values:
-        """Compute BM25 of texts that hold the stems `tf` times; `k` is their length term."""
-        return weighted(self.idf, saturated(tf, k))
 
     @once
     def tf_own(self) -> Values:
@@ -208,14 +385,9 @@ class Match(Pool):
         return found
 
     @once
-    def k_own(self) -> Values:
-        """`K(len, 30)` of the candidates."""
-        return length_term(self.lengths[: len(self.rows)], PIVOT)
-
-    @once
     def _saturated(self) -> Values:
         """BM25 of each stem in each candidate, without its idf."""
-        return saturated(self.tf_own, self.k_own)
+        return saturated(self.tf_own, length_term(self.lengths[: len(self.rows)], PIVOT))
 
     @once
     def bm25(self) -> Values:
@@ -267,14 +439,13 @@ class Match(Pool):
 
     @once
     def cosines(self) -> Values:
-        """Cosines of the candidates and their neighbours at ±1, and of those at ±2 for trees; 0 = none."""
+        """Cosines of the candidates and their neighbours at ±1; 0 = none."""
         made = np.zeros(len(self.pool) + 1, dtype=np.float32)
         if self.given.cosine is None or not len(self.pool):
             return made
-        asked = self.pool if self.given.detail else self.pool[: self.close]
-        found = self.given.cosine(asked)
+        found = self.given.cosine(self.pool[: self.close])
         if found is not None:
-            made[: len(asked)] = found
+            made[: self.close] = found
             if math.isnan(np.add.reduce(made)):
                 made[np.isnan(made)] = 0
         return made

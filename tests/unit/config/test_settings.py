@@ -112,7 +112,7 @@ def test_from_mapping() -> None:
         ({"planner": {7: 1}}, r"Unknown setting planner\.7"),
         ({7: 1}, "Unknown setting 7"),
         ({"planner": None}, "planner must be a mapping"),
-        ({"fallback_fusion": {"rrf_k": 7}}, r"fallback_fusion\.rrf_k has no effect"),
+        ({"fallback_fusion": {"strategy": "rrf", "vector": 7}}, r"fallback_fusion\.vector has no effect"),
         ({"timezone": 7}, "timezone"),
         ({"retrieval": {"semantic_remote": "yes"}}, "semantic_remote"),
         (7, "mapping"),
@@ -161,15 +161,9 @@ def test_fingerprint_follows_every_setting() -> None:
 @pytest.mark.parametrize(
     ("section", "strategy", "setting", "value"),
     [
-        (RankingConfig, "fixed_weights", "weights", "mine.json"),
-        (RankingConfig, "fallback_fusion", "weights", "mine.json"),
-        (RankingConfig, "fallback_fusion", "exact_lift", 1.0),
         (RankingConfig, "fallback_fusion", "profile_lift", 1.0),
-        (FallbackFusionConfig, "weighted", "rrf_k", 10),
-        (FallbackFusionConfig, "boosts", "rrf_k", 10),
         (FallbackFusionConfig, "rrf", "vector", 0.5),
-        (FallbackFusionConfig, "rrf", "mode", 0.5),
-        (FallbackFusionConfig, "rrf", "time_bias", 0.5),
+        (FallbackFusionConfig, "rrf", "profile", 0.5),
     ],
 )
 def test_a_setting_that_its_strategy_does_not_read_is_refused(
@@ -181,25 +175,21 @@ def test_a_setting_that_its_strategy_does_not_read_is_refused(
     assert section(strategy=strategy, **{setting: default}) == section(strategy=strategy)
 
 
-@pytest.mark.parametrize("given", [{"exact_lift": 1.0}, {"strategy": "trees"}, {"strategy": "linear", "weights": "w"}])
-def test_without_features_no_ranker_can_be_set(given: dict[str, Any]) -> None:
-    RankingConfig(**given, **({"weights": "w"} if given.get("strategy") == "trees" else {}))
-    with pytest.raises(ConfigError, match=rf"ranking\.{next(iter(given))} has no effect without ranking.features"):
-        RankingConfig(features=False, **given)
+def test_without_features_no_lift_can_be_set() -> None:
+    with pytest.raises(ConfigError, match=r"ranking\.profile_lift has no effect without ranking.features"):
+        RankingConfig(features=False, profile_lift=1.0)
 
 
 def test_another_strategy_keeps_what_it_reads() -> None:
     mine = RecallConfig(
-        ranking=RankingConfig(strategy="linear", weights="mine.json", exact_lift=2, abstain_below=0.1),
-        fallback_fusion=FallbackFusionConfig(vector=0.5, exact=0.7),
+        ranking=RankingConfig(profile_lift=2, abstain_below=0.1), fallback_fusion=FallbackFusionConfig(vector=0.5)
     )
-    assert (mine.strategy, [mine.with_strategy(name).strategy for name in STRATEGIES]) == ("linear", [*STRATEGIES])
+    assert [mine.with_strategy(name).strategy for name in STRATEGIES] == [*STRATEGIES]
     weighted, rrf, fixed = (mine.with_strategy(name) for name in ("weighted", "rrf", "fixed_weights"))
     assert weighted.ranking == rrf.ranking == RankingConfig(strategy="fallback_fusion", abstain_below=0.1)
     assert weighted.fallback_fusion == mine.fallback_fusion == fixed.fallback_fusion
-    assert rrf.fallback_fusion == FallbackFusionConfig(strategy="rrf", exact=0.7)
-    assert fixed.ranking == RankingConfig(exact_lift=2, abstain_below=0.1)
-    assert mine.with_strategy("trees").ranking.weights == ""  # a file is of one ranker
+    assert rrf.fallback_fusion == FallbackFusionConfig(strategy="rrf")
+    assert fixed.ranking == mine.ranking
     with pytest.raises(ConfigError, match="There is no strategy 'magic'. Known: fixed_weights, "):
         mine.with_strategy("magic")
 

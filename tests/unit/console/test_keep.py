@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
 from recall_integrations.delivery.as_data import name_of
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.compute import FEATURES
 
 Recall = Callable[..., Result]
 

@@ -14,7 +14,7 @@ from recall_integrations.cli import main
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.shelf import SHARED, Shelf
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
 
 Recall = Callable[..., Result]
 U1, U2 = Scope("u1"), Scope("u2")

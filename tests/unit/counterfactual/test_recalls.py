@@ -18,7 +18,7 @@ from recall_integrations.counterfactual.as_data import counterfactuals_data
 from recall_integrations.counterfactual.parts import RULES, part_of
 from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut, counterfactuals
 from recall_integrations.errors import InvalidArgument, InvalidQuery
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.rank import DENIAL
 
 SCOPE = demo_data.SCOPE

@@ -9,9 +9,8 @@ import pytest
 
 from recall_integrations.facts.deciding import decide, words_for
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
-from recall_integrations.facts.said import IS, NOT, WAS
+from recall_integrations.facts.said import IS, NOT, USER, WAS, name_key, speaker_key, subject_key
 from recall_integrations.facts.slots import DEFAULT
-from recall_integrations.facts.subjects_of import USER, name_key, speaker_key, subject_key
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.types.roles import Role

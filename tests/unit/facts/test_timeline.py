@@ -361,6 +361,6 @@ def test_nothing_that_was_told_is_lost(given: list[Told], one: bool) -> None:
     ],
 )
 def test_values_are_the_same(one: str, other: str, same: bool) -> None:
-    from recall_integrations.facts import values
+    from recall_integrations.facts import said as values
 
     assert values.same(one, other) is same and values.same(other, one) is same

@@ -17,7 +17,7 @@ from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
 from recall_integrations.judging.replay import PAIRS_KEPT
 from recall_integrations.learning.shelf import SHARED, Shelf
 from recall_integrations.learning.version import Version
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import read_path as read_paths
 from recall_integrations.types.judged import GAINS_MAX
 

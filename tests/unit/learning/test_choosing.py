@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.learning.choosing import new_weights, plans_for, utilities
+from recall_integrations.learning.making import new_weights, plans_for, utilities
 
 
 def test_a_better_plan_is_chosen_for_its_signature_only(judged_of) -> None:

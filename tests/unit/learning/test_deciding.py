@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.learning.deciding import ENOUGH, LEAST, WINDOWS_MAX, decided, decided_shared, regressed
+from recall_integrations.learning.measuring import ENOUGH, LEAST, WINDOWS_MAX, decided, decided_shared, regressed
 
 
 def of(judged_of, n, share, *, seed=0, before=None):

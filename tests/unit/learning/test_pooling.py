@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.learning.pooling import SCOPES_MIN, STEP_LENGTH, influence_max, pooled, trimmed_mean
+from recall_integrations.learning.making import SCOPES_MIN, STEP_LENGTH, influence_max, pooled, trimmed_mean
 
 
 def shared(judged, **given):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.learning.signature import signature_of, signatures
+from recall_integrations.learning.version import signature_of, signatures
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, TemporalWindow
 

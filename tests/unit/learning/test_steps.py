@@ -7,7 +7,7 @@ import pytest
 
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.steps import Learned, clipped, figures, fitted, learned_steps, lists_of
-from recall_integrations.ranking.rankers.stepped import STEP_MAX
+from recall_integrations.ranking.feature_sum import STEP_MAX
 
 
 def loss(lists, steps, penalty):  # by the definition, recall by recall

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import numpy as np
@@ -12,8 +11,9 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.arms.registry import BUILT_IN
-from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
-from recall_integrations.ranking.features.registry import FEATURES
+from recall_integrations.config import ARMS, PlannerConfig
+from recall_integrations.ranking import rank as stage
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.rank import evidence_of
 
 EVIDENCE = evidence_of(BUILT_IN)
@@ -73,7 +73,7 @@ def test_evidence_of_the_arms_is_evidence_that_there_is() -> None:
     assert set(EVIDENCE) == set(ARMS)
     known = {name for names in EVIDENCE.values() for name in names}
     lifts = {"edge", *ARMS}  # of an arm that no feature stands for, its own score
-    assert known <= {*FEATURES.main, *lifts}
+    assert known <= {*FEATURES.names, *lifts}
     assert sum(len(names) for names in EVIDENCE.values()) == len(known)  # each of one arm
     # who spoke, how it is said and how new it is are evidence of no arm
     assert set(FEATURES.weights) - known == {
@@ -113,18 +113,23 @@ def test_what_an_arm_weighs_changes_scores(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "source", "query"),
+    ("lift", "source", "query"),
     [
-        ("exact_lift", "exact", "What is KST-4411?"),
-        ("mode_lift", "router", "what happened with Kestrel"),
-        ("recency_lift", "recency", "What is the latest on Kestrel?"),
+        ("EXACT_LIFT", "exact", "What is KST-4411?"),
+        ("MODE_LIFT", "router", "what happened with Kestrel"),
+        ("RECENCY_LIFT", "recency", "What is the latest on Kestrel?"),
     ],
 )
-def test_what_is_lifted_grows_with_its_setting(store: MemoryStore, setting: str, source: str, query: str) -> None:
-    default = getattr(RankingConfig(), setting)
-    none, once, twice = (
-        recalled(store, query, ranking=replace(RankingConfig(), **{setting: factor * default})) for factor in (0, 1, 2)
-    )
+def test_what_is_lifted_grows_with_its_lift(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, lift: str, source: str, query: str
+) -> None:
+    default = getattr(stage, lift)
+
+    def lifted_by(factor: int) -> RecallResult:
+        monkeypatch.setattr(stage, lift, factor * default)
+        return recalled(store, query)
+
+    none, once, twice = map(lifted_by, (0, 1, 2))
     left, base, right = added(none), added(once), added(twice)
     lifted = [one for one, parts in base.items() if parts.get(source, 0) > 0.001]
     assert lifted

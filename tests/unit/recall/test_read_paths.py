@@ -159,11 +159,6 @@ def test_settings_with_entries_are_a_value() -> None:
     assert made.with_settings([("planner.arm_limit", 3)]).scopes == made.scopes
 
 
-def test_weights_that_are_not_there_are_told_when_the_optimizer_is_made(filled: MemoryStore) -> None:
-    with pytest.raises(errors.ConfigError):
-        QueryOptimizer(filled, config=config({"user_id": "x", "ranking": {"strategy": "linear"}}))
-
-
 def test_without_entries_nothing_is_asked_of_them(filled: MemoryStore, monkeypatch: Any) -> None:
     optimizer = QueryOptimizer(filled)
     monkeypatch.setattr("recall_integrations.recall.read_path.acting", None)  # it would raise
@@ -200,8 +195,6 @@ def test_what_cannot_change_is_refused_by_name_and_nothing_changes(filled: Memor
     with pytest.raises(errors.ConfigError, match=r"cache_mb cannot change .*\n.*open_s cannot change") as found:
         optimizer.reload(RecallConfig.from_mapping(wrong))
     assert len(found.value.mistakes) == 2 and optimizer.config == RecallConfig()
-    with pytest.raises(errors.ConfigError, match="needs ranking.weights"):
-        optimizer.reload(RecallConfig.from_mapping({"ranking": {"strategy": "linear"}}))
     with pytest.raises(errors.ConfigError, match="must be a RecallConfig"):
         optimizer.reload({"planner": {}})  # type: ignore[arg-type]
     assert optimizer.config == RecallConfig() and limits(optimizer, Scope()) == {40}

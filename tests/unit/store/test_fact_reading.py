@@ -19,7 +19,7 @@ from sqlalchemy import select
 from recall_integrations.config import RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import InvalidArgument, StoreClosed
-from recall_integrations.facts.by_llm import validation
+from recall_integrations.facts import by_llm as validation
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import fact_budget, fact_filling, fact_reading, filling
 from recall_integrations.store.memory_store import MemoryStore

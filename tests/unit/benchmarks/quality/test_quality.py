@@ -182,7 +182,7 @@ def test_a_whole_run_on_a_tiny_file(tmp_path: Path) -> None:
         "locomo-stages.svg",
     }
     text = out.file.getvalue()  # type: ignore[attr-defined]
-    assert "strategy linear" in text and "what each stage is worth" in text
+    assert "strategy rrf" in text and "what each stage is worth" in text
     assert str(tmp_path) in out.file.getvalue().replace("\n", "")  # type: ignore[attr-defined]
 
 

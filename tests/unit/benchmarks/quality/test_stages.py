@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from benchmarks.quality import stages
-from benchmarks.quality.comparison import seen_before
 from benchmarks.quality.stages import Stage
 from recall_integrations import MemoryStore
 from recall_integrations.config import STRATEGIES, PlannerConfig, RankingConfig, RecallConfig
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
-from recall_integrations.ranking.rankers.linear import LinearRanker
+from recall_integrations.ranking.feature_sum import FixedWeights
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.types import Memory, RecallResult, Scope
 
 BASE = RecallConfig()
@@ -59,7 +56,7 @@ def test_every_stage_has_a_name_of_its_own_and_differs() -> None:
     compared = {s.name.removeprefix("strategy ") for s in found if s.kind == "strategy"}
     missing = {name.removeprefix("strategy ") for name in left_out}
     assert compared | missing | {BASE.strategy} == set(STRATEGIES)
-    assert {"weighted", "rrf"} <= compared and "trees" in missing
+    assert {"weighted", "rrf"} <= compared
 
 
 def test_what_is_off_already_is_not_switched_off() -> None:
@@ -118,30 +115,8 @@ def test_every_feature_is_in_one_group() -> None:
     assert all(names for names in groups.values())
 
 
-def test_features_are_taken_out_of_linear_weights() -> None:
-    ranker = LinearRanker(
-        version="v", bias=1.0, spread={"bm25": 2.0, "soft_match": 1.0}, plain={"speaker_named": 3.0}, about={}
-    )
-    assert stages.feature_groups(ranker) == {
-        "word": ("bm25",),
-        "soft match": ("soft_match",),
-        "speaker": ("speaker_named",),
-    }
-    lesser = stages.without_features(ranker, ("bm25", "speaker_named"))
-    assert isinstance(lesser, LinearRanker)
-    assert (lesser.spread, lesser.plain, lesser.bias) == ({"soft_match": 1.0}, {}, 1.0)
+def test_features_are_not_taken_out_of_arms_scores() -> None:
     assert stages.feature_groups(None) == {} and stages.without_features(None, ("bm25",)) is None
-
-
-def test_weights_that_saw_the_data_are_named(tmp_path: Path) -> None:
-    ranker = LinearRanker(
-        version="v", bias=0.0, spread={"bm25": 1.0}, plain={}, about={"data": "LoCoMo, 10 conversations"}
-    )
-    file = tmp_path / "w.json"
-    file.write_text(ranker.to_json(), encoding="utf-8")
-    config = replace(BASE, ranking=RankingConfig(strategy="linear", weights=str(file)))
-    assert "LoCoMo, 10 conversations" in seen_before(config, "locomo")
-    assert seen_before(config, "hotpotqa") == seen_before(BASE, "locomo") == ""
 
 
 def test_a_stage_answers_from_the_store_that_is_there(store: MemoryStore) -> None:

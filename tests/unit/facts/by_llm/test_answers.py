@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.facts.by_llm import answers
-from recall_integrations.facts.by_llm.answers import answers_in
+from recall_integrations.facts import by_llm as answers
+from recall_integrations.facts.by_llm import answers_in
 
 ONE = {"n": 1, "facts": [{"slot": "home", "value": "Lisbon"}]}
 TWO = {"n": 2, "facts": []}

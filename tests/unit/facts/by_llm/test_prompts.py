@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timezone
 
-from recall_integrations.facts.by_llm.messages import message_of
-from recall_integrations.facts.by_llm.prompts import prompt_for
+from recall_integrations.facts.by_llm import message_of, prompt_for
 from recall_integrations.facts.slots import DEFAULT, Slot, Slots
 from recall_integrations.types.roles import Role
 

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.facts.by_llm import validation as v
-from recall_integrations.facts.by_llm.messages import Message, message_of
-from recall_integrations.facts.by_llm.validation import checked, holds
+from recall_integrations.facts import by_llm as v
+from recall_integrations.facts.by_llm import Message, checked, holds, message_of
 from recall_integrations.facts.said import ME, OPS, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slot, Slots
 from recall_integrations.privacy.door import Door

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.arranging.diversify import mmr
+from recall_integrations.ranking.arranging.arrange import mmr
 
 EAST, NORTH = [1.0, 0.0], [0.0, 1.0]
 

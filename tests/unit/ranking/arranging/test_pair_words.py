@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
-from recall_integrations.ranking.arranging.pair_words import Differences, Words
+from recall_integrations.ranking.arranging.pairs import Differences, Words
 
 Compare = Callable[..., Differences]
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.ranking.arranging.phrasings import with_phrasings
+from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.ranking.fusion import Fused
 from tests.unit.ranking.arranging.test_moves import total, view
 

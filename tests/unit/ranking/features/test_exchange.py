@@ -7,7 +7,7 @@ import numpy as np
 from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
-from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
 from recall_integrations.types.roles import Role
 

@@ -7,9 +7,9 @@ import pytest
 
 from recall_integrations.indexes.columns import TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
-from recall_integrations.ranking.features import nearby
+from recall_integrations.ranking.features import record as nearby
 from recall_integrations.ranking.features.compute import compute
-from recall_integrations.ranking.features.given import FeatureInput
+from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
 
 HOUR = 3_600_000_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -14,15 +13,12 @@ from benchmarks.quality.stages import feature_groups
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult, Scope
 from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.kind import GATES
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker
+from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.features.feature import Feature, FeatureSet, Label
 from recall_integrations.ranking.features.match import Match
-from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rank import evidence_of
-from recall_integrations.ranking.rankers import linear, trees
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, known_of
-from recall_integrations.training import learn as learning
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 THINGS = "apple basil cumin dill endive fennel garlic honey iris juniper kale lemon mango nutmeg onion parsley".split()
@@ -42,7 +38,6 @@ MINE = Feature(
     weight={"always": 9.0},
     arm="lexical",
     label=Label("has a stamp"),
-    linear=True,
 )
 ALL = FeatureSet((*FEATURES, MINE))
 
@@ -89,32 +84,7 @@ def test_it_is_explained(store: MemoryStore) -> None:
     assert "has a stamp" not in ask(store, None, "zeppelin regatta").hits[0].reason
 
 
-@pytest.mark.parametrize("kind", ["linear", "trees"])
-def test_it_is_learned(store: MemoryStore, kind: str, tmp_path: Path) -> None:
-    if kind == "trees":
-        pytest.importorskip("lightgbm")
-    asked = [
-        Question(id=f"{u}-{t}", text=f"{t} shelf", relevant=(f"{u}-{2 * i + 1}",), scope=Scope(user_id=u))
-        for u in ("ann", "bob")
-        for i, t in enumerate(THINGS)
-    ]
-    found = learning.learn(store, asked, now=NOW, kind=kind, known=ALL)
-    path = tmp_path / "weights.json"
-    path.write_text(found.ranker.to_json(), encoding="utf-8")
-    fields = json.loads(path.read_text(encoding="utf-8"))
-    load = linear.load if kind == "linear" else trees.load
-    if kind == "linear":
-        assert fields["plain"]["stamped"] > 0
-        assert found.learned["ndcg@10"] == 1.0
-    else:
-        assert "stamped" in fields["columns"]
-    assert known_of(load(path, known=ALL)) is ALL
-    with pytest.raises(InvalidArgument, match="stamped"):  # the package's own do not know it
-        load(path)
-
-
 def test_whatever_lists_features_lists_it() -> None:
-    assert "stamped" in trees.columns_of(ALL) and "stamped" not in trees.columns_of(FEATURES)
     assert "stamped" in evidence_of(BUILT_IN, ALL)["lexical"]
     assert feature_groups(FixedWeights(known=ALL))["stamp"] == ("stamped",)
     assert FixedWeights({"stamped": 0.0}, ALL).version != FixedWeights(known=ALL).version != FixedWeights.version
@@ -123,16 +93,6 @@ def test_whatever_lists_features_lists_it() -> None:
 def test_every_entry_is_documented() -> None:
     page = (HERE / "docs" / "ranking.md").read_text(encoding="utf-8")
     assert [f.name for f in FEATURES if f"| `{f.name}` | {f.formula} |" not in page] == []
-
-
-def test_the_files_hold_what_they_are_named_after() -> None:
-    """A reader finds a feature in one file, and every file is short."""
-    folder = HERE / "recall_integrations" / "ranking" / "features"
-    texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    assert max(text.count("\n") for text in texts.values()) <= 300
-    for feature in FEATURES:
-        if feature.group not in ("term",) and not feature.name.startswith("near_match_"):
-            assert sum(f'name="{feature.name}"' in text for text in texts.values()) == 1, feature.name
 
 
 def entry(**fields: object) -> Feature:

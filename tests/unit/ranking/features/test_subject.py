@@ -7,12 +7,11 @@ import pytest
 
 from recall_integrations.indexes.columns import TextColumns, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
-from recall_integrations.ranking.features.compute import Features, compute
+from recall_integrations.ranking.feature_sum import FixedWeights
+from recall_integrations.ranking.features.compute import FEATURES, Features, compute
+from recall_integrations.ranking.features.conversation import DECAY
 from recall_integrations.ranking.features.feature import FeatureSet
-from recall_integrations.ranking.features.given import FeatureInput
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.features.subject import DECAY
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
+from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
 
 

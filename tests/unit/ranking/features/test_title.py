@@ -4,7 +4,7 @@ import numpy as np
 
 from recall_integrations.indexes.columns import TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon
-from recall_integrations.ranking.features.title import titled
+from recall_integrations.ranking.features.reading import titled
 from recall_integrations.text import stems
 
 TEXTS = (

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights
-from recall_integrations.ranking.rankers.stepped import SteppedWeights, entered
+from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights, entered
+from recall_integrations.ranking.features.compute import FEATURES, Features
 
 NAMES = tuple(FEATURES.weights)
 
@@ -18,9 +16,8 @@ def features(n: int = 40, seed: int = 0, worth: float = 1.0) -> Features:
     rng = np.random.default_rng(seed)
     return Features(
         rows=np.arange(n),
-        columns={name: rng.random(n).astype(np.float32) for name in FEATURES.main},
+        columns={name: rng.random(n).astype(np.float32) for name in FEATURES.names},
         links=np.full((4, n), -1),
-        session=np.full(n, -1),
         gates={"roles": 1.0},
         cosine_worth=worth,
     )

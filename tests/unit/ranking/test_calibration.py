@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration.model import (
+from recall_integrations.ranking.calibration import (
     BEST,
     HIT,
     RESULT,
@@ -20,9 +20,9 @@ from recall_integrations.ranking.calibration.model import (
     unknown_share,
     within,
 )
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.layered import LOGIT_MAX, Hidden, Logistic
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranking
 from tests.quick import examples
 
 
@@ -30,7 +30,7 @@ def features(*, links=None, **columns):
     made = {k: np.asarray(v, dtype=np.float32) for k, v in columns.items()}
     size = len(next(iter(made.values())))
     links = np.full((4, size), -1) if links is None else np.asarray(links)
-    return Features(rows=np.arange(size), columns=made, links=links, session=np.full(size, -1))
+    return Features(rows=np.arange(size), columns=made, links=links)
 
 
 def ranking(*scores):
@@ -200,7 +200,7 @@ def test_json_round_trip_and_versions(tmp_path):
     assert again is not None
     assert again.to_dict() == model.to_dict()
     assert Calibration.load("fixed_weights", "fixed_weights-2", path) is None
-    assert Calibration.load("linear", path=path) is None
+    assert Calibration.load("another", path=path) is None
 
 
 @pytest.mark.parametrize(

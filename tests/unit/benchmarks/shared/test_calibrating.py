@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.shared.calibrating import Outcome, auroc, ece, fit_calibration, fit_logistic, judge
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration.model import HIT, RESULT, K
+from recall_integrations.ranking.calibration import HIT, RESULT, K
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.training.calibration import Outcome, auroc, ece, fit_calibration, judge
 
 
 def outcome(rng, answered=True, candidates=40, weight=1.0):
@@ -20,7 +20,6 @@ def outcome(rng, answered=True, candidates=40, weight=1.0):
         rows=np.arange(candidates),
         columns=columns,
         links=np.full((4, candidates), -1),
-        session=np.full(candidates, -1),
     )
     return Outcome(features=features, scores=scores.astype(np.float32), relevant=relevant, unknown=0.2, weight=weight)
 
@@ -31,12 +30,12 @@ def many(n=400, seed=0):
 
 
 def fitted(outcomes):
-    return fit_calibration(outcomes, ranker="linear", ranker_version="v1", version="c1", about={"data": "made up"})
+    return fit_calibration(outcomes, ranker="mine", ranker_version="v1", version="c1", about={"data": "made up"})
 
 
 def test_probabilities_hold_on_what_was_not_fitted_to():
     made = fitted(many())
-    assert (made.ranker, made.ranker_version, made.version, made.about) == ("linear", "v1", "c1", {"data": "made up"})
+    assert (made.ranker, made.ranker_version, made.version, made.about) == ("mine", "v1", "c1", {"data": "made up"})
     assert made.result.names == tuple(RESULT) and made.hit.names == tuple(HIT)
     judged = [judge(o, made, (1, 10)) for o in many(seed=1)]
     for k in (1, 10):
@@ -80,7 +79,7 @@ def test_queries_that_all_go_the_same_way_give_a_finite_calibration(found):
 def test_queries_without_candidates_teach_nothing():
     nothing = np.empty(0, dtype=np.int64)
     none = Outcome(
-        features=Features(rows=nothing, columns={}, links=np.empty((4, 0), dtype=np.int64), session=nothing),
+        features=Features(rows=nothing, columns={}, links=np.empty((4, 0), dtype=np.int64)),
         scores=np.empty(0, dtype=np.float32),
         relevant=np.empty(0, dtype=bool),
         unknown=1.0,
@@ -110,3 +109,32 @@ def test_auroc_is_the_share_of_pairs_in_the_right_order(positive: list[int], neg
 def test_auroc_needs_both_sides() -> None:
     with pytest.raises(InvalidArgument, match="at least one"):
         auroc([], [0.5])
+
+
+def normal(n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    return x, x @ [1, -2, 0] + rng.normal(size=n) > 0.5
+
+
+@pytest.mark.parametrize("ridge", [0.5, 3.0])
+def test_the_gradient_is_zero_where_it_stops(ridge):
+    x, y = normal()
+    weight = np.random.default_rng(2).random(len(x))
+    w, bias = fit_logistic(x, y, weight, ridge)
+    p = 1 / (1 + np.exp(-(x @ w + bias)))
+    np.testing.assert_allclose(x.T @ (weight * (p - y)) + ridge * w, 0, atol=1e-3)
+    assert (weight * (p - y)).sum() == pytest.approx(0, abs=1e-3)
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    x, y = normal(60)
+    once = fit_logistic(x, y, np.where(np.arange(60) < 10, 2.0, 1.0))
+    twice = fit_logistic(np.concatenate([x, x[:10]]), np.concatenate([y, y[:10]]), np.ones(70))
+    np.testing.assert_allclose(once[0], twice[0], atol=1e-6)
+
+
+def test_one_class_only_stays_finite():
+    x, _ = normal(40)
+    w, bias = fit_logistic(x, np.ones(40, dtype=bool), np.ones(40))
+    assert np.isfinite(w).all() and bias > 5 and np.abs(w).max() < 0.1

@@ -1,10 +1,9 @@
-"""Rankers turn features into one score per candidate, and say what each feature added to it.
+"""The ranker: a sum of features with fixed weights (`Feature.weight`), and the same with steps learned from use.
 
-`FixedWeights` is the default for any corpus: a sum of features with fixed weights (`Feature.weight`). Features of the
-whole candidate list enter as z-scores, so that scales of embeddings and of BM25 do not matter; those that few
-candidates have enter as they are, since a z-score of a rare value grows without limit. A spread below `Feature.floor`
-counts as the floor: where all candidates are about equal in something, the small differences must not decide (as in a
-scope of five memories). Evidence that is absent is the same for all candidates and orders nothing.
+Features of the whole candidate list enter as z-scores, so that scales of embeddings and of BM25 do not matter; those
+that few candidates have enter as they are, since a z-score of a rare value grows without limit. A spread below
+`Feature.floor` counts as the floor: where all candidates are about equal in something, the small differences must not
+decide (as in a scope of five memories). Evidence that is absent is the same for all candidates and orders nothing.
 
 Not all evidence means the same everywhere, so a weight may stand behind a gate (`kind.GATES`): a factor in [0, 1] that
 is read from the scope and the length of the query. Nobody has to say what a scope is made of.
@@ -27,14 +26,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.ranking.calibration import Calibration
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.compute import Features, stacked
+from recall_integrations.ranking.features.compute import FEATURES, Features, stacked
 from recall_integrations.ranking.features.feature import Feature, FeatureSet
-from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number
 
 FULL_SPREAD = 6.0  # highest z-score from which plain values have their full weight: 37 candidates
+STEP_MAX = 3.0  # of one feature: as much as the strongest shipped weight
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -59,17 +59,12 @@ class Ranker(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of the ranker: `fixed_weights`, `linear` or `trees`."""
+        """Name of the ranker, such as `fixed_weights`."""
         ...
 
     @property
     def version(self) -> str:
         """Version of the weights; part of the cache key."""
-        ...
-
-    @property
-    def detail(self) -> bool:
-        """True if the ranker needs the features that only trees look at (`FeatureSet.detail`)."""
         ...
 
     def score(self, features: Features) -> Ranking:
@@ -97,13 +92,12 @@ class FixedWeights:
 
     name = "fixed_weights"
     version = "fixed-weights-8"
-    detail = False
 
     def __init__(self, weights: Mapping[str, float] | None = None, known: FeatureSet = FEATURES) -> None:
         changed = dict(weights or {})
         for feature, weight in changed.items():
-            if feature not in known.main:
-                raise InvalidArgument(f"There is no feature {feature!r}. Known: {', '.join(known.main)}.")
+            if feature not in known:
+                raise InvalidArgument(f"There is no feature {feature!r}. Known: {', '.join(known.names)}.")
             if not is_number(weight) or not math.isfinite(weight):
                 raise InvalidArgument(f"The weight of {feature!r} must be a finite number, not {weight!r}.")
         if known is not FEATURES:
@@ -129,8 +123,7 @@ class FixedWeights:
             terms = self._weights_of(gates, *embedding, tuple([name for name, _ in found]))
         made = stacked([values for _, values in found], features.size)
         standardise(made[: len(terms.floors)], terms.floors)
-        scale = min(1.0, math.sqrt(max(features.size - 1, 0)) / FULL_SPREAD)
-        weights = terms.weights
+        scale, weights = scale_of(features.size), terms.weights
         made *= weights if scale == 1 else np.where(terms.scaled, weights * np.float32(scale), weights)
         return Ranking(scores=np.add.reduce(made, axis=0), added=dict(zip(terms.names, made, strict=True)))
 
@@ -160,6 +153,40 @@ class FixedWeights:
         )
 
 
+class SteppedWeights(FixedWeights):
+    """Fixed sum with steps: `score = Σ (shipped weight + step) · x`, `x` as in the fixed sum.
+
+    A step holds whatever the scope is made of; the gates of the shipped weights stay. Steps of features that no longer
+    exist are left out. The shipped calibration goes on to be used: steps are small beside the sum, and how far its
+    probabilities are off is measured (docs/learning.md).
+    """
+
+    def __init__(
+        self,
+        steps: Mapping[str, float],
+        version: str,
+        calibration: Calibration | None = None,
+        known: FeatureSet = FEATURES,
+    ) -> None:
+        super().__init__(known=known)
+        for feature, step in steps.items():
+            if not is_number(step) or not math.isfinite(step) or abs(step) > STEP_MAX:
+                raise InvalidArgument(
+                    f"The step of {feature!r} must be a number of at most {STEP_MAX:g}, not {step!r}."
+                )
+        self.version = f"{self.version} and {version}"
+        self.steps = {feature: float(step) for feature, step in steps.items() if feature in known.weights}
+        self.calibration = calibration
+        for feature, step in self.steps.items():
+            gated = self._gated[feature]
+            self._gated[feature] = {**gated, "always": gated.get("always", 0.0) + step}
+
+
+def scale_of(candidates: int) -> float:
+    """Return the share of its weight with which a plain value counts among so many candidates."""
+    return min(1.0, math.sqrt(max(candidates - 1, 0)) / FULL_SPREAD)
+
+
 def floor_of(feature: Feature, cosine_spread: float) -> float:
     """Give the least spread of a feature that counts, in the units of the store's embedding where it is a cosine."""
     floor = feature.floor or 0.0
@@ -179,27 +206,12 @@ def _weight(gated: Mapping[str, float], worth_max: float | None, gates: Mapping[
 
 
 class _Terms(NamedTuple):
-    """Features in the sum: those that enter as z-scores come first, and have a floor.
-
-    Args:
-        names: names of all features.
-        weights: weights of all, `(names, 1)`.
-        floors: floors of the z-scores.
-        scaled: which count for less in a handful of candidates, `(names, 1)`.
-    """
+    """Features in the sum: those that enter as z-scores come first, and have a floor."""
 
     names: list[str]
-    weights: Values
+    weights: Values  # `(names, 1)`
     floors: Values
-    scaled: NDArray[np.bool_]
-
-
-def spread_scores(features: Features, names: Sequence[str]) -> Values:
-    """Compute `(value − mean) / max(standard deviation, floor)` over the candidates, `(candidates, names)`."""
-    rows = features.table(tuple(names)).copy()
-    standardise(rows, [floor_of(features.known[name], features.cosine_spread) for name in names])
-    z: Values = rows.T
-    return z
+    scaled: NDArray[np.bool_]  # which count for less in a handful of candidates, `(names, 1)`
 
 
 def standardise(rows: Values, floors: Sequence[float] | Values) -> None:
@@ -212,9 +224,21 @@ def standardise(rows: Values, floors: Sequence[float] | Values) -> None:
     rows /= np.maximum(deviation, np.asarray(floors, dtype=np.float32))[:, None]
 
 
-def total(added: Mapping[str, Values], size: int) -> Values:
-    """Sum the parts of all features."""
-    scores = np.zeros(size, dtype=np.float32)
-    for values in added.values():
-        scores += values
-    return scores
+def entered(features: Features, names: tuple[str, ...]) -> Values:
+    """Return features as the fixed sum takes them in, before any weight, `(names, candidates)`; 0 for a missing one."""
+    known, size = features.known, features.size
+    made = stacked([features[name] for name in names], size)
+    if not size:
+        return made
+    spread = [i for i, name in enumerate(names) if known[name].floor is not None]
+    rows = made[spread]
+    standardise(rows, [floor_of(known[names[i]], features.cosine_spread) for i in spread])
+    made[spread] = rows
+    scale = np.float32(scale_of(size))
+    for i, name in enumerate(names):
+        feature = known[name]
+        if feature.floor is None and not feature.decisive:
+            made[i] *= scale
+        if feature.worth_max is not None:
+            made[i] *= np.float32(min(features.cosine_worth, feature.worth_max))
+    return made

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration.logistic import fit_logistic
-from recall_integrations.ranking.calibration.model import HIT, RESULT, Calibration, K, hit_inputs, result_inputs
+from recall_integrations.ranking.calibration import HIT, RESULT, Calibration, K, hit_inputs, result_inputs
+from recall_integrations.ranking.feature_sum import Ranking
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.layered import Doubles, Logistic
-from recall_integrations.ranking.rankers.feature_sum import Ranking
 
 Bools = NDArray[np.bool_]
 Fitting = Callable[[Doubles, Bools, Doubles, tuple[str, ...]], Logistic]
@@ -31,6 +30,8 @@ CLIP = (0.2, 99.8)  # percentiles
 K_FITTED = (1, 2, 3, 5, 7, 20)
 BINS = 10
 PER_K = (0.5, 0.0)  # of `per_k`, where few queries say little of it
+STEPS = 50  # of Newton's method
+FREE = 1e-9  # ridge of the bias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,3 +193,35 @@ def _per_k(logits: Doubles, found: Sequence[Bools], weight: Doubles) -> tuple[fl
             second += (z * (weight * p * (1 - p))[:, None]).T @ z
         value -= np.linalg.solve(second, first)
     return max(0.0, float(value[0])), min(0.0, float(value[1]))
+
+
+def fit_logistic(x: Doubles, y: NDArray[np.bool_], weight: Doubles, ridge: float = 1.0) -> tuple[Doubles, float]:
+    """Fit weights and bias that minimise `ridge·|w|²/2 + Σ weight·ln(1 + exp(−±z))`, `z = x·w + bias`.
+
+    Args:
+        x: `(rows, inputs)`, of about the same scale.
+        y: which rows are positive.
+        weight: of each row, at least 0.
+        ridge: above 0; keeps classes that can be told apart from pushing weights to infinity.
+    """
+    full = np.hstack([x, np.ones((len(x), 1))])
+    penalty = np.append(np.full(x.shape[1], ridge), FREE)
+    w = np.zeros(full.shape[1])
+
+    def loss(w: Doubles) -> float:
+        z = full @ w
+        return float((weight * np.logaddexp(0, np.where(y, -z, z))).sum() + 0.5 * (penalty * w * w).sum())
+
+    now = loss(w)
+    for _ in range(STEPS):
+        p = 1 / (1 + np.exp(-np.clip(full @ w, -500, 500)))
+        gradient = full.T @ (weight * (p - y)) + penalty * w
+        curvature = (full * (weight * p * (1 - p))[:, None]).T @ full + np.diag(penalty)
+        step = np.linalg.solve(curvature, gradient)
+        size = 1.0
+        while (after := loss(w - size * step)) > now and size > 1e-6:
+            size /= 2
+        w, gain, now = w - size * step, now - after, after
+        if gain < 1e-9 * max(abs(now), 1.0):
+            break
+    return w[:-1], float(w[-1])

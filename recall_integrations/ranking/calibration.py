@@ -30,7 +30,7 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,12 +39,14 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.layered import Doubles, Logistic
-from recall_integrations.ranking.rankers.feature_sum import Ranking
 from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1
 
-SHIPPED = Path(__file__).resolve().parent / "weights" / "calibration.json"
+if TYPE_CHECKING:
+    from recall_integrations.ranking.feature_sum import Ranking
+
+SHIPPED = Path(__file__).with_name("calibration.json")
 FORMAT = "recall-calibration-3"
 K = 10  # where z = 0
 TOP = 5
@@ -55,122 +57,38 @@ _IDF_MIN, _IDF_MAX = math.exp(-2), math.exp(5)
 LOGIT_END = 30.0  # of one for another k, which is led back to that of the model
 
 _OWN = (
-    "weakest",
-    "focal_match",
-    "focal_word",
-    "soft_match",
-    "near_match",
-    "near_match_w1",
-    "passage_match",
-    "lead_match",
-    "asked_before",
-    "asking_share",
-    "by_user",
-    "by_asked_role",
-    "bigram_match",
-    "speaker_named",
-    "date_match",
-    "date_words_asked",
-    "cosine",
-    "idf_coverage",
-)
-_TOP = (
-    "weakest",
-    "focal_match",
-    "focal_word",
-    "soft_match",
-    "near_match",
-    "near_match_w1",
-    "passage_match",
-    "lead_match",
-    "asked_before",
-    "bigram_match",
-    "cosine",
-    "date_match",
-    "speaker_named",
+    *("weakest", "focal_match", "focal_word", "soft_match", "near_match", "near_match_w1", "passage_match"),
+    *("lead_match", "asked_before", "asking_share", "by_user"),
+    *("by_asked_role", "bigram_match", "speaker_named", "date_match", "date_words_asked", "cosine", "idf_coverage"),
 )
 _ANY = (
-    "weakest",
-    "focal_match",
-    "focal_word",
-    "focus",
-    "idf_coverage",
-    "soft_match",
-    "near_match",
-    "thread_best_soft_match",
-    "passage_match",
-    "cosine",
-    "speaker_named",
+    *("weakest", "focal_match", "focal_word", "focus", "idf_coverage", "soft_match", "near_match"),
+    *("thread_best_soft_match", "passage_match", "cosine", "speaker_named"),
 )
-# What is the same for all candidates of a query, in the order of `_shared`.
-_SHARED = {
-    "vectors": "1 / the embedding's spread where candidates have cosines; else 0",
-    "beside": "share of the candidates that stand beside another candidate in their thread",
-    "size": "ln of the number of candidates",
-    "few": "1 / the number of candidates",
-    **{gate: f"the gate {gate!r} (`kind.GATES`)" for gate in KINDS},
-}
-# "top": among the five best by score; "any": among all candidates; s1, s2, s10: first, second, tenth score.
-RESULT: Mapping[str, str] = {
-    "unknown": "share of the query's Σ idf that no memory of the scope holds",
-    "unknown²": "unknown²",
-    "weakest_any": "the best weakest of any",
-    "focal_match_any": "the best focal_match of any",
-    "focal_word_any": "the best focal_word of any",
-    "focus_any": "focus",
-    "idf_coverage_any": "the best idf_coverage of any",
-    "soft_match_any": "the best soft_match of any",
-    "near_match_any": "the best near_match of any",
-    "thread_best_soft_match_any": "the best thread_best_soft_match of any",
-    "passage_match_any": "the best passage_match of any",
-    "cosine_any": "the best cosine of any, in units of the embedding's spread",
-    "speaker_named_any": "1 where any is by an actor whom the query names",
-    "weakest_top": "the best weakest of the top",
-    "focal_match_top": "the best focal_match of the top",
-    "focal_word_top": "the best focal_word of the top",
-    "soft_match_top": "the best soft_match of the top",
-    "soft_match_top²": "soft_match_top²",
-    "near_match_top": "the best near_match of the top",
-    "near_match_top²": "near_match_top²",
-    "near_match_w1_top": "the best near_match_w1 of the top",
-    "passage_match_top": "the best passage_match of the top",
-    "lead_match_top": "the best lead_match of the top",
-    "asked_before_top": "the best asked_before of the top",
-    "bigram_match_top": "the best bigram_match of the top",
-    "cosine_top": "the best cosine of the top, in units of the embedding's spread",
-    "date_match_top": "the best date_match of the top",
-    "speaker_named_top": "share of the top that is by an actor whom the query names",
-    "s1": "s1",
-    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
-    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
-    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
-    "idf·unknown": "idf · unknown",
-    "idf·idf_coverage_any": "idf · idf_coverage_any",
-    "idf·soft_match_top": "idf · soft_match_top",
-    "idf·near_match_top": "idf · near_match_top",
-    "size·unknown": "size · unknown",
-    "size·weakest_top": "size · weakest_top",
-    "size·near_match_top": "size · near_match_top",
-    "size·cosine_top": "size · cosine_top",
-    **_SHARED,
-}
-HIT: Mapping[str, str] = {
-    "above": f"ln(1 + the candidates whose score is better by more than {EQUAL:g})",
-    "equals": f"ln of the candidates whose score is at most {EQUAL:g} away",
-    "gap": "the score − s1",
-    "next": "the score − the next lower one (of the last candidate: 0)",
-    "s1": "s1",
-    "gap2": "s1 − s2 (with fewer candidates, − the last score)",
-    "gap10": "s1 − s10 (with fewer candidates, − the last score)",
-    "idf": "ln Σ idf of the query's stems, between −2 and 5; 0 where no candidate holds a stem",
-    "unknown": "share of the query's Σ idf that no memory of the scope holds",
-    "lift": "cosine − its mean over the candidates, in units of the embedding's spread",
-    **{name: name for name in _OWN},
-    **{f"{name}_any": f"the best {name} of any" for name in _ANY},
-    **_SHARED,
-}
+# The same for all candidates of a query, in the order of `_shared`: 1 / the embedding's spread where candidates have
+# cosines, else 0; share of the candidates that stand beside another one in their thread; ln of the number of
+# candidates; 1 / that number; the gates.
+_SHARED = ("vectors", "beside", "size", "few", *KINDS)
+# "x_any": the best x of any candidate; "x_top": of the five best by score; s1, s2, s10: first, second, tenth score (of
+# fewer candidates the last); "gap2": s1 − s2; "unknown": share of the query's Σ idf that no memory of the scope
+# holds; "idf": ln Σ idf of the query's stems, between −2 and 5, 0 where no candidate holds a stem. Cosines are in units
+# of the embedding's spread. Of `speaker_named`, "top" is the share of the top that is by an actor whom the query names.
+RESULT = (
+    *("unknown", "unknown²", *(f"{name}_any" for name in _ANY)),
+    *("weakest_top", "focal_match_top", "focal_word_top", "soft_match_top", "soft_match_top²", "near_match_top"),
+    *("near_match_top²", "near_match_w1_top", "passage_match_top", "lead_match_top", "asked_before_top"),
+    *("bigram_match_top", "cosine_top", "date_match_top", "speaker_named_top", "s1", "gap2", "gap10", "idf"),
+    *("idf·unknown", "idf·idf_coverage_any", "idf·soft_match_top", "idf·near_match_top", "size·unknown"),
+    *("size·weakest_top", "size·near_match_top", "size·cosine_top", *_SHARED),
+)
+# "above": ln(1 + the candidates whose score is better by more than `EQUAL`); "equals": ln of those at most so far away;
+# "gap": the score − s1; "next": the score − the next lower one; "lift": the cosine − its mean over the candidates.
+HIT = (
+    *("above", "equals", "gap", "next", "s1", "gap2", "gap10", "idf", "unknown", "lift"),
+    *(*_OWN, *(f"{name}_any" for name in _ANY), *_SHARED),
+)
 # What both models read, once for the two: those of `_OWN` first.
-_READ = tuple(dict.fromkeys((*_OWN, *_TOP, *_ANY)))
+_READ = tuple(dict.fromkeys((*_OWN, *_ANY)))
 READ = (*_READ, "bm25", "bm25_of_ceiling")  # all columns that a calibration looks at
 # What `result_inputs` computes, in that order, and where the inputs of `RESULT` are among it.
 _COMPUTED = (
@@ -185,42 +103,24 @@ _PICKED = np.asarray([_COMPUTED.index(name) for name in RESULT])
 _SOFT, _NEAR, _COVERAGE = (_READ.index(name) for name in ("soft_match", "near_match", "idf_coverage"))
 _NAMED, _WEAKEST, _COSINE = (_READ.index(name) for name in ("speaker_named", "weakest", "cosine"))
 _ANY_READ = np.asarray([_READ.index(name) for name in _ANY])
-_AGAIN = "Make them again: `recall train` for weights of your own, scripts/fit_calibration.py for those of the package."
+_AGAIN = "Make them again with scripts/fit_calibration.py."
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """Conversion of the scores of one version of a ranker into probabilities. Threads may share one.
+    """Conversion of the scores of one version of a ranker into probabilities. Threads may share one."""
 
-    Args:
-        ranker, ranker_version: whose scores it is for.
-        version: of these weights; part of the cache key.
-        result: over the inputs of `RESULT`.
-        per_k: `a`, at least 0, and `b`, at most 0.
-        hit: over the inputs of `HIT`.
-        about: what it was fitted on; kept as it is.
-    """
-
-    ranker: str
+    ranker: str  # ranker, ranker_version: whose scores it is for
     ranker_version: str
-    version: str
-    result: Logistic
-    per_k: tuple[float, float]
-    hit: Logistic
-    about: Mapping[str, Any]
+    version: str  # of these weights; part of the cache key
+    result: Logistic  # over the inputs of `RESULT`
+    per_k: tuple[float, float]  # `a`, at least 0, and `b`, at most 0
+    hit: Logistic  # over the inputs of `HIT`
+    about: Mapping[str, Any]  # what it was fitted on; kept as it is
 
     @classmethod
     def load(cls, ranker: str, version: str | None = None, path: str | Path = SHIPPED) -> Calibration | None:
-        """Load the calibration of a ranker; `None` where the file has none for it.
-
-        Args:
-            ranker: its name.
-            version: its version; `None` = any. Scores of other weights need another calibration.
-            path: the file. Default: that of the package.
-
-        Raises:
-            InvalidArgument: the file cannot be read, or does not hold calibrations of this package.
-        """
+        """Load the calibration of a ranker; `None` where the file has none for it."""
         try:
             text = Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as e:
@@ -229,14 +129,7 @@ class Calibration:
         return found if found is not None and version in (None, found.ranker_version) else None
 
     def confidence(self, features: Features, ranking: Ranking, unknown: float, *, k: int = K) -> float:
-        """Compute the probability that at least one of the `k` best candidates is relevant; 0 without candidates.
-
-        Args:
-            features: of the candidates.
-            ranking: of the ranker this belongs to.
-            unknown: see `unknown_share`.
-            k: how many are returned.
-        """
+        """Compute the probability that at least one of the `k` best candidates is relevant; 0 without candidates."""
         if not features.size or k < 1:
             return 0.0
         logit = self.result.logit(result_inputs(features, ranking.scores, unknown))
@@ -249,15 +142,7 @@ class Calibration:
         order: Sequence[int] | NDArray[np.int64] | None,
         unknown: float,
     ) -> Values:
-        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`.
-
-        Args:
-            features: of the candidates.
-            ranking: of the ranker this belongs to.
-            order: candidates as they are returned, best first. `None` = by score, ties by place. Those it leaves out
-                follow by score.
-            unknown: see `unknown_share`.
-        """
+        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`."""
         size, scores = features.size, ranking.scores
         if not size:
             return np.zeros(0, dtype=np.float32)
@@ -298,13 +183,7 @@ def within(confidence: float, scores: Iterable[float]) -> float:
 
 
 def unknown_share(stems: Sequence[str], frequency: Callable[[str], int], count: int) -> float:
-    """Return the share of the stems' Σ idf that no memory of the scope holds; 1 without stems or memories.
-
-    Args:
-        stems: of the query.
-        frequency: memories of the scope that hold a stem.
-        count: memories of the scope.
-    """
+    """Return the share of the stems' Σ idf that no memory of the scope holds; 1 without stems or memories."""
     known = missing = 0.0
     for stem in stems:
         held = frequency(stem)
@@ -338,14 +217,7 @@ def result_inputs(features: Features, scores: Values, unknown: float) -> Doubles
 
 
 def hit_inputs(features: Features, scores: Values, ranked: NDArray[np.int64], unknown: float) -> Doubles:
-    """Return the inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`.
-
-    Args:
-        features: of the candidates; there is one at least.
-        scores: of the candidates.
-        ranked: all candidates, the best score first.
-        unknown: see `unknown_share`.
-    """
+    """Return the inputs of `HIT` for the best `BEST` candidates; row `i` is candidate `ranked[i]`."""
     falling = scores[ranked].astype(np.float64)
     own = falling[:BEST]
     first, last = float(falling[0]), len(falling) - 1
@@ -398,11 +270,7 @@ def _shared(features: Features) -> list[float]:
 
 
 def from_json(text: str, where: str = "the calibrations") -> dict[str, Calibration]:
-    """Read calibrations, by the ranker's name.
-
-    Raises:
-        InvalidArgument: not calibrations of this package; the message says what is wrong.
-    """
+    """Read calibrations, by the ranker's name."""
     try:
         fields = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as e:
@@ -425,9 +293,9 @@ def _calibration(ranker: str, kept: Mapping[str, Any], where: str) -> Calibratio
             ranker=ranker,
             ranker_version=str(kept["ranker_version"]),
             version=str(kept["version"]),
-            result=Logistic.from_dict(kept["confidence"], tuple(RESULT)),
+            result=Logistic.from_dict(kept["confidence"], RESULT),
             per_k=_per_k(kept["confidence"]["per_k"]),
-            hit=Logistic.from_dict(kept["hit"], tuple(HIT)),
+            hit=Logistic.from_dict(kept["hit"], HIT),
             about=dict(kept["about"]),
         )
     except (KeyError, TypeError, ValueError) as e:

@@ -3,9 +3,8 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.kind import GATES
-from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.features.registry import FEATURES
-from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker, spread_scores
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranker
+from recall_integrations.ranking.features.compute import FEATURES, Features
 
 
 def features(gates=None, worth=1.0, **columns):
@@ -15,17 +14,16 @@ def features(gates=None, worth=1.0, **columns):
         rows=np.arange(size),
         columns=made,
         links=np.full((4, size), -1),
-        session=np.full(size, -1),
         gates=gates or {},
         cosine_worth=worth,
     )
 
 
 def test_weights_name_features_and_gates_that_exist():
-    assert set(FEATURES.weights) <= set(FEATURES.main)
+    assert set(FEATURES.weights) <= set(FEATURES.names)
     assert {gate for gated in FEATURES.weights.values() for gate in gated} == set(GATES)
-    assert set(FEATURES.floors) <= set(FEATURES.main)
     # what many candidates have in different degrees must not enter as it is
+    entering_as_z = {f.name for f in FEATURES if f.floor is not None}
     assert {
         "bm25_counted",
         "passage_match",
@@ -38,7 +36,7 @@ def test_weights_name_features_and_gates_that_exist():
         "cosine_w1",
         "exchange_bm25",
         "cast_present",
-    } <= set(FEATURES.floors)
+    } <= entering_as_z
 
 
 def test_the_sum_by_hand():
@@ -136,10 +134,6 @@ def test_columns_that_were_not_computed_add_nothing():
 
 def test_a_rankers_protocol():
     assert isinstance(FixedWeights(), Ranker)
-
-
-def test_spread_scores_of_nothing():
-    assert spread_scores(features(bm25=[]), ["bm25", "cosine"]).shape == (0, 2)
 
 
 @pytest.mark.parametrize("name", ["recency", "importance"])

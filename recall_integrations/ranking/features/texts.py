@@ -1,14 +1,23 @@
-"""Features of the words of a text: how rare, how often, how close to what is asked, and where they stand."""
+"""Features of the words and vectors of a text, and of the texts beside it."""
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, weighted
+from recall_integrations.ranking.features.bm25 import (
+    PIVOT_1,
+    PIVOT_2,
+    Values,
+    length_term,
+    saturated,
+    undamped,
+    weighted,
+)
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.text import idf
@@ -17,12 +26,6 @@ from recall_integrations.text.bm25 import K1, PIVOT
 LEAD = 12  # content words that a text begins with
 PLAIN_LENGTH = 200.0  # of the static vector of a word that says little
 WEIGHTY = 0.5  # of the highest idf: stems from there on are what a query is about
-
-
-def bm25_of_best(match: Match) -> Values:
-    """Divide BM25 by that of the best candidate; 0 where no candidate holds a stem."""
-    share: Values = match.bm25 / max(float(match.bm25.max(initial=0)), 1e-9)
-    return share
 
 
 def idf_coverage(match: Match) -> Values:
@@ -144,67 +147,52 @@ def char_bm25(match: Match) -> Values:
 
 WORDS = (
     Feature(
-        name="bm25",
-        formula="BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
-        of=lambda match: match.bm25,
+        "bm25",
+        "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
+        lambda match: match.bm25,
         group="word",
         floor=0.8,
         arm="lexical",
-        linear=True,
-        rising=True,
     ),
     Feature(
-        name="bm25_counted",
-        formula="the same, each stem as often as the query says it",
-        of=lambda match: match.bm25_counted,
+        "bm25_counted",
+        "the same, each stem as often as the query says it",
+        lambda match: match.bm25_counted,
         group="word",
         weight={"always": 0.3, "unsaid": -0.3, "long": -0.8, "documents": 3.0, "strong_documents": -1.0},
         floor=0.8,
         arm="lexical",
-        rising=True,
     ),
     Feature(
-        name="bm25_of_best",
-        formula="bm25 / the best bm25 among the candidates",
-        of=bm25_of_best,
-        group="word",
-        floor=0.1,
-        arm="lexical",
-        rising=True,
-    ),
-    Feature(
-        name="bm25_of_ceiling",
-        formula="bm25 / (2.2·Σ idf)",
-        of=lambda match: match.bm25 / np.float32((K1 + 1) * match.total),
+        "bm25_of_ceiling",
+        "bm25 / (2.2·Σ idf)",
+        lambda match: match.bm25 / np.float32((K1 + 1) * match.total),
         group="word",
         floor=0.05,
         arm="lexical",
-        rising=True,
     ),
     Feature(
-        name="idf_coverage",
-        formula="Σ share of the stems that the text holds",
-        of=idf_coverage,
+        "idf_coverage",
+        "Σ share of the stems that the text holds",
+        idf_coverage,
         group="word",
         floor=0.05,
         arm="lexical",
-        rising=True,
     ),
     Feature(
-        name="passage_match",
-        formula="the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
-        of=lambda match: match.passage[: len(match.rows)],
+        "passage_match",
+        "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
+        lambda match: match.passage[: len(match.rows)],
         group="soft match",
         weight={"always": 0.8, "long": -0.3, "documents": -0.7},
         floor=0.06,
         arm="lexical",
-        rising=True,
     ),
     Feature(
-        name="char_bm25",
-        formula="BM25 of the runs of four letters of the query's words, K(len, mean len of the candidates and their "
+        "char_bm25",
+        "BM25 of the runs of four letters of the query's words, K(len, mean len of the candidates and their "
         "neighbours, at least 30 words), idf among these; computed where the gate `spelling` is open",
-        of=char_bm25,
+        char_bm25,
         group="spelling",
         weight={"spelling": 1.8},
         floor=0.8,
@@ -213,73 +201,119 @@ WORDS = (
         gated=True,
     ),
     Feature(
-        name="lead_match",
-        formula="Σ share of the stems among the first 12 words of the text",
-        of=lead_match,
+        "lead_match",
+        "Σ share of the stems among the first 12 words of the text",
+        lead_match,
         group="word",
         weight={"always": 0.2, "unsaid": -0.2, "documents": -0.2},
         floor=0.06,
         arm="lexical",
-        rising=True,
     ),
     Feature(
-        name="soft_match",
-        formula="Σ share · soft, times 2.2 / (1 + K(len, 30))",
-        of=lambda match: match.soft_match,
+        "soft_match",
+        "Σ share · soft, times 2.2 / (1 + K(len, 30))",
+        lambda match: match.soft_match,
         group="soft match",
         floor=0.06,
         arm="lexical",
-        linear=True,
-        rising=True,
     ),
     Feature(
-        name="near_match",
-        formula="Σ share · near",
-        of=lambda match: match.near_match[: len(match.rows)],
+        "near_match",
+        "Σ share · near",
+        lambda match: match.near_match[: len(match.rows)],
         group="soft match",
         floor=0.06,
         arm="lexical",
-        rising=True,
     ),
     Feature(
-        name="weakest",
-        formula="the least soft of the stems whose idf is at least half of the highest",
-        of=weakest,
+        "weakest", "the least soft of the stems whose idf is at least half of the highest", weakest, group="soft match"
+    ),
+    Feature(
+        "focal_match",
+        "Σ soft of the stems, each by how much its word says: the length of its static vector",
+        focal_match,
         group="soft match",
     ),
+    Feature("focal_word", "soft of the stem whose word says most", focal_word, group="soft match"),
+    Feature("focus", "how much the word of the query says that says most", focus, group="query"),
     Feature(
-        name="focal_match",
-        formula="Σ soft of the stems, each by how much its word says: the length of its static vector",
-        of=focal_match,
-        group="soft match",
-    ),
-    Feature(
-        name="focal_word",
-        formula="soft of the stem whose word says most",
-        of=focal_word,
-        group="soft match",
-    ),
-    Feature(
-        name="focus",
-        formula="how much the word of the query says that says most",
-        of=focus,
-        group="query",
-    ),
-    Feature(
-        name="bigram_match",
-        formula="idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
-        of=bigram_match,
+        "bigram_match",
+        "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
+        bigram_match,
         group="pair",
         weight={"always": 2.4, "long": 8.6, "documents": -2.4},
         arm="lexical",
-        linear=True,
-        rising=True,
+    ),
+)
+
+
+def near_match_w1(match: Match) -> Values:
+    """Match the query with a text and its neighbours at ±1: what is asked may stand in the next text."""
+    return undamped(weighted(match.share, match.near_w1), match.length_w1, PIVOT_1)
+
+
+def near_match_w2(match: Match) -> Values:
+    """Match the query with a text and its neighbours at ±2."""
+    two = np.maximum.reduce(match.near_at, axis=1)
+    return undamped(weighted(match.share, two), np.add.reduce(match.lengths_at), PIVOT_2)
+
+
+NEIGHBOURS = (
+    Feature(
+        "near_match_w1",
+        "Σ share · max of near over the text and its neighbours at ±1, times 2.2 / (1 + K(len of all, 75))",
+        near_match_w1,
+        group="neighbour",
+        floor=0.06,
+        arm="lexical",
     ),
     Feature(
-        name="log_length",
-        formula="ln(1 + len) − its mean over the scope",
-        of=lambda match: np.log1p(match.lengths[match.at[0]]) - np.float32(match.columns.mean_log_length),
-        group="length",
-        floor=0.3,
+        "near_match_w2",
+        "the same over ±2, K(len of all, 120)",
+        near_match_w2,
+        group="neighbour",
+        weight={"always": 0.4, "crowd": 1.0, "notes": -0.4, "documents": -0.4},
+        floor=0.07,
+        arm="lexical",
+    ),
+    Feature(
+        "thread_best_soft_match",
+        "the best soft_match among the candidates of the thread",
+        lambda match: match.best_of_thread(match.soft_match),
+        group="thread",
+        weight={"always": 0.2},
+        floor=0.05,
+        arm="lexical",
+    ),
+)
+
+
+def cosine_w1(match: Match) -> Values:
+    """Average the cosines of a text and its neighbours at ±1, which say what it is about."""
+    at = match.at
+    mean: Values = np.add.reduce(match.cosines[at[:3]]) / (1 + np.add.reduce(at[1:3] < len(match.pool)))
+    return mean
+
+
+VECTORS = (
+    Feature(
+        "cosine",
+        "cosine of the query with the text, by the store's embedding",
+        lambda match: match.cosines[: len(match.rows)],
+        group="vector",
+        weight={"always": 0.3, "notes": 0.8, "untold": 0.5, "long": -0.7, "documents": 0.5},
+        floor=0.05,
+        arm="semantic",
+        worth_max=math.inf,
+    ),
+    Feature(
+        "cosine_w1",
+        "mean of the cosine over the text and its neighbours at ±1",
+        cosine_w1,
+        group="vector",
+        weight={"always": 0.4},
+        floor=0.04,
+        arm="semantic",
+        worth_max=1.0,
     ),
 )

@@ -1,1 +1,0 @@
-"""Scores as probabilities."""

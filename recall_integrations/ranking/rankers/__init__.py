@@ -1,1 +1,0 @@
-"""Rankers, which make one score of the evidence."""

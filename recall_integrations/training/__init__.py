@@ -1,1 +1,0 @@
-"""Fits rankers and calibrations to labelled questions."""
