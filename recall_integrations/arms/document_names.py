@@ -52,10 +52,43 @@ NATIONALITIES = word_set(
     hindu hinduism protestant baptist orthodox
     """
 )
+INTERJECTIONS = word_set(
+    """
+    aah aargh agreed ahem ahh argh aw aww awww bah bam bingo boo bravo bro brr btw bye cheers congrats congratulations
+    cya dang darn dude dunno duh eek eh em fyi gah gee geez gg gosh goodbye gotcha greetings grr ha haha hahaha
+    hallelujah hell hello hey hi hm hmm hmmm ho hooray howdy huh hurray idk ikr imho imo jeez kudos lemme lmao lmk lol
+    ma'am mm mmm mhm nah nope np oh ok okay okey omg omw oof ooh ooo oops ouch ow phew pls plz psst rofl salut shh
+    sheesh sigh smh sup ta tbh thank thanks thanx thx tldr touche tsk ttyl ugh uh uhh um umm voila wassup welp whew
+    whoa whoah whoo woah woo woohoo woot wow wowza wtf y'all ya yah yahoo yay yea yeah yeh yep yes yikes yippee yo yuck
+    yum yummy yup zzz goodnight gn tho thru ur cuz cos gimme ain't em hiya heya toodles cheerio sorry apologies lately
+    bon appetit voyage
+    """
+)
+# Common words that open a sentence or are written large and that the list of ordinary words lacks.
+GENERIC = word_set(
+    """
+    mom mum mommy mama dad daddy papa grandma grandpa granny nana auntie uncle god gods jesus christ bible internet web
+    earth sun moon covid corona wifi zoom selfie selfies podcast podcasts yoga pilates zumba karate judo hiking
+    kayaking photography meditation volunteering gardening pottery origami ceramics mindfulness journaling sushi pizza
+    pasta tacos ramen hummus gluten acrylics watercolors lgbtq lgbtqia lgbt ptsd adhd mri bbq phd mba gpa sat gre
+    faq todo fixme nb ps asap eod eow eta ooo wip lgtm rca okr okrs kpi kpis poc mvp sla slo rfc ama tba tbd tldr fwiw
+    iirc afaik rn ssn pto hq gdpr pii saas b2b b2c usa uk eu us u.s nyc ama dm dms gif gifs pdf pdfs mp3 mp4 tv tvs
+    north south east west northern southern eastern western bluetooth unicode kubernetes-style
+    prerequisites workaround recap namaste feng shui bachelor's master's bachelors masters
+    analyst analysts consultant accountant architect technician recruiter intern internship strategist developer
+    developers administrator coordinator specialist associate apprentice therapist psychologist paralegal principal
+    activist activists philosopher veterinarian freelancer founder cofounder co-founder
+    county pub chess checkers frisbee lego monopoly esports vr ar ps rpg mediterranean midwest midwestern zen
+    labrador chihuahua poodle bulldog dachshund terrier corgi retriever husky beagle collie shephard dragon dragons
+    lilies roses tulips orchids sunflowers fireworks appendix changelog readme markdown
+    """
+)
 BLOCKED = (
     CALENDAR_WORDS
     | HOLIDAY_WORDS
     | NATIONALITIES
+    | INTERJECTIONS
+    | GENERIC
     | word_set(
         """
         mon tue tues wed thu thur thurs fri sat sun mondays tuesdays wednesdays thursdays fridays saturdays sundays
