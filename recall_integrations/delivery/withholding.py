@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.seen import SAID_MIN, WORD, Seen
-from recall_integrations.query.entities.implicit import USER
+from recall_integrations.query.asked_role import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import EntityRef, ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.readings import Identifier, SessionRef

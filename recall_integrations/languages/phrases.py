@@ -50,13 +50,7 @@ Slots = Mapping[str, str]
 
 @record(frozen=True, slots=True)
 class Said:
-    """A text that phrases are matched against: composed, with single blanks, ASCII for full-width signs.
-
-    Args:
-        text: the characters that are matched.
-        starts: where each of its characters began in the original.
-        ends: where it ended there.
-    """
+    """A text that phrases are matched against: composed, with single blanks, ASCII for full-width signs."""
 
     text: str
     starts: Sequence[int]
@@ -123,11 +117,7 @@ def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> 
 
 
 def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:
-    """Compile one pattern for all the phrases, the longest first; `None` without any.
-
-    Raises:
-        InvalidArgument: a phrase that cannot be read.
-    """
+    """Compile one pattern for all the phrases, the longest first; `None` without any."""
     ordered = _ordered(phrases)
     if not ordered:
         return None

@@ -28,8 +28,7 @@ from collections.abc import Callable, Sequence
 
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.languages import name_of
-from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.routing import HYBRID, MODE_TYPES
+from recall_integrations.query.features import HYBRID, IMPLICIT, MODE_TYPES
 from recall_integrations.records import record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck
 from recall_integrations.types.making import maker

@@ -37,12 +37,7 @@ def bare(query: str) -> str:
 
 
 def asks_state(query: str, language: str | None) -> float:
-    """Estimate the probability that a query asks how things are.
-
-    Args:
-        query: the query as it was asked.
-        language: code of its language; "" and `None` = unknown, which is read as English.
-    """
+    """Estimate the probability that a query asks how things are."""
     return _asks_state(bare(query)) if language in ("en", "", None) else USUAL
 
 

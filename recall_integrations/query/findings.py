@@ -44,29 +44,7 @@ def observed(observer: Observer) -> Iterator[None]:
 
 @record(slots=True)
 class Findings:
-    """The findings in a query so far, and the steps that failed. Steps of the parse extend them.
-
-    Args:
-        text: the query, in narrow letters.
-        known: knowledge of its scope.
-        words: its words.
-        language: code of the language that it is read in.
-        seen: glance at the text.
-        window, session: time and session that the query asks for.
-        negations: excluded terms.
-        denied: spans of dates and sessions that the query leaves out.
-        refs: entities that it names.
-        identifiers: codes, paths, numbers.
-        corrections: second readings of misspelt words.
-        asked: role whose words it asks for.
-        kept: words outside of the excluded spans.
-        content: words among `kept` that are looked for.
-        polite: spans of its courtesies.
-        plain: content words that neither say when nor ask nicely.
-        rarities: rarity by stem, for stems that a memory holds.
-        degraded: steps that failed.
-        observer: called after each step.
-    """
+    """The findings in a query so far, and the steps that failed. Steps of the parse extend them."""
 
     text: str
     known: ScopeKnowledge

@@ -12,22 +12,20 @@ from rapidfuzz.distance import OSA
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery
-from recall_integrations.languages.coverage import ENGLISH, unread
+from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
-from recall_integrations.query.asked_role import asked_role
-from recall_integrations.query.entities.implicit import first_person
+from recall_integrations.query.asked_role import asked_role, first_person
+from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.glance import glance
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
-from recall_integrations.query.marking import marked
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.routing import conversational, rare_by, router_mode
 from recall_integrations.query.shortening import placed, problem
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query
 from recall_integrations.query.talk import asks_talk
-from recall_integrations.query.terms import content_words, rarities, terms, weaker_terms
+from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
 from recall_integrations.query.words import QueryWords
@@ -54,11 +52,7 @@ SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be correc
 
 
 def clean(query: object, limit: int) -> str:
-    """Return the query as text that can be searched for: control characters become spaces.
-
-    Raises:
-        InvalidQuery: it is not text, is blank, is longer than `limit`, or holds a lone surrogate.
-    """
+    """Return the query as text that can be searched for: control characters become spaces."""
     if isinstance(query, Mapping):
         raise InvalidQuery(
             f"The query must be text, not {type(query).__name__}. In a chain, take the text out of it first: "
@@ -90,16 +84,7 @@ class QueryParser:
         zone: ZoneInfo | None = None,
         language: str | None = LOOK,
     ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
-        """Return the parsed query, and the steps that failed. A long text is read at its beginning and its end only.
-
-        Args:
-            text: the query, from `clean`.
-            now: time that relative dates are relative to.
-            known: knowledge of the scope.
-            window: used instead of the one in the text; `False` for none.
-            zone: time zone of the dates; default `timezone` of the configuration.
-            language: code of the text's language; default is to detect it.
-        """
+        """Return the parsed query, and the steps that failed. A long text is read at its beginning and its end only."""
         local = _local(now, zone or self._zone)
         original, whole = text, narrow(text)
         read = shortened(whole)
@@ -200,9 +185,7 @@ class QueryParser:
         )
         counted = None if found.language == ENGLISH else found.plain
         density = found.guard(
-            "parse.entity_density",
-            lambda: features.entity_density(found.kept, found.refs, found.window, counted),
-            0.0,
+            "parse.entity_density", lambda: features.entity_density(found.kept, found.refs, found.window, counted), 0.0
         )
         vector = features.normalised(
             QueryFeatures(
@@ -233,13 +216,7 @@ class QueryParser:
         named = [r for r in found.refs if r.stage != features.IMPLICIT]
         when, session = found.placed, found.session is not None
         return asks_talk(
-            found.text,
-            found.kept,
-            when,
-            named,
-            polite=found.polite,
-            session=session,
-            language=found.language,
+            found.text, found.kept, when, named, polite=found.polite, session=session, language=found.language
         )
 
     @staticmethod

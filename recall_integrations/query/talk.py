@@ -77,17 +77,7 @@ def asks_talk(
     session: bool = False,
     language: str | None = "en",
 ) -> str:
-    """Return `all` for the talk and nothing in particular, `about` for words on a topic, and an empty text for neither.
-
-    Args:
-        text: the query.
-        tokens: its words, negated ones left out.
-        when: spans of its dates and its session.
-        refs: entities that it names; that they talked is nothing in particular, that they were talked about is.
-        polite: spans of its courtesies.
-        session: whether it names a session.
-        language: code of its language; one without tables gives an empty text.
-    """
+    """Return `all` for the talk and nothing in particular, `about` for words on a topic, else an empty text."""
     if language != "en":
         named = [r.span for r in refs if r.mention]
         return by_table.talk(text, language, [*when, *polite, *named], session=session)

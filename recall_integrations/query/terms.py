@@ -1,10 +1,10 @@
-"""Choose the words of a query to look for, and measure their rarity in the scope."""
+"""Choose the words of a query to look for, measure their rarity, and mark all words with their roles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.query import features
 from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
@@ -12,6 +12,18 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.spans import Span, Spans, inside, overlap, place_of, starts_inside
 from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
 from recall_integrations.types import EntityRef
+from recall_integrations.types.making import maker
+from recall_integrations.types.readings import (
+    CORRECTED,
+    ENTITY,
+    IDENTIFIER,
+    NEGATED,
+    RARE,
+    SESSION,
+    STOP,
+    TIME,
+    QueryToken,
+)
 
 SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no keyword
 _SAID = frozenset(map(stem, "tell say mention".split()))
@@ -115,3 +127,42 @@ def _name_behind(ref: EntityRef) -> list[str]:
     name = [t.word for t in tokenize(ref.name) if t.word not in STOP_WORDS]
     like = [word for word in name if any(ratio(word, other) >= SAME_WORD for other in said)]
     return like or name
+
+
+RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
+_query_token = maker(QueryToken)
+TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
+
+
+def marked(found: Findings) -> tuple[QueryToken, ...]:
+    """Return the first words of the query with their roles."""
+    memories = max(found.known.memories, features.PRIOR_MEMORIES)
+    rare_from = features.rarity(max(1, round(RARE_SHARE * memories)), memories)
+    named = [r.span for r in found.refs if r.stage != features.IMPLICIT]
+    corrected = {c.word for c in found.corrections}
+    spans = (
+        (NEGATED, found.negated),
+        (ENTITY, named),
+        (TIME, found.dated),
+        (SESSION, [] if found.session is None else [found.session.span]),
+        (IDENTIFIER, [i.span for i in found.identifiers]),
+    )
+    signs = found.words.signs
+    shown = sorted([*found.tokens, *signs], key=place_of) if signs else found.tokens
+    shown = shown[:TOKENS_MARKED_MAX]
+    held = [(role, starts) for role, of_role in spans if of_role and (starts := starts_inside(shown, of_role))]
+    words, rarities = found.words, found.rarities
+    marked = []
+    for word, start, end in shown:
+        roles = tuple([role for role, starts in held if start in starts]) if held else ()
+        root = words.stem(word)
+        stops = words.is_stop(word)
+        value = rarities.get(root) if not stops and NEGATED not in roles else None
+        if word in corrected:
+            roles = (*roles, CORRECTED)
+        elif value is not None and value >= rare_from:
+            roles = (*roles, RARE)
+        if stops:
+            roles = (*roles, STOP)
+        marked.append(_query_token((start, end), root, roles, value))
+    return tuple(marked)

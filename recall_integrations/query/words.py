@@ -30,16 +30,7 @@ def _nothing(_term: str) -> Sequence[str]:
 
 
 class QueryWords:
-    """The reading of the words of one query.
-
-    Args:
-        text: the query.
-        frequency: number of memories of the scope that hold a term.
-        memories: number of memories in the scope.
-        alike: stems, held by any scope, that differ from a stem by accents only.
-        language: code of the text's language; default is to detect it.
-        scope: languages of the scope's memories.
-    """
+    """The reading of the words of one query."""
 
     def __init__(
         self,

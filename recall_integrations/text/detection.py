@@ -37,12 +37,7 @@ _FOREIGN_SHARE = 0.3  # of the letters that are not Latin, from which the text i
 
 
 class Language(NamedTuple):
-    """The language of a text.
-
-    Args:
-        code: ISO 639-1, "de"; `None` = cannot be told.
-        confidence: in [0, 1]; 0 where the code is `None`.
-    """
+    """The language of a text."""
 
     code: str | None
     confidence: float

@@ -17,14 +17,7 @@ BETWEEN = "\n!\n"  # keeps words, names, dates and quotations of the two parts a
 
 
 class Shortened(NamedTuple):
-    """The part of a query that is read.
-
-    Args:
-        text: the part that is read.
-        head: number of its characters that are the beginning of the query.
-        skipped: number of characters left out of the query behind the head, less the separator; 0 if all of it is read.
-        length: length of the whole query, in characters.
-    """
+    """The part of a query that is read."""
 
     text: str
     head: int

@@ -133,12 +133,7 @@ def with_signs(text: str, tokens: list[Token]) -> list[Token]:
 
 
 def words_with_signs(text: str, words_of: Callable[[str], list[str]] = words) -> list[str]:
-    """Return the normal forms of `with_signs`, in order, in a fraction of its time.
-
-    Args:
-        text: the text to read.
-        words_of: function that returns the normal forms of a part of it.
-    """
+    """Return the normal forms of `with_signs`, in order, in a fraction of its time."""
     found: list[str] = []
     at = 0
     for token in signs(text):

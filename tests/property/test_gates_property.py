@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.query import asked_role as roles
-from recall_integrations.query import negation_words
+from recall_integrations.query import negation as negation_words
 from recall_integrations.query.asked_role import asked_role
-from recall_integrations.query.features import TYPE_CUES, courtesies, type_cues
+from recall_integrations.query.features import INTENTS, TYPE_CUES, courtesies, router_mode, type_cues
 from recall_integrations.query.glance import Glance, folded, glance
 from recall_integrations.query.identifiers import KINDS, find_identifiers
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.routing import INTENTS, router_mode
 from recall_integrations.query.sessions import read_session
 from recall_integrations.text import tokenize
 from tests.quick import examples

@@ -18,12 +18,11 @@ from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query import features
 from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.features import conversational, router_mode
 from recall_integrations.query.identifiers import KINDS, Kind, find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser, clean
-from recall_integrations.query.routing import conversational, router_mode
-from recall_integrations.query.spelling import Speller
-from recall_integrations.query.vocabulary import Vocabulary
+from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery
 from recall_integrations.types.readings import ROLES

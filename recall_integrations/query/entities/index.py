@@ -14,10 +14,8 @@ from recall_integrations.query.entities.cascade import (
     longest_first,
     references,
 )
-from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
-from recall_integrations.query.entities.state import Entity, Phrase, State, at
-from recall_integrations.query.entities.units import is_cjk, key_of
+from recall_integrations.query.entities.state import Entity, Phrase, State, at, is_cjk, key_of, names_behind
 from recall_integrations.records import record
 from recall_integrations.text import WORD_CHARS_MAX, Token, language_of
 from recall_integrations.types import EntityRef
@@ -29,13 +27,7 @@ INFLECTED_MAX = 256  # words of one text in another language that are looked at 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A place in a text that names an entity.
-
-    Args:
-        entity_id: stable id inside the scope.
-        start: first character.
-        end: character after the last.
-    """
+    """A place in a text that names an entity."""
 
     entity_id: str
     start: int
@@ -51,14 +43,6 @@ class EntityIndex:
 
     Any number of threads may read while one writes; calls that write must not overlap (the store's lock sees to it).
     A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
-
-    Args:
-        order: function from the id and the name of an entity to its sort key among entities that fit equally well.
-            Default: the id.
-
-    Attributes:
-        state: the maps behind it, for readers of this folder. Only `add` changes them.
-        revision: grows with each name.
     """
 
     def __init__(self, order: Callable[[str, str], str] = _by_id) -> None:
@@ -192,11 +176,6 @@ class EntityIndex:
         One reference per entity, its surest mention, in order of appearance. If several entities fit and the query's
         other words do not decide, each is returned, all below .85; more than about five that fit identify nobody and
         are left out. Never raises for any text; of a text over 32,768 characters the beginning is read.
-
-        Args:
-            text: the query.
-            reserved: `(start, end)` spans that are not entities (dates, negations).
-            tokens: the tokens of `text.tokenize`, if they are at hand.
         """
         state = self.state
         if not state.entities:

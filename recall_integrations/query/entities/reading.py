@@ -17,8 +17,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.state import Phrase
-from recall_integrations.query.entities.units import follows_han, is_cjk, splits_a_word, units, without_possessive
+from recall_integrations.query.entities.state import (
+    Phrase,
+    follows_han,
+    is_cjk,
+    splits_a_word,
+    units,
+    without_possessive,
+)
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary
 from recall_integrations.query.glance import word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
@@ -35,13 +41,7 @@ OWNERS = frozenset(("my", "our"))  # with them, one ordinary word is a name that
 
 
 class Reading:
-    """One text, its units, and the words that may be part of a name.
-
-    Args:
-        text: the text to read.
-        reserved: spans whose units are not part of any name.
-        tokens: the tokens of `text.tokenize`, if they are at hand.
-    """
+    """One text, its units, and the words that may be part of a name."""
 
     def __init__(
         self, text: str, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None

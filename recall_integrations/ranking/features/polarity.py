@@ -15,7 +15,7 @@ import numpy as np
 from recall_integrations.languages.phrases import said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import negation as by_table
-from recall_integrations.query.negation_words import NEGATED_AUXILIARIES, NEGATIVES
+from recall_integrations.query.negation import NEGATED_AUXILIARIES, NEGATIVES
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
