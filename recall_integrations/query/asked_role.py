@@ -210,9 +210,6 @@ _SAID_PAST = frozenset("did didn't have haven't had hadn't has hasn't".split())
 _ADVISED = frozenset("recommended suggested advised proposed".split())
 _WAS = frozenset("was were been wasn't weren't".split())
 _TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
-# All words that can be a cue.
-_CUES = frozenset((*_ADVISED, *_SOMEBODY, *_DETERMINERS, *_I, *_YOU, *_ASSISTANTS, "we", "your", "user", "my", "mine"))
-_CUES |= {"myself", "me"}
 
 
 def asked_role(
@@ -223,7 +220,7 @@ def asked_role(
         return AskedRole(*person.asked_role(text, language))
     tokens = tokenize(text) if tokens is None else tokens
     words = _Words(text, tokens, assistant)
-    cues = [(i, cue) for i, word in enumerate(words.words) if word in _CUES and (cue := words.cue(i)) is not None]
+    cues = [(i, cue) for i in range(len(tokens)) if (cue := words.cue(i)) is not None]
     if not cues:
         return NOBODY
     asks = _asking_sentences(text, tokens)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
-from recall_integrations.query.glance import Glance, glance, word_set
+from recall_integrations.query.glance import folded
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spans import starts_inside
-from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router, SessionRef
@@ -114,53 +114,31 @@ _COURTESY = regex(
 )
 _THANKS = regex(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so much| very much)?|cheers)\W*$", re.I)
 COURTESY_CHARS_MAX = 96
-# What `_COURTESY` can begin with, up to a letter that is none.
-_OPENERS = word_set(
-    "hey hi hello ok okay so well sorry excuse quick can could would will please kindly do any i tell show give remind "
-    "let if whether again"
-)
-_FIRST_WORD = regex(r"\W*(\w*)")
 
 
-def courtesies(text: str, language: str | None = "en", seen: Glance | None = None) -> list[tuple[int, int]]:
+def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
     """Return the spans of words that only make a question polite: "could you please tell me …", "… thanks!".
 
     They do not say what the query asks for, and their words, which no memory may hold, are not to count as rare.
     """
     if language != "en":
         return cues.courtesies(text, language)
-    seen = glance(text) if seen is None else seen
     spans = []
-    opening = text[:COURTESY_CHARS_MAX]
-    if not seen.plain or _opens_politely(opening):
-        match = _COURTESY.match(opening.replace("’", "'").replace("\u00a0", " "))
-        if match is not None and any(map(str.isalpha, match[0])):
-            spans.append(match.span())
+    opening = _COURTESY.match(text[:COURTESY_CHARS_MAX].replace("’", "'").replace("\u00a0", " "))
+    if opening is not None and any(map(str.isalpha, opening[0])):
+        spans.append(opening.span())
     start = max(0, len(text) - COURTESY_CHARS_MAX)
-    closing = text[start:]
-    if not seen.plain or _thanks(closing.lower()):
-        last = _THANKS.search(closing)
-        if last is not None:
-            spans.append((start + last.start(), len(text)))
+    thanks = _THANKS.search(text[start:])
+    if thanks is not None:
+        spans.append((start + thanks.start(), len(text)))
     return spans
 
 
-def _thanks(closing: str) -> bool:
-    return "thank" in closing or "please" in closing or "cheers" in closing
-
-
-def _opens_politely(opening: str) -> bool:
-    first = _FIRST_WORD.match(opening)
-    return first is not None and first[1].lower() in _OPENERS
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class TypeCue:
-    """A pattern over the folded query that predicts the type of the memory asked for."""
+class TypeCue(NamedTuple):
+    """A pattern, matched anywhere in the folded query, and what it says of the type of the memory asked for."""
 
     pattern: re.Pattern[str]
     kind: cues.Kind
-    needs: frozenset[str] = frozenset()
 
 
 _START = (
@@ -168,9 +146,8 @@ _START = (
 )
 
 
-def _cue(pattern: str, needs: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
-    kind = cues.Kind(strength, types, filters)
-    return TypeCue(pattern=regex(rf"(?:{pattern})"), kind=kind, needs=word_set(needs))
+def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
+    return TypeCue(regex(rf"(?:{pattern})"), cues.Kind(strength, types, filters))
 
 
 # Whose preferences, or which: only where they are asked for may other memories be left out. "The preferences page" and
@@ -186,63 +163,47 @@ _NO_PART = (
     r"|schemas?|models?|columns?|fields?|keys?|objects?|caches?|ui|db|database|migrations?|bugs?|tickets?"
     r"|tests?|cent(?:er|re))\b)"
 )
-_FINISHING = ("finish", "complete", "ship", "send", "sent", "merge")
 _T = MemoryType
 TYPE_CUES: tuple[TypeCue, ...] = (
     _cue(
         rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}",
-        "preference preferences",
         0.6,
         _T.PREFERENCE,
         filters=True,
     ),
-    _cue(r"\bpreferences?\b", "preference preferences", 0.6, _T.PREFERENCE),
+    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE),
     _cue(
         r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b",
-        "prefer prefers preferred favorite favorites favourite favourites rather",
         0.6,
         _T.PREFERENCE,
     ),
-    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", "should", 0.5, _T.PREFERENCE),
-    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", "communication like", 0.4, _T.PREFERENCE),
-    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", "when", 0.6, _T.EVENT),
+    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
+    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
+    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
     _cue(
         r"\bwhat (?:happened|was happening|went wrong)\b|\b(?:did|have|had) (?:i|we) (?:finish|complete|ship"
         r"|send|sent|merge)(?:p?ed|d)?\b",
-        "happened happening wrong " + " ".join(verb + end for verb in _FINISHING for end in ("", "ed", "ped", "d")),
         0.3,
         _T.EVENT,
     ),
-    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", "how steps", 0.4, _T.SKILL),
+    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
     _cue(
         r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b",
-        "summary summaries summarise summarize overview recap tldr tl",
         0.6,
         _T.SUMMARY,
     ),
-    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", "who", 0.6),
-    _cue(
-        r"\b(?:number|id|key|password|address|code|token|pin)\b", "number id key password address code token pin", 0.4
-    ),
-    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", "something anything thing things stuff", 0.2),
+    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", 0.6),
+    _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
+    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),
 )
 
 
-# What some cue needs; nothing where one of them needs nothing.
-_NEEDED = frozenset[str]().union(*(c.needs for c in TYPE_CUES)) if all(c.needs for c in TYPE_CUES) else frozenset[str]()
-
-
-def type_cues(
-    text: str, language: str | None = "en", seen: Glance | None = None
-) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Return the strength of the strongest cue, the cued types, strongest first, and the types that may pre-filter."""
     if language != "en":
         return cues.type_cues(text, language)
-    said, runs, _ = glance(text) if seen is None else seen
-    if _NEEDED and _NEEDED.isdisjoint(runs):
-        return 0.0, (), ()
-    tried = (cue for cue in TYPE_CUES if not (cue.needs and cue.needs.isdisjoint(runs)))
-    return cues.summed(cue.kind for cue in tried if cue.pattern.search(said))
+    said = folded(text)
+    return cues.summed(cue.kind for cue in TYPE_CUES if cue.pattern.search(said))
 
 
 PREDICATES: dict[str, tuple[str, ...]] = {
@@ -392,23 +353,22 @@ MODE_TYPES: dict[str, tuple[MemoryType, ...]] = {
 }
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Intent:
-    """A pattern over the folded query, and its effect on the router."""
+class Intent(NamedTuple):
+    """A pattern, matched anywhere in the folded query, and its effect on the router.
+
+    `mode` is the mode that it speaks for (`None`: it says nothing of the kind of memory). With `graph_bias` memories
+    linked to the entities of the query come first, with `time_bias` newer ones, or those of the time in question.
+    """
 
     name: str
     pattern: re.Pattern[str]
     mode: str | None = None
     graph_bias: bool = False
     time_bias: bool = False
-    needs: frozenset[str] = frozenset()
 
 
-def _intent(
-    name: str, pattern: str, needs: str, mode: str | None, *, graph: bool = False, time: bool = False
-) -> Intent:
-    whole = regex(rf"\b(?:{pattern})\b")
-    return Intent(name=name, pattern=whole, mode=mode, graph_bias=graph, time_bias=time, needs=word_set(needs))
+def _intent(name: str, pattern: str, mode: str | None, *, graph: bool = False, time: bool = False) -> Intent:
+    return Intent(name, regex(rf"\b(?:{pattern})\b"), mode, graph, time)
 
 
 INTENTS: tuple[Intent, ...] = (
@@ -419,10 +379,6 @@ INTENTS: tuple[Intent, ...] = (
         r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact"
         r"|(?:'s|my|our) (?:manager|boss|supervisor|team lead)|(?:manager|boss|supervisor|lead|members?) of"
         r"|who\b.{1,60}\b(?:team|squad|crew)|(?:team|squad|crew)\b.{1,60}\bwho",
-        "own owns owned maintain maintains maintained maintainer maintainers lead leads led runs manage manages "
-        "managed manager handle handles approve approves owner owners ownership responsible responsibility charge "
-        "accountable assigned assignee belong belongs report reports call contact boss supervisor member members team "
-        "squad crew",
         HYBRID,
         graph=True,
     ),
@@ -431,9 +387,6 @@ INTENTS: tuple[Intent, ...] = (
         r"depend(?:s|ed|ing)? (?:up)?on|dependent on|dependenc(?:y|ies)|dependents?|block(?:ed|ing)? by|blockers?"
         r"|(?:what|which|who|that|is|are|it)(?: is|'s)? block(?:s|ing)|block(?:s|ing) (?:the|us|me|our)|prerequisites?"
         r"|rel(?:y|ies|ied|ying) on|upstream|downstream|affected by|impacted by|waiting (?:on|for)",
-        "depend depends depended depending dependent dependents dependency dependencies block blocks blocked blocking "
-        "blocker blockers prerequisite prerequisites rely relies relied relying upstream downstream affected impacted "
-        "waiting",
         HYBRID,
         graph=True,
     ),
@@ -441,8 +394,6 @@ INTENTS: tuple[Intent, ...] = (
         "alignment",
         r"align(?:s|ed|ing)? (?:with|on)|alignment|in line with|on the same page|agree(?:s|d)? (?:with|on)"
         r"|disagree(?:s|d)?(?: with| on)?|conflicts? with|contradicts?|consensus|stakeholders?",
-        "align aligns aligned aligning alignment line page agree agrees agreed disagree disagrees disagreed conflict "
-        "conflicts contradict contradicts consensus stakeholder stakeholders",
         HYBRID,
         graph=True,
     ),
@@ -451,7 +402,6 @@ INTENTS: tuple[Intent, ...] = (
         r"what(?: has|'s| is| was| had| did| all)? (?:happened|happening|happen|been happening|been going on|going on"
         r"|went wrong|changed|new with)|catch me up|bring me up to (?:date|speed)|status update|any (?:news|updates?)"
         r"|how did .{1,60} go",
-        "happened happening happen going wrong changed new catch bring status news update updates go",
         NEURAL,
         time=True,
     ),
@@ -460,8 +410,6 @@ INTENTS: tuple[Intent, ...] = (
         r"latest|newest|most recent|recent(?:ly)?|lately|these days|so far|just now|right now|last time"
         r"|up to date|since (?:yesterday|last)|(?:today|yesterday|tonight)|(?:this|last|past) (?:week|month|quarter"
         r"|year|weekend|night|few (?:days|weeks|months))",
-        "latest newest recent recently lately days far now time date since today yesterday tonight week month quarter "
-        "year weekend night few",
         None,
         time=True,
     ),
@@ -469,7 +417,6 @@ INTENTS: tuple[Intent, ...] = (
         "documents",
         r"documentation|docs|handbook|runbook|playbook|wiki|readme|user guide|manual|specification|changelog"
         r"|according to the (?:\w+ )?(?:doc|document|policy|guide|spec|contract|report)",
-        "documentation docs handbook runbook playbook wiki readme guide manual specification changelog according",
         HYBRID,
     ),
 )
@@ -482,7 +429,6 @@ def router_mode(
     identifiers: Sequence[Identifier] | None = None,
     intents: Sequence[Intent] = INTENTS,
     language: str | None = "en",
-    seen: Glance | None = None,
 ) -> Router:
     """Return the router mode of a query: the mode that all evidence agrees on; `hybrid` if it disagrees or is missing.
 
@@ -491,8 +437,8 @@ def router_mode(
     """
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)
     if language == "en":
-        said, runs, _ = glance(text) if seen is None else seen
-        meant = [i for i in intents if not (i.needs and i.needs.isdisjoint(runs)) and i.pattern.search(said)]
+        said = folded(text)
+        meant = [intent for intent in intents if intent.pattern.search(said)]
     else:
         named_there = cues.intents(text, language)
         meant = [intent for intent in intents if intent.name in named_there]

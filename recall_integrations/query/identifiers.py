@@ -9,13 +9,11 @@ import ipaddress
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
 from recall_integrations.query.glance import word_set
-from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import Identifier
 
@@ -143,20 +141,20 @@ class Chunk(NamedTuple):
 Check = Callable[[Chunk], bool]
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """One row of the table."""
+class Kind(NamedTuple):
+    """One row of the table.
+
+    `pattern` must match a whole chunk, and `check` agree. If `scan` is "first", it is searched for in the text before
+    that is cut into chunks; if "last", in the parts without an identifier; the last group that matched is the
+    identifier. Only with `knowledge` it speaks for a document, and not just for an exact match.
+    """
 
     name: str
     pattern: re.Pattern[str]
     check: Check | None = None
     scan: str = "chunk"
-    needs: tuple[str, ...] = ()
     knowledge: bool = True
-
-    def wanted(self, text: str) -> bool:
-        """Say whether a search in `text` can find anything."""
-        return not self.needs or any(need in text for need in self.needs)
+    needs: str = ""  # characters of which each match of a chunk holds one
 
 
 # -- checks --------------------------------------------------------------------------------------------------------
@@ -343,11 +341,11 @@ def _is_code_name(chunk: Chunk) -> bool:
 
 
 def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
-    return Kind(name=name, pattern=regex(pattern), check=check, needs=tuple(needs))
+    return Kind(name, regex(pattern), check, needs=needs)
 
 
-def _quotation(pattern: str, *needs: str) -> Kind:
-    return Kind(name="quoted", pattern=regex(pattern), scan="last", needs=needs, knowledge=False)
+def _quotation(pattern: str) -> Kind:
+    return Kind("quoted", regex(pattern), scan="last", knowledge=False)
 
 
 _HEX = "[0-9A-Fa-f]"
@@ -366,10 +364,9 @@ KINDS: tuple[Kind, ...] = (
             r".,:;!?'’)\]}*]"
         ),
         scan="first",
-        needs=("://", "www."),
     ),
     _kind("uuid", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", needs="-"),
-    Kind(name="email", pattern=regex(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs=("@",), knowledge=False),
+    Kind(name="email", pattern=regex(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs="@", knowledge=False),
     _kind("url", rf"{_HOST}(?::[0-9]{{1,5}})?/\S*", needs="/"),
     _kind("host", rf"(?:localhost|{_HOST}):[0-9]{{2,5}}|{_LABEL}\.{_HOST}", needs=":."),
     _kind("ip", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5}|/[0-9]{1,2})?", _is_ip, needs="."),
@@ -403,11 +400,11 @@ KINDS: tuple[Kind, ...] = (
     _kind("code", r"[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|[a-z]{3,}[A-Z]{2,}", _is_camel),
     _kind("code", _CAMEL, _is_code_name),
     Kind(name="camel_case", pattern=regex(_CAMEL), check=_is_camel, knowledge=False),
-    _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)", '"'),
-    _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»", "“", "„", "«"),
-    _quotation(r"「([^「」\n]{2,200})」|『([^『』\n]{2,200})』|`([^`\n]{2,200})`", "「", "『", "`"),
-    _quotation(r"(?<![\w'])'(?=[^\s'])((?:[^'\n]|(?<=\w)'(?=\w)){1,199}[^\s'])'(?!\w)", "'"),
-    _quotation(r"(?<!\w)‘((?:[^‘’\n]|(?<=\w)’(?=\w)){2,200})’(?!\w)", "‘"),
+    _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)"),
+    _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»"),
+    _quotation(r"「([^「」\n]{2,200})」|『([^『』\n]{2,200})』|`([^`\n]{2,200})`"),
+    _quotation(r"(?<![\w'])'(?=[^\s'])((?:[^'\n]|(?<=\w)'(?=\w)){1,199}[^\s'])'(?!\w)"),
+    _quotation(r"(?<!\w)‘((?:[^‘’\n]|(?<=\w)’(?=\w)){2,200})’(?!\w)"),
 )
 
 
@@ -428,49 +425,22 @@ _LEADING = "'‘’*?=&+-"
 _TRAILING = ".,:!?'’‘*=&+-"
 
 
-_Row = tuple["re.Pattern[str]", Kind]  # not its method, which would compile it
-
-
-class _Table(NamedTuple):
-    """The kinds, grouped by their `scan`."""
-
-    first: tuple[Kind, ...]
-    rows: tuple[_Row, ...]
-    last: tuple[Kind, ...]
-
-    def rows_for(self, marks: frozenset[str]) -> tuple[_Row, ...]:
-        """Return the rows that can match a chunk with these characters beside its letters and digits."""
-        return tuple(row for row in self.rows if not row[1].needs or not marks.isdisjoint(row[1].needs))
-
-
-def _table(kinds: Sequence[Kind]) -> _Table:
-    return _Table(
-        first=tuple(k for k in kinds if k.scan == "first"),
-        rows=tuple((k.pattern, k) for k in kinds if k.scan == "chunk"),
-        last=tuple(k for k in kinds if k.scan == "last"),
-    )
-
-
-_TABLE = _table(KINDS)
-_usual_rows = lru_cache(maxsize=1_024)(_TABLE.rows_for)
-
-
 def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifier, ...]:
-    """Find the identifiers of `text`, in order, without overlap."""
+    """Find the identifiers of any `text`, in order, without overlap; `kinds` are in the order of precedence."""
     if kinds is KINDS and text.isascii() and _UNUSUAL.search(text) is None:
         return ()
-    table = _TABLE if kinds is KINDS else _table(kinds)
     found: list[Identifier] = []
-    for kind in table.first:
-        if kind.wanted(text):
+    for kind in kinds:
+        if kind.scan == "first":
             found = _with_free(found, _searched(text, kind))
     rest = blanked(text, map(_span, found), " ")
+    rows = [kind for kind in kinds if kind.scan == "chunk"]
     for chunk in _chunks(rest):
-        whole = _matched(chunk, table)
-        found.extend(_in_parts(chunk, rest, table) if whole is None else (whole,))
+        whole = _matched(chunk, rows)
+        found.extend(_in_parts(chunk, rest, rows) if whole is None else (whole,))
     found.sort(key=_span)
-    for kind in table.last:
-        if kind.wanted(text):
+    for kind in kinds:
+        if kind.scan == "last":
             found = _with_free(found, _searched(text, kind))
     return tuple(found)
 
@@ -522,23 +492,22 @@ def _chunks(text: str) -> Iterator[Chunk]:
             yield _chunk(text, start, start + len(body))
 
 
-def _matched(chunk: Chunk, table: _Table) -> Identifier | None:
-    text = chunk.text
-    marks = frozenset(_ALNUM.sub("", text))
-    for pattern, kind in _usual_rows(marks) if table is _TABLE else table.rows_for(marks):
-        if pattern.fullmatch(text) and (kind.check is None or kind.check(chunk)):
-            return _identifier(text, chunk.start, kind)
+def _matched(chunk: Chunk, rows: Sequence[Kind]) -> Identifier | None:
+    marks = frozenset(_ALNUM.sub("", chunk.text))
+    for kind in rows:
+        if kind.needs and marks.isdisjoint(kind.needs):
+            continue
+        if kind.pattern.fullmatch(chunk.text) and (kind.check is None or kind.check(chunk)):
+            return _identifier(chunk.text, chunk.start, kind)
     return None
 
 
-def _in_parts(chunk: Chunk, text: str, table: _Table) -> Iterator[Identifier]:
+def _in_parts(chunk: Chunk, text: str, rows: Sequence[Kind]) -> Iterator[Identifier]:
     """Yield the identifiers inside a chunk that matches no kind as a whole: "id=ABC-123", "E1234/E1235"."""
     parts = list(_PART.finditer(chunk.text))
-    if len(parts) < 2:
-        return
-    for part in parts:
+    for part in parts if len(parts) > 1 else ():
         start, end = chunk.start + part.start(), chunk.start + part.end()
         if end - start > 1 and not _ORDINARY.fullmatch(part[0]):
-            found = _matched(_chunk(text, start, end), table)
+            found = _matched(_chunk(text, start, end), rows)
             if found is not None:
                 yield found

@@ -5,7 +5,6 @@ In doubt nothing is found: a missed exclusion costs a few places, a wrong one co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -18,10 +17,9 @@ from recall_integrations.query.by_table.negation_terms import (
     WESTERN_QUOTES,
     quotation,
 )
-from recall_integrations.query.glance import Glance, glance, word_set
+from recall_integrations.query.glance import word_set
 from recall_integrations.query.spans import Span
 from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS
 
 Place = Literal["anywhere", "start", "relative"]
 
@@ -205,6 +203,7 @@ _TOKEN = regex(
 )
 _QUOTED = regex(rf'"[^"]{{1,{QUOTE_CHARS_MAX}}}"|“[^”]{{1,{QUOTE_CHARS_MAX}}}”')
 _WORDLIKE = regex(r"[^\W_]")
+_RUN = regex(r"\w+")
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -234,21 +233,21 @@ class _Term(NamedTuple):
     next: int  # index of the first token behind it
 
 
-def find_negations(text: str, language: str | None = "en", seen: Glance | None = None) -> tuple[Negation, ...]:
+def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ...]:
     """Return the terms that `text` excludes, in order of appearance; equal terms are reported once.
 
     Never raises on any `str`.
     """
     found: dict[str, Negation] = {}
-    for span, (start, end) in _excluded(text, seen) if language == "en" else excluded(text, language):
+    for span, (start, end) in _excluded(text) if language == "en" else excluded(text, language):
         term = text[start:end]
         found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
     return tuple(found.values())
 
 
-def _excluded(text: str, seen: Glance | None) -> Iterator[tuple[Span, Span]]:
+def _excluded(text: str) -> Iterator[tuple[Span, Span]]:
     """Yield each exclusion, from its cue on, and its term."""
-    if not (glance(text) if seen is None else seen).has(_CUE_RUNS):
+    if text.isascii() and _CUE_RUNS.isdisjoint(_RUN.findall(text.lower())):
         return
     tokens = _tokens(text)
     quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
@@ -286,22 +285,10 @@ _ABOUTNESS = _by_first_word(ABOUTNESS)
 _NOT_IDIOMS = _by_first_word(map(Cue, NOT_IDIOMS))
 
 
-def _telling_run(phrase: Iterable[str]) -> str:
-    """Return the run of letters of a phrase that the fewest texts have: "t", a negative, the longest content word."""
-    runs = [run for word in phrase for run in re.findall(r"\w+", word)]
-    return "t" if "t" in runs else min(runs, key=lambda r: (r not in NEGATIVES, r in STOP_WORDS, -len(r)))
-
-
-# Runs of letters one of which is in every text that excludes something.
+# In a text that excludes something stands the last run of letters of one of these words ("t" of "isn't").
 _CUE_RUNS = frozenset(
-    _telling_run(phrase)
-    for phrase in (
-        *((w,) for w in NEGATED_AUXILIARIES),
-        *(c.words for c in CUES),
-        ("not",),
-        ("no",),
-        ("non",),
-    )
+    _RUN.findall(word)[-1]
+    for word in ("no", "not", "non", *NEGATED_AUXILIARIES, *(cue.words[0] for cue in CUES if "no" not in cue.words))
 )
 
 

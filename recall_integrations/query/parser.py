@@ -106,8 +106,8 @@ class QueryParser:
 
     def _find_places(self, found: Findings, now: datetime, *, times: bool) -> None:
         """Find the excluded terms, the time and the session (unless a window is given), and identifiers."""
-        text, language, seen = found.text, found.language, found.seen
-        found.negations = found.guard("parse.negation", lambda: find_negations(text, language, seen), ())
+        text, language = found.text, found.language
+        found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())
         if times:
             week_start = self._config.week_start
             found.window = found.guard("parse.temporal", lambda: wanted_window(found, now, week_start), None)
@@ -134,7 +134,7 @@ class QueryParser:
         found.content = content_words(found)
         found.corrections = self._corrections(found)
         found.polite = found.guard(
-            "parse.courtesies", lambda: features.courtesies(found.text, found.language, found.seen), found.polite
+            "parse.courtesies", lambda: features.courtesies(found.text, found.language), found.polite
         )
         asking = [*found.placed, *found.polite]
         found.plain = [t for t in found.content if not inside(t, asking)] if asking else found.content
@@ -181,7 +181,7 @@ class QueryParser:
         """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
         no_cue: TypeCues = (0.0, (), ())
         strength, cued, filters = found.guard(
-            "parse.type_cues", lambda: features.type_cues(found.text, found.language, found.seen), no_cue
+            "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
         )
         counted = None if found.language == ENGLISH else found.plain
         density = found.guard(
@@ -277,7 +277,6 @@ class QueryParser:
             dated=found.window is not None,
             identifiers=found.identifiers,
             language=found.language,
-            seen=found.seen,
         )
 
     def _conversational(self, found: Findings) -> ConversationalVerdict:
