@@ -285,18 +285,10 @@ def conversational(
 ) -> ConversationalVerdict:
     """Recognise small talk: domain signal < .15, stop-word ratio > .4, no code, no word rare in the corpus."""
     found = find_identifiers(text) if identifiers is None else identifiers
-    if language != "en":
-        return ConversationalVerdict(conversational=False, has_code=bool(found), because="not in English")
     tokens = tokenize(text) if tokens is None else tokens
-    if not tokens:
-        return ConversationalVerdict(
-            conversational=False,
-            domain_signal=0.0,
-            stopword_ratio=0.0,
-            has_code=bool(found),
-            rare=(),
-            because="no words",
-        )
+    if language != "en" or not tokens:
+        why = "no words" if language == "en" else "not in English"
+        return ConversationalVerdict(conversational=False, has_code=bool(found), because=why)
     inside = starts_inside(tokens, [i.span for i in found if i.knowledge])
     content: dict[str, str] = {}
     technical = filling = 0
@@ -308,25 +300,21 @@ def conversational(
     code = bool(found) or _CODE_MARKS.search(text) is not None
     vague = domain < DOMAIN_SIGNAL_MAX and filler > STOPWORD_RATIO_MIN and not code
     left = tuple(s for s in dict.fromkeys(content.values()) if rare(s)) if vague else ()
+    why = (
+        f"domain signal {domain:.2f} {'<' if domain < DOMAIN_SIGNAL_MAX else '≥'} {DOMAIN_SIGNAL_MAX:g}, "
+        f"stop words {filler:.2f} {'>' if filler > STOPWORD_RATIO_MIN else '≤'} {STOPWORD_RATIO_MIN:g}, "
+        f"{'code or an identifier' if code else 'no code'}"
+    )
+    if vague:
+        why += f", rare in the corpus: {', '.join(left)}" if left else ", nothing rare in the corpus"
     return ConversationalVerdict(
         conversational=vague and not left,
         domain_signal=domain,
         stopword_ratio=filler,
         has_code=code,
         rare=left,
-        because=_in_words(domain, filler, code, vague, left),
+        because=why,
     )
-
-
-def _in_words(domain: float, filler: float, code: bool, vague: bool, left: Sequence[str]) -> str:
-    parts = [
-        f"domain signal {domain:.2f} {'<' if domain < DOMAIN_SIGNAL_MAX else '≥'} {DOMAIN_SIGNAL_MAX:g}",
-        f"stop words {filler:.2f} {'>' if filler > STOPWORD_RATIO_MIN else '≤'} {STOPWORD_RATIO_MIN:g}",
-        "code or an identifier" if code else "no code",
-    ]
-    if vague:
-        parts.append(f"rare in the corpus: {', '.join(left)}" if left else "nothing rare in the corpus")
-    return ", ".join(parts)
 
 
 def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float = 0.05) -> Callable[[str], bool]:
@@ -424,9 +412,9 @@ INTENTS: tuple[Intent, ...] = (
 
 def router_mode(
     text: str,
+    identifiers: Sequence[Identifier] | None = None,
     *,
     dated: bool = False,
-    identifiers: Sequence[Identifier] | None = None,
     intents: Sequence[Intent] = INTENTS,
     language: str | None = "en",
 ) -> Router:

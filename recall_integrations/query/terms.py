@@ -12,22 +12,16 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.spans import Span, Spans, inside, overlap, place_of, starts_inside
 from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
 from recall_integrations.types import EntityRef
+from recall_integrations.types import readings as roles_of
 from recall_integrations.types.making import maker
-from recall_integrations.types.readings import (
-    CORRECTED,
-    ENTITY,
-    IDENTIFIER,
-    NEGATED,
-    RARE,
-    SESSION,
-    STOP,
-    TIME,
-    QueryToken,
-)
+from recall_integrations.types.readings import NEGATED, QueryToken
 
 SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no keyword
 _SAID = frozenset(map(stem, "tell say mention".split()))
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
+RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
+_query_token = maker(QueryToken)
+TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
 
 
@@ -61,18 +55,17 @@ def terms(found: Findings) -> tuple[str, ...]:
     dated = found.dated
     relative = bool(dated) and not in_calendar((t.word for t in found.tokens if inside(t, dated)), language)
     whole = any(only_when(found.text[start:end], language) for start, end in dated)
-    looked_for = [
-        stem(t.word)
-        for t in found.content
-        if t.word not in corrected
-        and not (session is not None and overlap((t.start, t.end), session.span))
-        and not (
-            dated
-            and inside(t, dated)
-            and (whole or only_time(t.word, language) or (relative and is_unit(t.word, language)))
-        )
-        and not (misspelt and inside(t, misspelt) and not found.known.frequency(stem(t.word)))
-    ]
+
+    def is_wanted(t: Token) -> bool:
+        if t.word in corrected or (session is not None and overlap(place_of(t), session.span)):
+            return False
+        if dated and inside(t, dated) and (whole or only_time(t.word, language)):
+            return False
+        if relative and inside(t, dated) and is_unit(t.word, language):
+            return False
+        return not (misspelt and inside(t, misspelt) and not found.known.frequency(stem(t.word)))
+
+    looked_for = (stem(t.word) for t in found.content if is_wanted(t))
     names = (stem(word) for ref in named for word in _name_behind(ref))
     return tuple(dict.fromkeys([*looked_for, *names, *(c.correction for c in found.corrections)]))
 
@@ -129,11 +122,6 @@ def _name_behind(ref: EntityRef) -> list[str]:
     return like or name
 
 
-RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
-_query_token = maker(QueryToken)
-TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
-
-
 def marked(found: Findings) -> tuple[QueryToken, ...]:
     """Return the first words of the query with their roles."""
     memories = max(found.known.memories, features.PRIOR_MEMORIES)
@@ -142,14 +130,13 @@ def marked(found: Findings) -> tuple[QueryToken, ...]:
     corrected = {c.word for c in found.corrections}
     spans = (
         (NEGATED, found.negated),
-        (ENTITY, named),
-        (TIME, found.dated),
-        (SESSION, [] if found.session is None else [found.session.span]),
-        (IDENTIFIER, [i.span for i in found.identifiers]),
+        (roles_of.ENTITY, named),
+        (roles_of.TIME, found.dated),
+        (roles_of.SESSION, [] if found.session is None else [found.session.span]),
+        (roles_of.IDENTIFIER, [i.span for i in found.identifiers]),
     )
     signs = found.words.signs
-    shown = sorted([*found.tokens, *signs], key=place_of) if signs else found.tokens
-    shown = shown[:TOKENS_MARKED_MAX]
+    shown = (sorted([*found.tokens, *signs], key=place_of) if signs else found.tokens)[:TOKENS_MARKED_MAX]
     held = [(role, starts) for role, of_role in spans if of_role and (starts := starts_inside(shown, of_role))]
     words, rarities = found.words, found.rarities
     marked = []
@@ -159,10 +146,10 @@ def marked(found: Findings) -> tuple[QueryToken, ...]:
         stops = words.is_stop(word)
         value = rarities.get(root) if not stops and NEGATED not in roles else None
         if word in corrected:
-            roles = (*roles, CORRECTED)
+            roles = (*roles, roles_of.CORRECTED)
         elif value is not None and value >= rare_from:
-            roles = (*roles, RARE)
+            roles = (*roles, roles_of.RARE)
         if stops:
-            roles = (*roles, STOP)
+            roles = (*roles, roles_of.STOP)
         marked.append(_query_token((start, end), root, roles, value))
     return tuple(marked)
