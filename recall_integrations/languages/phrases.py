@@ -1,19 +1,7 @@
-"""Compile the phrases of the table files, and prepare texts to be matched against them.
-
-A phrase is written as it is said, with a few signs:
-
-    habe ich .. gesagt          `..`  up to eight words between (of a script without spaces: 24 characters)
-    mein*, *aste                `*`   any letters
-    (gesagt|erzählt)                  one of these
-    [bitte] ohne                      may be left out
-    <said>                            one of the words listed under that name
-    #.                          `#`   a number in digits
-    =Sie                        `=`   exactly so, capitals included; else case does not matter
-    ~와 관련 없는                `~`   at the end of a word, as a particle
+"""Compile the phrases of the table files (docs/languages.md describes their signs), and prepare texts for them.
 
 A phrase with Chinese or Japanese characters is found anywhere, and a blank in it may be missing; others begin and end
-with a word. Letters with an accent may be typed without it in words of four letters and more, "ä" as "ae", "ß" as
-"ss".
+with a word. Letters with an accent may be typed without it in words of four letters and more.
 """
 
 from __future__ import annotations
@@ -111,9 +99,6 @@ def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> 
     for start, end in spans:
         text = text[:start] + sign * (end - start) + text[end:]
     return text
-
-
-# -- compiling ---------------------------------------------------------------------------------------------------------
 
 
 def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:

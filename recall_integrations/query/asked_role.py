@@ -40,12 +40,7 @@ _MINES = frozenset("a the coal gold land data".split())
 def implicit_user(
     scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = (), key: bytes = b""
 ) -> EntityRef:
-    """Return the scope's user as an entity.
-
-    If the user id is the name or the alias of one known entity, it is that entity, under its canonical name. Else, if
-    one actor of the scope has the role of the user, it is that actor. Else it is the entity that a memory with the user
-    id as its actor would make: the id does not change when such a memory comes. The default scope's user is called
-    `user`.
+    """Return the scope's user: the one entity with the user id as a name, the one actor with that role, or a new one.
 
     The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
     """
@@ -71,11 +66,7 @@ def implicit_user(
 
 
 def first_person(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> Token | None:
-    """Return the first word by which a query speaks of its user: "what did I …", "my manager"; else `None`.
-
-    Not by "tell me about …", "US", "Phase I", "i.e." or "a gold mine". The words decide: "I wonder who leads
-    Kestrel" counts.
-    """
+    """Return the first word by which a query speaks of its user: "what did I …"; not "tell me about …"."""
     if language != "en":
         span = person.first_person(text, language)
         return None if span is None else Token(text[span[0] : span[1]].casefold(), *span)

@@ -1,9 +1,6 @@
 """Estimate whether a query asks how things are, and not what happened, why, or how something is done.
 
-    "which town do I live in?"  ─▶ .99        "how did we meet?"  ─▶ .1
-
-A logistic model over the bundled vector of the query, fitted by `scripts/fit_asking.py`; no word is looked for. The
-bundled embedding knows English; a query in another language gets the usual probability, `USUAL`.
+A logistic model over the bundled vector of the query, fitted by `scripts/fit_asking.py`; it knows English.
 """
 
 from __future__ import annotations

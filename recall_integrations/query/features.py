@@ -1,6 +1,6 @@
 """The feature vector of a query and its specificity, its router mode, and whether it is small talk for BM25.
 
-The words are in tables that a reader can extend: `TYPE_CUES`, `PREDICATES`, `INTENTS`, `TECHNICAL`, `QUESTION_WORDS`.
+specificity = 0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def entity_density(
 ) -> float:
     """Return the share of content words that name entities, times the best confidence; full from one half on.
 
-    Words of the temporal window belong to the temporal feature and are not counted. In a script without spaces a sign
-    is about half a word, and pairs of signs, which are made of the same signs, are none.
+    Words of the temporal window belong to the temporal feature and are not counted.
     """
     spans = [r.span for r in refs if r.stage != IMPLICIT]
     if not spans:
@@ -87,10 +86,7 @@ def temporal_precision(window: TemporalWindow | None, session: SessionRef | None
 
 
 def lexical_rarity(rarities: Collection[float]) -> float:
-    """Return the mean rarity of the query's distinct stems that a memory holds; 0 without any.
-
-    A stem that no memory holds says nothing about where to look: BM25 can find nothing by it.
-    """
+    """Return the mean rarity of the stems that a memory holds, 0 without any: others say nothing of where to look."""
     return sum(rarities) / len(rarities) if rarities else 0.0
 
 
@@ -240,8 +236,6 @@ def predicate_hints(tokens: Sequence[Token], text: str = "", language: str | Non
     return tuple(dict.fromkeys(p for word in said for p in PREDICATES.get(word, ())))
 
 
-# -- conversational queries ----------------------------------------------------------------------------------------
-
 DOMAIN_SIGNAL_MAX = 0.15
 STOPWORD_RATIO_MIN = 0.4
 
@@ -318,10 +312,7 @@ def conversational(
 
 
 def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float = 0.05) -> Callable[[str], bool]:
-    """Make the test for `conversational` from document frequencies: in at least one memory, and in few of them.
-
-    A stem that no memory holds is not rare: BM25 has nothing to find by it.
-    """
+    """Make the test for `conversational`: a stem is in a memory, and in few. Without one BM25 finds nothing."""
     most = max(1.0, share_max * max(memories, PRIOR_MEMORIES))
 
     def rare(term: str) -> bool:
@@ -329,8 +320,6 @@ def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float 
 
     return rare
 
-
-# -- router modes --------------------------------------------------------------------------------------------------
 
 KNOWLEDGE, NEURAL, HYBRID = "knowledge", "neural", "hybrid"
 
@@ -418,11 +407,7 @@ def router_mode(
     intents: Sequence[Intent] = INTENTS,
     language: str | None = "en",
 ) -> Router:
-    """Return the router mode of a query: the mode that all evidence agrees on; `hybrid` if it disagrees or is missing.
-
-    Identifiers of documents and code speak for `knowledge`; e-mail addresses and quotations want an exact match and
-    speak for nothing. "Who owns ABC-123" is hence `hybrid` with a graph bias and an exact match.
-    """
+    """Return the mode that all evidence agrees on, else `hybrid`; e-mail addresses and quotations speak for none."""
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)
     if language == "en":
         said = folded(text)

@@ -157,8 +157,6 @@ class Kind(NamedTuple):
     needs: str = ""  # characters of which each match of a chunk holds one
 
 
-# -- checks --------------------------------------------------------------------------------------------------------
-
 _BEFORE_STATUS = regex(r"\b(?:https?(?:/[\d.]+)?|status|error|response)(?: code)?[ :=]{1,3}$", re.I)
 _BEFORE_RETURN = regex(r"\b(?:returns?|returned|returning|throws?|gives?|gave|gets?|getting|got)(?: an?| me)* $", re.I)
 _AFTER_STATUS = regex(
@@ -337,9 +335,6 @@ def _is_code_name(chunk: Chunk) -> bool:
     return chunk.text.endswith(CODE_NOUNS) and _is_camel(chunk)
 
 
-# -- the table -----------------------------------------------------------------------------------------------------
-
-
 def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
     return Kind(name, regex(pattern), check, needs=needs)
 
@@ -407,8 +402,6 @@ KINDS: tuple[Kind, ...] = (
     _quotation(r"(?<!\w)‘((?:[^‘’\n]|(?<=\w)’(?=\w)){2,200})’(?!\w)"),
 )
 
-
-# -- the scan ------------------------------------------------------------------------------------------------------
 
 _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _CHUNK = regex(rf"(?:[^\s,;|<>\"“”„«»`()\[\]{{}}—–…{_CJK}]|\(\))+")

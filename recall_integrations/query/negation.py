@@ -145,16 +145,15 @@ ORDER_OPENERS = frozenset(("please", "and", "but", "also", "just", "then", "so",
 PHRASE_END = (
     word_set(
         """
-    i you he she it we they me him us them who whom whose which what when where why how that there here then than
-    i'm i've i'd i'll you're we're they're he's she's it's that's what's who's there's let's
-    is are was were be been being am do does did done have has had can could will would shall should may might must
-    and or nor but so if because since until till while though although unless whether as
-    a an the my your our his her their its this these those any some each every both either neither no not
-    about above across after against along among around at before behind below between beyond by despite during for from
-    in inside into near of off on onto out outside over past per through to toward towards under up upon via with within
-    without except excluding besides
-    today yesterday tomorrow tonight now ago last next recently lately currently yet still already ever never
-    again anymore please also instead else only just really very too
+    i you he she it we they me him us them who whom whose which what when where why how that there here then than i'm
+    i've i'd i'll you're we're they're he's she's it's that's what's who's there's let's is are was were be been being
+    am do does did done have has had can could will would shall should may might must and or nor but so if because since
+    until till while though although unless whether as a an the my your our his her their its this these those any some
+    each every both either neither no not about above across after against along among around at before behind below
+    between beyond by despite during for from in inside into near of off on onto out outside over past per through to
+    toward towards under up upon via with within without except excluding besides today yesterday tomorrow tonight now
+    ago last next recently lately currently yet still already ever never again anymore please also instead else only
+    just really very too
     """
     )
     | NEGATED_AUXILIARIES
@@ -234,10 +233,7 @@ class _Term(NamedTuple):
 
 
 def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ...]:
-    """Return the terms that `text` excludes, in order of appearance; equal terms are reported once.
-
-    Never raises on any `str`.
-    """
+    """Return the terms that `text` excludes, in order of appearance; equal terms are reported once."""
     found: dict[str, Negation] = {}
     for span, (start, end) in _excluded(text) if language == "en" else excluded(text, language):
         term = text[start:end]
@@ -268,9 +264,6 @@ def _tokens(text: str) -> list[_Piece]:
         _Piece(m.group().replace("’", "'").replace("‑", "-").casefold(), m.start(), m.end(), m.group())
         for m in _TOKEN.finditer(text)
     ]
-
-
-# -- cues ---------------------------------------------------------------------------------------------------------
 
 
 def _by_first_word(cues: Iterable[Cue]) -> dict[str, tuple[Cue, ...]]:
@@ -411,9 +404,6 @@ def _after_non(tokens: list[_Piece], i: int) -> int | None:
     return i + 1
 
 
-# -- the clause around a cue ----------------------------------------------------------------------------------------
-
-
 def _word(tokens: list[_Piece], i: int) -> str:
     return tokens[i].word if 0 <= i < len(tokens) else ""
 
@@ -472,9 +462,6 @@ def _acts(tokens: list[_Piece], i: int) -> bool:
 
 def _is_state(word: str) -> bool:
     return not word or word in STATES or (word.endswith(("ed", "ing")) and len(word) > 4)
-
-
-# -- terms ----------------------------------------------------------------------------------------------------------
 
 
 def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:

@@ -136,10 +136,7 @@ def _signatures(words: Sequence[str]) -> NDArray[np.uint64]:
 
 
 class Vocabulary:
-    """The stems of one scope with their document frequencies, searchable by similarity to a word.
-
-    Any number of threads may look up while others update.
-    """
+    """The stems of a scope with their document frequencies, searchable by similarity. Threads may share one."""
 
     def __init__(self, terms: Iterable[tuple[str, int]] = ()) -> None:
         self._lock = threading.Lock()
@@ -170,11 +167,7 @@ class Vocabulary:
                 self._buckets[length].extend(entries)
 
     def close_to(self, word: str, *, threshold: float = THRESHOLD) -> list[Match]:
-        """Return the stems with a spelling at least `threshold` similar to a word (normal form or stem), best first.
-
-        By falling similarity, then falling frequency, then stem; at most 16. Stems of frequency 0 and the word's own
-        stem are left out. A word over 40 letters has no match.
-        """
+        """Return up to 16 stems in use that are similar to a word: the most similar first, then the commonest."""
         own = stem(word)
         best: dict[str, Match] = {}
         for typed in dict.fromkeys((word, own)):
@@ -278,10 +271,7 @@ class _Manner:
     is_name: IsName | None
 
     def allows(self, match: Match) -> bool:
-        """Say whether a word in this place may be meant as the match.
-
-        Names of the scope are for the entity cascade, but not the ordinary words in them ("Backend Database Team").
-        """
+        """Say whether a word in this place may be meant as the match; names of the scope are for the entity cascade."""
         if self.is_name is not None and self.is_name(match.spelling) and not is_known(match.spelling):
             return False
         if not self.capital or (self.first and is_ordinary(match.spelling)):
@@ -290,10 +280,7 @@ class _Manner:
 
 
 class Speller:
-    """Corrects the words of one scope's queries, and remembers which of them a language model confirmed.
-
-    Threads may share one.
-    """
+    """Corrects the words of a scope's queries; remembers what a language model confirmed. Threads may share one."""
 
     def __init__(self, vocabulary: Vocabulary, *, threshold: float = THRESHOLD, learned_max: int = LEARNED_MAX) -> None:
         self.vocabulary = vocabulary

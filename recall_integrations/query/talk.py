@@ -1,8 +1,4 @@
-"""Find whether a query asks for the talk itself: "what did we talk about on May 8th", "summarise our third session".
-
-Then it asks only for the time or the session that it names, and that decides. If it asks for something that people
-spoke of ("what did Melanie do in May 2023"), the answer may be told later than it happened.
-"""
+"""Find whether a query asks for the talk itself: "what did we talk about on May 8th", "summarise our third session"."""
 
 from __future__ import annotations
 

@@ -42,10 +42,8 @@ def content_words(found: Findings) -> list[Token]:
 def terms(found: Findings) -> tuple[str, ...]:
     """Return the stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
-    Words of a date stay ("summer", "March", "2023"), but not those that only place it relative to now ("last") or
-    count ("2 weeks", "the 3rd"). In a calendar date units stay too: a memory of "the last week of August" says "last
-    week". A corrected word is left out, and so is a word of a misspelt mention that no memory holds: a word that no
-    memory can say must not count as missing.
+    Words that only place a date relative to now ("last") or count ("2 weeks") are left out, and so is a misspelt word:
+    what no memory can say must not count as missing.
     """
     named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
     misspelt = [r.span for r in named if r.stage == "fuzzy"]

@@ -1,12 +1,7 @@
 """The words of a query in its language: which are looked for, and by which stems.
 
-A memory was stemmed by its own language, a query is stemmed by its own. If both are of one language, they meet. If
-the query's language cannot be told ("WLAN Passwort Büro"), it is read in the language that leads in the scope
-(`text.spoken`), if one does. A stem that no memory holds is looked for in the other forms of the word: by the rules of
-English, by those of the scope's languages, with and without accents. The first form that memories hold takes its place.
-Other held forms count too, but less (`weaker`).
-
-In a scope of English texts there are no other languages to ask, and nothing of this changes a query.
+A stem that no memory holds is looked for in other forms of the word: those of English, of the scope's languages, and
+without accents. The first form held takes its place, others count less (`weaker`). English asked of English has none.
 """
 
 from __future__ import annotations

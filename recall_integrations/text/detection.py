@@ -1,12 +1,7 @@
-"""Detect the language of a text from its script and its function words, fast enough for every line.
+"""Detect the language of a text from its script, its letters and its function words, fast enough for every line.
 
-    script     Thai, Greek, Hangul, kana, … decide alone; Cyrillic, Arabic, Devanagari after a few letters
-    letters    "ß", "ñ", "ł", "ğ": written in few languages
-    words      "und", "que", "het": each votes for the languages whose stop words it is among, one vote in all
-
-Nothing is guessed: where the votes do not agree, and where there are hardly any ("ok", "lol", "Lisbon 2019"), the
-answer is no language. English is taken before any other on equal votes. Votes are counted in whole parts: their sum is
-the same in whatever order the words of a set come, which differs from one process to another.
+Nothing is guessed: where votes disagree or are few ("ok", "Lisbon 2019"), the answer is no language. Votes are whole
+parts, so that their sum is the same in whatever order the words of a set come.
 """
 
 from __future__ import annotations
@@ -45,7 +40,6 @@ class Language(NamedTuple):
 
 UNKNOWN = Language(None, 0.0)
 
-# -- scripts -----------------------------------------------------------------------------------------------------------
 
 # First and last letter of a block, what it is called. Han alone is Chinese; beside kana, Japanese.
 _BLOCKS = (
@@ -86,7 +80,6 @@ OTHER_SCRIPT = regex("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOC
 _BY_BLOCK = tuple((regex(f"[{first}-{last}]"), name) for first, last, name in _BLOCKS)
 _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign is worth
 
-# -- letters that few languages write ----------------------------------------------------------------------------------
 
 _MARKS: Mapping[str, str] = {
     "ß": "de", "ä": "de fi sv", "ö": "de fi sv tr hu", "ü": "de tr hu", "ñ": "es eu", "¿": "es", "¡": "es",
@@ -127,22 +120,20 @@ _MORE: Mapping[str, str] = {
     "nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag "
     "freitag samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut "
     "außer ausgenommen gibt's wurden kann kannst hallo danke bitte",
-    "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero"
-    " tengo mañana ayer hoy "
-    "anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
-    "martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
-    "septiembre octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra "
-    "nuestro mis veces vez salvo excepto buenas buenos gracias hola ser dos prefiero",
+    "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero tengo mañana "
+    "ayer hoy anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
+    "martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre "
+    "octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra nuestro mis veces vez "
+    "salvo excepto buenas buenos gracias hola ser dos prefiero",
     "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai "
     "avant-hier aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières "
     "prochain prochaine jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche "
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre dit fait "
     "quelqu'un lequel laquelle personne sauf fois merci bonjour",
-    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono "
-    "ieri oggi domani settimana settimane mese mesi anno anni scorso scorsa prossima prossimo giorno "
-    "giorni notte mattina sera lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio "
-    "marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre detto fatto tranne "
-    "sempre mai grazie buon buona ciao",
+    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono ieri oggi domani settimana settimane "
+    "mese mesi anno anni scorso scorsa prossima prossimo giorno giorni notte mattina sera lunedì martedì mercoledì "
+    "giovedì venerdì sabato domenica gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre "
+    "novembre dicembre detto fatto tranne sempre mai grazie buon buona ciao",
     "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão "
     "ontem anteontem hoje amanhã semana semanas mês meses ano anos passado passada próxima próximo dia "
     "dias noite manhã tarde segunda terça quarta quinta sexta sábado domingo fevereiro março "
@@ -331,11 +322,7 @@ def _by_words(sample: str) -> Language:
 
 
 def _names(sample: str) -> frozenset[str]:
-    """Return the words that are read as names: with a capital at every place, and inside a sentence, or a given name.
-
-    In a title, where more words have a capital than have none, a capital tells nothing. Days, months and the like are
-    no names, nor are words of English.
-    """
+    """Return the words that are read as names: with a capital at every place and inside a sentence, or a given name."""
     small = set(_SMALL.findall(sample))
     inside = {word.lower() for word in _INSIDE.findall(sample)}
     names = inside - _no_names() if len(inside) <= max(1, len(small)) else set()
@@ -350,11 +337,7 @@ def _no_names() -> frozenset[str]:
 
 
 def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:
-    """Count the votes that a text in Latin letters gives to each language, in parts of a vote (`VOTE`).
-
-    It also returns the function words. Words that English shares with another language vote for both. Single consonants
-    are no words ("IV. D.").
-    """
+    """Return the votes of a text in Latin letters for each language, in parts of `VOTE`, and its function words."""
     scores: dict[str, int] = {}
     pieces: dict[str, int] = {}
     lowered = sample.lower().replace("’", "'")

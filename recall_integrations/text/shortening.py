@@ -1,9 +1,4 @@
-"""Shorten a long query to its beginning and its end.
-
-A text of many pages is no question; what is asked stands before what was pasted, or behind it. Of a query of more than
-`READ_CHARS_MAX` characters the first `HEAD_CHARS` and the last `TAIL_CHARS` are read, up to a blank: whatever its
-length, reading one takes no longer than reading a page. Parsing, embedding, ranking and explaining read the same.
-"""
+"""Shorten a long query to its beginning and its end: what is asked stands before what was pasted, or behind it."""
 
 from __future__ import annotations
 

@@ -39,11 +39,7 @@ _WORD = regex(r"[^\W\d_]{3,24}")
 
 
 def leanings(text: str) -> dict[str, int]:
-    """Return the languages that a text in Latin letters speaks for, with their shares, together `WHOLE` at most.
-
-    English is among them. Empty for a text in another script, whose language the detector tells. Some 10 to 20 µs for a
-    line. Never raises.
-    """
+    """Return the languages that a text in Latin letters speaks for, with shares of `WHOLE` at most together."""
     sample = text[:CHARS_MAX]
     if not sample.isascii() and OTHER_SCRIPT.search(sample):
         return {}

@@ -62,10 +62,7 @@ def _undoubled(word: str) -> str:
 
 
 def word_confidence(found: Slip, known_words: int) -> float:
-    """Return the confidence that a lone word is meant as `found.word`, if no other known word is like it.
-
-    The more words are known, the likelier one of them resembles by chance a word that means something else.
-    """
+    """Return the confidence that a lone word is meant as `found.word`; the more words, the more chance resemblance."""
     letters = len(found.word)
     if found.same:
         return 0.92

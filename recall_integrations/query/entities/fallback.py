@@ -80,9 +80,6 @@ class Question:
 Answers = dict[bytes, "str | None"]  # key of a question -> entity id, or None for "none"
 
 
-# -- what is asked -----------------------------------------------------------------------------------------------------
-
-
 def shown(text: str, limit: int) -> str:
     """Return `text` on one line, without invisible characters, at most `limit` characters long."""
     seen = (" " if unicodedata.category(c) in _UNSEEN else c for c in text[: 4 * limit])
@@ -144,10 +141,9 @@ def _is_capital(reading: Reading, i: int, taken: Sequence[tuple[int, int]]) -> b
 
 
 def near_names(index: EntityIndex, mention: str, limit: int) -> list[tuple[str, str]]:
-    """Return `(entity_id, name)` of entities that `mention` may stand for, most words in common first, then in order.
+    """Return id and name of entities that `mention` may stand for, most words in common first, then in order.
 
-    A word counts 1 for an entity whose name or alias has it, less for one that has a word a typo or two away. In a
-    scope of at most `limit` entities all are returned: a nickname shares no letters with its name.
+    In a scope of at most `limit` entities all are returned: a nickname shares no letters with its name.
     """
     state = index.state
     words = list(dict.fromkeys(key_of(mention)))[:NAME_WORDS_MAX]
@@ -236,9 +232,6 @@ def _surroundings(reading: Reading, span: tuple[int, int]) -> tuple[str, tuple[s
     return shown(reading.text[near[0].start : near[-1].end], 2 * AROUND_CHARS + NAME_CHARS_MAX), tuple(sorted(telling))
 
 
-# -- prompt and answer -------------------------------------------------------------------------------------------------
-
-
 def prompt_for(questions: Sequence[Question], said: Callable[[str], str] = str) -> str:
     """Write the prompt for all questions; candidates are numbered throughout, so that no number fits twice."""
     lines = [
@@ -268,12 +261,7 @@ def _quoted(text: str) -> str:
 
 
 def parse_answer(answer: object, questions: Sequence[Question]) -> Answers:
-    """Read the choices in the answer, by question; a question that it does not answer, or answers twice, is left out.
-
-    Strict: only lines like "A: 2" and "A: none" (for one question also "2"), after the end of a reasoning
-    block, if there is one. With any other line, the whole answer counts as made up and chooses nothing. A number that
-    was not offered for its mention chooses nothing for it.
-    """
+    """Read the choices in the answer, by question; with any line but "A: 2" and "A: none" it chooses nothing."""
     if not isinstance(answer, str) or len(text := _REASONED.split(answer)[-1]) > ANSWER_CHARS_MAX:
         return {}
     offered: dict[tuple[str, str], str | None] = {}
@@ -333,12 +321,7 @@ OPEN = Door()
 class EntityFallback:
     """Asks a language model about open mentions, within bounds. Never raises; threads may share one.
 
-    An answer in time is used, a late one is there for the next query. Answers are kept by scope, mention, candidates
-    and the telling words around: a name that is added to the scope or leaves it makes another question only if it is
-    a candidate. A caller whose question is under way waits for that call.
-
-    A failure comes back as a `Degradation` of stage `parse.entities.llm` with a reason of the guard (`guard.Answer`);
-    `failure.answer`: the model's answer chose none of the offered names.
+    An answer in time is used, a late one is there for the next query; who asks what is under way waits for that call.
     """
 
     def __init__(

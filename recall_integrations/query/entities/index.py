@@ -73,10 +73,7 @@ class EntityIndex:
             self.revision += 1  # last: who sees it finds the name
 
     def lookup(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the entities with this name, then of those with this alias, each in order.
-
-        Compared in normal form: case, width, possessive and punctuation between words do not count.
-        """
+        """Return the ids of the entities with this name, then of those with this alias; compared in normal form."""
         words = key_of(name)
         holders = at(self.state.phrases, " ".join(words))
         # Joined by spaces, a name without any word ("- -") could read like another's words.
@@ -112,11 +109,9 @@ class EntityIndex:
         return not self.state.lengths.keys().isdisjoint([word[:WORD_CHARS_MAX] for word in words])
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the places where `text` names known entities, in order: for stored texts, so only if it is certain.
+        """Return the certain places where a stored text names known entities, in order; no misspellings.
 
-        Names and aliases as they are, the longest where they overlap, no misspellings. An ordinary word has to be
-        written as a name (see `reading`). A name shared by several entities is taken for the one that the text also
-        names in full or by another name, otherwise left out.
+        A name shared by several is taken for the one that the text also names in full or by another name, or left out.
         """
         state = self.state
         if not self.may_mention(text):

@@ -1,14 +1,7 @@
 """A text as the matchers read it: its units, the reserved ones, and the evidence of upper case.
 
-Only its spelling tells whether an ordinary word ("will", "mark", "hope", "API") is meant as a name:
-
-- upper case inside a sentence is evidence, except where everything is in upper or title case;
-- upper case at the start of a sentence is none, except with a possessive ("Will's birthday");
-- lower case is none, unless the word was declared as a name: "billing" and "the chief" are, if somebody said so. "Will"
-  and "May", which are verbs and months as well, are names in lower case only if they were declared in it, and "it" and
-  "us" never are: "will it rain" and "may I" name nobody;
-- acronyms ("API", "PR") are always written in upper case, so that it tells little;
-- months and week days after "in", "last", a number, … are dates.
+Only its spelling tells whether an ordinary word ("will", "mark", "API") is meant as a name: upper case inside a
+sentence is evidence, at its start only with a possessive; lower case is none, unless somebody declared the name.
 """
 
 from __future__ import annotations

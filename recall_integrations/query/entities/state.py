@@ -182,10 +182,9 @@ class TrigramIndex:
         self._words.add(word)
 
     def similar(self, word: str, limit: int = 6) -> list[tuple[str, int]]:
-        """Return indexed words one edit from `word`, or two if it is long, nearest first, then alphabetical.
+        """Return indexed words one edit from `word`, or two if it is long, and the distance; nearest first.
 
         A word with digits is only similar to one with the same digits: "Inbox3" is not a typo of "Inbox4".
-        Returns pairs of word and distance, `limit` at most; `word` itself is not among them.
         """
         if not is_searchable(word):
             return []
@@ -265,10 +264,7 @@ def root_of(word: str, language: str) -> str:
 
 
 class Roots:
-    """The known words of a scope's names by their roots, per language. A language costs nothing until it is asked for.
-
-    Threads may share one: what is missing is added under a lock.
-    """
+    """The known words of a scope's names by their roots, per language, made when asked for. Threads may share one."""
 
     __slots__ = ("_lock", "_maps")
 
@@ -422,10 +418,7 @@ class State:
 
 
 def is_person_like(phrase: Phrase) -> bool:
-    """Say whether a name of two or three words may be a person's.
-
-    Letters only, no word for a kind of thing, not only ordinary words, and each word in upper case, if any is.
-    """
+    """Say whether a name may be a person's: two or three words of letters, no kind of thing, not all ordinary."""
     words = phrase.words
     if not 2 <= len(words) <= 3 or all(is_ordinary(w) and w not in GIVEN_WORDS for w in words):
         return False
