@@ -33,22 +33,12 @@ PRIOR_MEMORIES = 20  # a scope smaller than this is treated as if it had this ma
 
 def specificity(features: QueryFeatures) -> float:
     """Return the weighted sum of the four features."""
-    return (
-        WEIGHTS["entity_density"] * features.entity_density
-        + WEIGHTS["temporal"] * features.temporal
-        + WEIGHTS["lexical_rarity"] * features.lexical_rarity
-        + WEIGHTS["type_cues"] * features.type_cues
-    )
+    return float(sum(weight * getattr(features, name) for name, weight in WEIGHTS.items()))
 
 
 def normalised(features: QueryFeatures) -> QueryFeatures:
     """Round the vector that decisions are made on. Equal rounded vectors have equal specificity."""
-    return QueryFeatures(
-        entity_density=round(features.entity_density, ROUNDING),
-        temporal=round(features.temporal, ROUNDING),
-        lexical_rarity=round(features.lexical_rarity, ROUNDING),
-        type_cues=round(features.type_cues, ROUNDING),
-    )
+    return QueryFeatures(**{name: round(getattr(features, name), ROUNDING) for name in WEIGHTS})
 
 
 def entity_density(
@@ -203,30 +193,22 @@ def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[Memo
 
 
 PREDICATES: dict[str, tuple[str, ...]] = {
-    "manager": ("manager_of", "reports_to", "manages"),
-    "boss": ("manager_of", "reports_to", "manages"),
-    "manages": ("manager_of", "manages"),
-    "report": ("reports_to", "manager_of"),
-    "reports": ("reports_to", "manager_of"),
-    "team": ("member_of",),
-    "member": ("member_of",),
-    "members": ("member_of",),
-    "owner": ("owns", "owner_of"),
-    "owns": ("owns", "owner_of"),
-    "depends": ("depends_on",),
-    "dependency": ("depends_on",),
-    "dependencies": ("depends_on",),
-    "blocks": ("blocks", "blocked_by"),
-    "blocked": ("blocks", "blocked_by"),
-    "works": ("works_on", "works_at", "works_with"),
-    "working": ("works_on", "works_at", "works_with"),
-    "employer": ("works_at",),
-    "lives": ("lives_in",),
-    "married": ("married_to", "spouse_of"),
-    "wife": ("married_to", "spouse_of"),
-    "husband": ("married_to", "spouse_of"),
-    "recommend": ("recommends", "recommended"),
-    "recommended": ("recommends", "recommended"),
+    word: tuple(edges.split())
+    for words, edges in (
+        ("manager boss", "manager_of reports_to manages"),
+        ("manages", "manager_of manages"),
+        ("report reports", "reports_to manager_of"),
+        ("team member members", "member_of"),
+        ("owner owns", "owns owner_of"),
+        ("depends dependency dependencies", "depends_on"),
+        ("blocks blocked", "blocks blocked_by"),
+        ("works working", "works_on works_at works_with"),
+        ("employer", "works_at"),
+        ("lives", "lives_in"),
+        ("married wife husband", "married_to spouse_of"),
+        ("recommend recommended", "recommends recommended"),
+    )
+    for word in words.split()
 }
 
 

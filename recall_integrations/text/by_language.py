@@ -15,10 +15,10 @@ import Stemmer
 
 from recall_integrations.patterns import regex
 from recall_integrations.text import analyser
-from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token, tokenize
+from recall_integrations.text.analyser import STOP_WORDS, Token, tokenize
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.signs import with_signs, words_with_signs
-from recall_integrations.text.stop_words import content_words, listed
+from recall_integrations.text.stop_words import NAMES, content_words, listed
 
 _AND = regex(r"(?!والد|والي)[وف](?=(?:ال|لل)\w{3})")  # "والد", father, begins so
 _SHORT = regex(r"(?:[بك]?ال|لل)(\w\wة)")
@@ -61,31 +61,8 @@ LOOK = "?"  # in place of a language: that of the text
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
 
 SNOWBALL = {
-    "ar": "arabic",
-    "hy": "armenian",
-    "eu": "basque",
-    "ca": "catalan",
-    "da": "danish",
-    "nl": "dutch",
-    "fi": "finnish",
-    "fr": "french",
-    "de": "german",
-    "el": "greek",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "es": "spanish",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
+    **{code: name for code, name in NAMES.items() if code != "he"},
+    **{"hi": "hindi", "hy": "armenian", "lt": "lithuanian", "sr": "serbian"},
 }
 """Languages with a stemmer, and what PyStemmer calls it."""
 
@@ -280,20 +257,3 @@ def _stemmer(algorithm: str) -> Stemmer.Stemmer:
     if algorithm not in kept:
         kept[algorithm] = Stemmer.Stemmer(algorithm)
     return kept[algorithm]
-
-
-__all__ = [
-    "ANALYSER_VERSION",
-    "LANGUAGES",
-    "LOOK",
-    "SEP",
-    "WORD_CHARS_MAX",
-    "content",
-    "language_of",
-    "placed",
-    "spoken",
-    "stem",
-    "stems",
-    "stop_words",
-    "without_marks",
-]

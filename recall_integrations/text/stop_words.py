@@ -87,30 +87,12 @@ def content_words(code: str) -> frozenset[str]:
 
 logger = logging.getLogger(__name__)
 
-NAMES = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "es": "spanish",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "he": "hebrew",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-}
+_LISTED = """
+    ar arabic ca catalan da danish de german el greek es spanish eu basque fi finnish fr french he hebrew hu hungarian
+    id indonesian it italian ne nepali nl dutch no norwegian pt portuguese ro romanian ru russian sv swedish ta tamil
+    tr turkish
+""".split()
+NAMES = dict(zip(_LISTED[::2], _LISTED[1::2], strict=True))
 """Languages with a list, and what its file is called."""
 
 _FOLDER = Path("core", "_static", "nltk_cache", "corpora", "stopwords")
