@@ -220,10 +220,6 @@ def _not_first(chunk: Chunk) -> bool:
     return chunk.text != "#1" or bool(_BEFORE_ISSUE.search(chunk.before))
 
 
-def _is_ticket(chunk: Chunk) -> bool:
-    return chunk.text.partition("-")[0] not in NO_TICKETS
-
-
 def _is_dotted_version(chunk: Chunk) -> bool:
     """Accept three and more numbers that are neither a date nor thousands, or two that are called a version."""
     if _BEFORE_VERSION.search(chunk.before):
@@ -331,10 +327,6 @@ def _is_camel(chunk: Chunk) -> bool:
     return word.casefold() not in NO_CODE and not named
 
 
-def _is_code_name(chunk: Chunk) -> bool:
-    return chunk.text.endswith(CODE_NOUNS) and _is_camel(chunk)
-
-
 def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
     return Kind(name, regex(pattern), check, needs=needs)
 
@@ -375,7 +367,12 @@ KINDS: tuple[Kind, ...] = (
     _kind("error_code", r"E[A-Z0-9_]+", lambda chunk: chunk.text in ERRNO),
     _kind("error_code", r"[0-9]{1,6}", _is_status),
     _kind("ticket", r"CVE-[0-9]{4}-[0-9]{4,7}|GHSA(?:-[a-z0-9]{4}){3}", needs="-"),
-    _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", _is_ticket, needs="-"),
+    _kind(
+        "ticket",
+        r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}",
+        lambda c: c.text.partition("-")[0] not in NO_TICKETS,
+        needs="-",
+    ),
     _kind("reference", r"#[0-9]{1,7}", _not_first, needs="#"),
     _kind("reference", r"(?:PR|MR|GH)[#!-]?[0-9]{1,7}|[A-Za-z][\w.-]+#[0-9]{1,7}|![0-9]{2,7}"),
     _kind("reference", r"[0-9]{2,7}", _is_issue),
@@ -393,7 +390,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("code", rf"{_NAME}(?:\.{_NAME})+(?:\(\))?", _is_dotted_name, needs="."),
     _kind("code", rf"{_NAME}\(\)", needs="("),
     _kind("code", r"[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|[a-z]{3,}[A-Z]{2,}", _is_camel),
-    _kind("code", _CAMEL, _is_code_name),
+    _kind("code", _CAMEL, lambda chunk: chunk.text.endswith(CODE_NOUNS) and _is_camel(chunk)),
     Kind(name="camel_case", pattern=regex(_CAMEL), check=_is_camel, knowledge=False),
     _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)"),
     _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»"),

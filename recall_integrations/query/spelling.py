@@ -9,7 +9,7 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary, ordinary_words
-from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, stem
 from recall_integrations.text.analyser import stemmed
@@ -262,23 +261,6 @@ Validate = Callable[[str], str]
 IsName = Callable[[str], bool]
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class _Manner:
-    """Place of a word in the query, and how it is written there."""
-
-    capital: bool
-    first: bool
-    is_name: IsName | None
-
-    def allows(self, match: Match) -> bool:
-        """Say whether a word in this place may be meant as the match; names of the scope are for the entity cascade."""
-        if self.is_name is not None and self.is_name(match.spelling) and not is_known(match.spelling):
-            return False
-        if not self.capital or (self.first and is_ordinary(match.spelling)):
-            return True
-        return match.similarity >= NAME_SIMILARITY and not is_ordinary(match.spelling)
-
-
 class Speller:
     """Corrects the words of a scope's queries; remembers what a language model confirmed. Threads may share one."""
 
@@ -303,8 +285,8 @@ class Speller:
             if not self._is_open(token.word, written, is_name) or _is_identifier(text, token):
                 continue
             looked.add(token.word)
-            manner = _Manner(capital=written[:1].isupper(), first=_begins_sentence(text, token.start), is_name=is_name)
-            best = self._best(token.word, manner)
+            capital, first = written[:1].isupper(), _begins_sentence(text, token.start)
+            best = self._best(token.word, partial(_allowed, is_name=is_name, capital=capital, first=first))
             if best is None:
                 continue
             if validate is not None:
@@ -328,10 +310,10 @@ class Speller:
         known = self.vocabulary.frequency(stem(word)) > 0
         return not (known or (is_name is not None and is_name(word)) or is_known(word))
 
-    def _best(self, word: str, manner: _Manner) -> Match | None:
+    def _best(self, word: str, allowed: Callable[[Match], bool]) -> Match | None:
         close = (worded(word, match) for match in self.vocabulary.close_to(word, threshold=self._threshold))
         said = self._verdicts.get
-        matches = [m for m in close if manner.allows(m) and said((word, m.stem)) is not False]
+        matches = [m for m in close if allowed(m) and said((word, m.stem)) is not False]
         best = next((m for m in matches if said((word, m.stem))), matches[0] if matches else None)
         return None if best is None or _means_stop_word(word, best.similarity) else best
 
@@ -364,6 +346,18 @@ class Speller:
             with self._lock:
                 self._verdicts.pop(pair, None)
             self._room.release()
+
+
+def _allowed(match: Match, is_name: IsName | None, *, capital: bool, first: bool) -> bool:
+    """Say whether a word written so, in this place, may be meant as the match.
+
+    Names of the scope are for the entity cascade, but not the ordinary words in them ("Backend Database Team").
+    """
+    if is_name is not None and is_name(match.spelling) and not is_known(match.spelling):
+        return False
+    if not capital or (first and is_ordinary(match.spelling)):
+        return True
+    return match.similarity >= NAME_SIMILARITY and not is_ordinary(match.spelling)
 
 
 def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:

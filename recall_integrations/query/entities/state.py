@@ -7,6 +7,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from typing import TypeAlias
@@ -148,20 +149,17 @@ def _with_symbols(text: str, token: Token) -> Token:
 LETTERS_MIN = 4  # shorter words have neighbours everywhere
 LETTERS_TWO_EDITS = 8  # from this length on two edits are looked for
 LETTERS_MAX = 40
-FOUND_KEPT = 1_024  # words whose similar ones are kept: many queries ask for the same
 CANDIDATES_MAX = 4_000  # words compared for one query word: bounds the cost on hostile vocabularies
 
 
 class TrigramIndex:
     """A set of words that finds those similar to a given one. Words can be added, not removed."""
 
-    __slots__ = ("_found", "_postings", "_words")
+    __slots__ = ("_postings", "_words")
 
     def __init__(self) -> None:
         self._words: set[str] = set()
         self._postings: dict[tuple[int, str], list[str]] = {}
-        # Answers with the number of words at that time: words are only added, so an equal number means no change.
-        self._found: dict[str, tuple[int, list[tuple[str, int]]]] = {}
 
     def __len__(self) -> int:
         return len(self._words)
@@ -188,22 +186,12 @@ class TrigramIndex:
         """
         if not is_searchable(word):
             return []
-        known = len(self._words)
-        kept = self._found.get(word)
-        if kept is None or kept[0] != known:
-            if len(self._found) >= FOUND_KEPT:
-                self._found = {}
-            kept = self._found[word] = known, self._similar(word)
-        return kept[1][:limit]
-
-    def _similar(self, word: str) -> list[tuple[str, int]]:
         edits = 2 if len(word) >= LETTERS_TWO_EDITS else 1
         candidates = self._candidates(word, edits)
         found = process.extract(word, candidates, scorer=OSA.distance, score_cutoff=edits, limit=None)
         digits = _digits(word)
         near = [(text, int(distance)) for text, distance, _ in found if distance and _digits(text) == digits]
-        near.sort(key=lambda pair: (pair[1], pair[0]))
-        return near
+        return sorted(near, key=lambda pair: (pair[1], pair[0]))[:limit]
 
     def _candidates(self, word: str, edits: int) -> list[str]:
         length, marked, words = len(word), f"^{word}$", self._words
@@ -319,36 +307,30 @@ def _bare(word: str, language: str) -> Iterator[str]:
         yield from (word[:-letters] for letters in range(1, ENDING_LETTERS_MAX + 1) if word[-letters:].isalpha())
 
 
+_STOP = STOP_WORDS - GIVEN_WORDS
 PHRASE_WORDS_MAX = 32  # longer names are found by `lookup` only
 SWAP_WORDS_MAX = 4  # names up to this many words are also found with their words in another order
 
 
+@dataclass(slots=True, eq=False)
 class Entity:
     """A known entity and its names; `order` is its sort key among entities that fit equally well."""
 
-    __slots__ = ("id", "name", "order", "phrases")
-
-    def __init__(self, entity_id: str, name: str, order: str) -> None:
-        self.id = entity_id
-        self.order = order
-        self.name = name
-        self.phrases: tuple[Phrase, ...] = ()
+    id: str
+    name: str
+    order: str
+    phrases: tuple[Phrase, ...] = ()
 
 
+@dataclass(slots=True, eq=False)
 class Phrase:
-    """One name of an entity: `words` in normal form, `surface` as given, `is_name` unless it is an alias, `declared`
-    if somebody said on purpose that this is a name."""
+    """A name as given (`surface`) and in normal form; `declared` if somebody said on purpose that this is a name."""
 
-    __slots__ = ("declared", "entity", "is_name", "surface", "words")
-
-    def __init__(
-        self, entity: Entity, words: tuple[str, ...], surface: str, is_name: bool, declared: bool = False
-    ) -> None:
-        self.declared = declared
-        self.entity = entity
-        self.words = words
-        self.surface = surface
-        self.is_name = is_name
+    entity: Entity
+    words: tuple[str, ...]
+    surface: str
+    is_name: bool
+    declared: bool = False
 
 
 # Most keys have one phrase. A list for each would double the memory, and the garbage collector's work in a build.
@@ -374,17 +356,17 @@ def _put(phrases: PhraseMap, key: str, phrase: Phrase) -> None:
 
 
 class State:
-    """All maps of one index."""
+    """All maps of one index. Readers take no lock, for the one writer only appends, sets keys or replaces values."""
 
     __slots__ = ("bags", "compact", "entities", "lengths", "order", "parts", "phrases", "roots", "trigrams")
 
     def __init__(self) -> None:
         self.entities: dict[str, Entity] = {}
-        self.phrases: PhraseMap = {}
-        self.lengths: dict[str, tuple[int, ...]] = {}
-        self.parts: PhraseMap = {}
-        self.bags: PhraseMap = {}
-        self.compact: PhraseMap = {}
+        self.phrases: PhraseMap = {}  # by their words, joined by spaces
+        self.lengths: dict[str, tuple[int, ...]] = {}  # in words, of phrases with this first word, longest first
+        self.parts: PhraseMap = {}  # phrases of several words by each of them
+        self.bags: PhraseMap = {}  # of two to four words, by these in sorted order
+        self.compact: PhraseMap = {}  # the same by their words without spaces
         self.trigrams = TrigramIndex()
         self.order: list[str] = []
         self.roots = Roots()
@@ -396,7 +378,12 @@ class State:
     def add(self, phrase: Phrase) -> None:
         """Index one phrase."""
         words = phrase.words
-        self._add_words(phrase)
+        for word in dict.fromkeys(words):
+            if not self.knows(word):
+                self.trigrams.add(word)
+                self.order.append(word)
+            if len(words) > 1:
+                _put(self.parts, word, phrase)
         if 1 < len(words) <= SWAP_WORDS_MAX and not is_cjk(words[0]):
             _put(self.bags, " ".join(sorted(words)), phrase)
             _put(self.compact, "".join(words), phrase)
@@ -405,16 +392,6 @@ class State:
         known = self.lengths.get(words[0], ())
         if len(words) not in known and len(words) <= PHRASE_WORDS_MAX:
             self.lengths[words[0]] = tuple(sorted((*known, len(words)), reverse=True))
-
-    def _add_words(self, phrase: Phrase) -> None:
-        words = phrase.words
-        several = len(words) > 1
-        for word in dict.fromkeys(words):
-            if word not in self.parts and word not in self.phrases:
-                self.trigrams.add(word)
-                self.order.append(word)
-            if several:
-                _put(self.parts, word, phrase)
 
 
 def is_person_like(phrase: Phrase) -> bool:
@@ -427,6 +404,3 @@ def is_person_like(phrase: Phrase) -> bool:
     if phrase.surface.islower():
         return True
     return not any(t[0].islower() for t in phrase.surface.split() if t.casefold() not in NAME_PARTICLES)
-
-
-_STOP = STOP_WORDS - GIVEN_WORDS
