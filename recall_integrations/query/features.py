@@ -152,17 +152,10 @@ _NO_PART = (
 _T = MemoryType
 TYPE_CUES: tuple[TypeCue, ...] = (
     _cue(
-        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}",
-        0.6,
-        _T.PREFERENCE,
-        filters=True,
+        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}", 0.6, _T.PREFERENCE, filters=True
     ),
     _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE),
-    _cue(
-        r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b",
-        0.6,
-        _T.PREFERENCE,
-    ),
+    _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
     _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
     _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
     _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
@@ -173,11 +166,7 @@ TYPE_CUES: tuple[TypeCue, ...] = (
         _T.EVENT,
     ),
     _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
-    _cue(
-        r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b",
-        0.6,
-        _T.SUMMARY,
-    ),
+    _cue(r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b", 0.6, _T.SUMMARY),
     _cue(rf"{_START}who(?:'s| is| are| was| were)\b", 0.6),
     _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
     _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),

@@ -54,16 +54,16 @@ class Findings:
     window: TemporalWindow | None = None
     session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()
-    denied: list[Span] = field(default_factory=list)
+    denied: list[Span] = field(default_factory=list)  # dates and sessions that the query leaves out
     refs: tuple[EntityRef, ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     corrections: tuple[Correction, ...] = ()
     asked: AskedRole = NOBODY
-    kept: list[Token] = field(default_factory=list)
-    content: list[Token] = field(default_factory=list)
-    polite: Spans = ()
-    plain: list[Token] = field(default_factory=list)
-    rarities: Mapping[str, float] = field(default_factory=dict)
+    kept: list[Token] = field(default_factory=list)  # words outside of the excluded spans
+    content: list[Token] = field(default_factory=list)  # those that are looked for
+    polite: Spans = ()  # its courtesies
+    plain: list[Token] = field(default_factory=list)  # content words that neither say when nor ask nicely
+    rarities: Mapping[str, float] = field(default_factory=dict)  # by stem, for stems that a memory holds
     degraded: list[Degradation] = field(default_factory=list)
     observer: Observer | None = field(default_factory=_OBSERVER.get)
 

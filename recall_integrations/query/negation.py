@@ -28,8 +28,8 @@ class Cue(NamedTuple):
     """A phrase after which the excluded term stands."""
 
     words: tuple[str, ...]
-    place: Place = "anywhere"
-    only_after_all: bool = False
+    place: Place = "anywhere"  # or only at the `start` of a clause (an order), or after a `relative` "that", "which"
+    only_after_all: bool = False  # takes from a whole: after a negation it says the opposite ("nobody except Sam")
 
 
 def _cues(phrases: str, place: Place = "anywhere", *, only_after_all: bool = False) -> tuple[Cue, ...]:
@@ -190,6 +190,7 @@ NON_WORDS = word_set(
 )
 
 
+_QUESTION_WORDS = word_set("what when where why how who whom which")
 CLAUSE_WORDS_MAX = 12  # how far back a second negation is looked for
 
 _SEPARATOR = (
@@ -209,8 +210,8 @@ _RUN = regex(r"\w+")
 class Negation:
     """One excluded term."""
 
-    term: str
-    span: tuple[int, int]
+    term: str  # as written in the query, without articles and quotation marks
+    span: tuple[int, int]  # of the whole exclusion, from its cue on; those of a list share their start
     term_span: tuple[int, int]
 
 
@@ -433,9 +434,7 @@ def _is_inverted(tokens: list[_Piece], i: int) -> bool:
 
 
 def _starts_question(tokens: list[_Piece], i: int) -> bool:
-    return _starts_clause(tokens, i) or _word(tokens, i - 1) in (
-        *("what", "when", "where", "why", "how", "who", "whom", "which"),
-    )
+    return _starts_clause(tokens, i) or _word(tokens, i - 1) in _QUESTION_WORDS
 
 
 def _asks(tokens: list[_Piece], i: int) -> bool:
@@ -479,9 +478,8 @@ def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
         if not comma and not closes:
             break
         following = joined + closes
-        if _word(tokens, following) in ("not", "no") or _word(tokens, following).startswith(
-            "non-"
-        ):  # "not Java and not Python": the next cue's business
+        after = _word(tokens, following)
+        if after in ("not", "no") or after.startswith("non-"):  # "not Java and not Python": the next cue's business
             if closes:
                 terms += pending
             pending = []

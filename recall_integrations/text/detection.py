@@ -34,8 +34,8 @@ _FOREIGN_SHARE = 0.3  # of the letters that are not Latin, from which the text i
 class Language(NamedTuple):
     """The language of a text."""
 
-    code: str | None
-    confidence: float
+    code: str | None  # ISO 639-1; `None` = cannot be told
+    confidence: float  # in [0, 1]; 0 without a code
 
 
 UNKNOWN = Language(None, 0.0)

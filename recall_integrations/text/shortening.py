@@ -15,9 +15,9 @@ class Shortened(NamedTuple):
     """The part of a query that is read."""
 
     text: str
-    head: int
-    skipped: int
-    length: int
+    head: int  # characters of it that are the beginning of the query
+    skipped: int  # characters left out behind the head, less the separator; 0 if all is read
+    length: int  # of the whole query
 
     def place(self, span: tuple[int, int]) -> tuple[int, int]:
         """Return the span in the query for a span of `text`."""

@@ -79,9 +79,9 @@ OVER_NEXT = 1.3  # times that for the next language
 class Count(NamedTuple):
     """Counts of memories for one language; sums of them do not depend on any order."""
 
-    told: int = 0
-    hints: int = 0
-    votes: int = 0
+    told: int = 0  # memories that are in it; for `UNTOLD`, memories that tell no language
+    hints: int = 0  # memories that tell none, for which it is the likeliest, or as likely as another but English
+    votes: int = 0  # of memories that tell none, in parts of `WHOLE` a memory
 
     def plus(self, other: Count) -> Count:
         """Add two counts."""

@@ -37,9 +37,9 @@ class Slip(NamedTuple):
 
     word: str
     edits: int
-    mechanical: bool
-    front: bool
-    same: bool = False
+    mechanical: bool  # a swap or a doubled letter
+    front: bool  # the first letter differs
+    same: bool = False  # only an accent, or the apostrophe of a possessive, is left out
 
 
 def slip(typed: str, known: str, edits: int) -> Slip:

@@ -74,7 +74,7 @@ class Question:
     around: str
     candidates: tuple[Candidate, ...]
     confidence: float
-    key: bytes
+    key: bytes  # digest of all that the answer depends on, so that the cache holds no text
 
 
 Answers = dict[bytes, "str | None"]  # key of a question -> entity id, or None for "none"

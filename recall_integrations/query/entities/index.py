@@ -34,10 +34,6 @@ class Mention:
     end: int
 
 
-def _by_id(entity_id: str, _name: str) -> str:
-    return entity_id
-
-
 class EntityIndex:
     """Names and aliases of one scope, in memory.
 
@@ -45,9 +41,9 @@ class EntityIndex:
     A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
     """
 
-    def __init__(self, order: Callable[[str, str], str] = _by_id) -> None:
-        self.state: Final = State()
-        self.revision = 0
+    def __init__(self, order: Callable[[str, str], str] = lambda entity_id, _name: entity_id) -> None:
+        self.state: Final = State()  # for readers of this folder; only `add` changes it
+        self.revision = 0  # grows with each name
         self._order = order
 
     def __len__(self) -> int:
@@ -126,7 +122,12 @@ class EntityIndex:
             if any(taken[span.i : span.j]):
                 continue
             holders = entities_of(span.phrases)
-            certain = {e: p for e, p in holders.items() if self._is_certain(reading, span.i, span.j, p)}
+            # A word written as an acronym ("API") names the entity of that name, not a person's alias "PR".
+            certain = {
+                e: p
+                for e, p in holders.items()
+                if reading.phrase_as_name(span.i, span.j, p) >= (0.6 if p.is_name else SURE)
+            }
             if not certain:
                 continue
             taken[span.i : span.j] = b"\x01" * (span.j - span.i)
@@ -156,12 +157,6 @@ class EntityIndex:
                 behind = names_behind(state, word, reading.language)
                 if len(behind) == 1:
                     reading.words[i] = behind[0]
-
-    @staticmethod
-    def _is_certain(reading: Reading, i: int, j: int, phrase: Phrase) -> bool:
-        likely = reading.phrase_as_name(i, j, phrase)
-        # A word written as an acronym ("API") names the entity of that name, not a person's alias "PR".
-        return likely >= (0.6 if phrase.is_name else SURE)
 
     def resolve(
         self, text: str, *, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None
