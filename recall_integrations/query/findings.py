@@ -94,17 +94,12 @@ class Findings:
 
     def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
         """Run a step and return its result; if it fails, return `fallback` and note a degradation that names it."""
-        if self.observer is None:
-            return self._guarded(stage, step, fallback)
-        before, begin = len(self.degraded), time.perf_counter()
-        found = self._guarded(stage, step, fallback)
-        self.observer(stage, time.perf_counter() - begin, len(self.degraded) > before)
-        return found
-
-    def _guarded(self, stage: str, step: Callable[[], T], fallback: T) -> T:
+        begin, found, failed = time.perf_counter(), fallback, False
         try:
-            return step()
+            found = step()
         except Exception as e:  # noqa: BLE001 - named in the result; a recall must not fail for one reading of its text
-            code = e.code.lower() if isinstance(e, RecallError) else "error"
+            code, failed = e.code.lower() if isinstance(e, RecallError) else "error", True
             self.degraded.append(Degradation(stage=stage, reason=code, detail=f"{type(e).__name__}: {e}"))
-            return fallback
+        if self.observer is not None:
+            self.observer(stage, time.perf_counter() - begin, failed)
+        return found

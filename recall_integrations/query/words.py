@@ -59,7 +59,7 @@ class QueryWords:
 
     def stem(self, word: str) -> str:
         """Return the stem that a normal form is looked for by."""
-        return (self._read.get(word) or self._forms(word))[0]
+        return self._forms(word)[0]
 
     def weaker(self, word: str) -> tuple[str, ...]:
         """Return stems of other forms of a word that memories hold."""

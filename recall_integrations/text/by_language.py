@@ -97,13 +97,6 @@ class Placed(NamedTuple):
     key: str
 
 
-class _Analysis(NamedTuple):
-    """The content words of a text: their normal forms and their stems, in the same order."""
-
-    words: list[str]
-    stems: list[str]
-
-
 def language_of(text: str) -> str | None:
     """Return the language whose rules a text's words are read by; `None` = those of English."""
     code = detect_language(text).code
@@ -132,7 +125,7 @@ def stems(text: str, language: str | None = LOOK) -> list[str]:
     language = language_of(text) if language == LOOK else language
     if language is None:
         return analyser.stemmed([word for word in words_with_signs(text) if word not in STOP_WORDS])
-    return _analysis(text, language).stems
+    return _analysis(text, language)[1]
 
 
 def content(text: str, language: str | None = LOOK) -> list[str]:
@@ -185,7 +178,8 @@ def without_marks(word: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-def _analysis(text: str, language: str) -> _Analysis:
+def _analysis(text: str, language: str) -> tuple[list[str], list[str]]:
+    """Return the normal forms of the content words, and their stems."""
     text = _dotless(text) if language == "tr" else text
     found = words_with_signs(text)
     # Each word once: a long text says most of them often.
@@ -196,7 +190,7 @@ def _analysis(text: str, language: str) -> _Analysis:
     else:
         distinct = list(set(kept.values()))
     roots = dict(zip(distinct, _stemmed(distinct, language), strict=True))
-    return _Analysis(words, [roots.get(word, word) for word in words] if roots else words)
+    return words, [roots.get(word, word) for word in words] if roots else words
 
 
 def _kept(word: str, language: str) -> str:

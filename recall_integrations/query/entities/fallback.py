@@ -361,7 +361,8 @@ class EntityFallback:
                 candidates_max=self._candidates_max,
                 reserved=reserved,
             )
-            answers = self._remembered(questions)
+            with self._lock:
+                answers = {q.key: self._cache[q.key] for q in questions if q.key in self._cache}
             left = [q for q in questions if q.key not in answers]
             problem = None
             if left and not door.blocked:
@@ -372,10 +373,6 @@ class EntityFallback:
             return refs, (
                 Degradation(stage=STAGE, reason="error", detail=f"{type(e).__name__} in the entity fallback."),
             )
-
-    def _remembered(self, questions: Sequence[Question]) -> Answers:
-        with self._lock:
-            return {q.key: self._cache[q.key] for q in questions if q.key in self._cache}
 
     def _ask(self, questions: Sequence[Question], deadline: Deadline, door: Door) -> tuple[Answers, Degradation | None]:
         key = tuple(q.key for q in questions)
@@ -390,14 +387,11 @@ class EntityFallback:
         if mine:
             call.future.add_done_callback(lambda _: self._over(key))  # a late answer is waited for by whoever asks next
             return _told(self._guard.ended(call, _nothing))
-        return _told(self._joined(call, key, deadline))
-
-    def _joined(self, call: Call[Answers], key: tuple[bytes, ...], deadline: Deadline) -> Answer[Answers]:
-        """Wait for a call that somebody else began. If it is late, that counts for the one who began it."""
+        # A call that somebody else began. If it is late, that counts for the one who began it.
         answer = self._guard.joined(call, deadline, _nothing)
         if answer.reason == TIMEOUT and call.limit.over:  # it may hang for ever: the next asks anew
             self._over(key)
-        return answer
+        return _told(answer)
 
     def _over(self, key: tuple[bytes, ...]) -> None:
         with self._lock:
