@@ -136,13 +136,14 @@ def _find_words(found: Findings) -> None:
     found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
 
 
-def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
-    """Return the parsed query: the findings, and their consequences."""
-    text, language, words, known, guard = found.text, found.language, found.words, found.known, found.guard
+def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
     no_cue: TypeCues = (0.0, (), ())
-    strength, cued, filters = guard("parse.type_cues", lambda: features.type_cues(text, language), no_cue)
-    counted = None if language == ENGLISH else found.plain
-    density = guard(
+    strength, cued, filters = found.guard(
+        "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
+    )
+    counted = None if found.language == ENGLISH else found.plain
+    density = found.guard(
         "parse.entity_density", lambda: features.entity_density(found.kept, found.refs, found.window, counted), 0.0
     )
     vector = features.normalised(
@@ -153,6 +154,13 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
             type_cues=strength,
         )
     )
+    return vector, cued, filters
+
+
+def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
+    """Return the parsed query: the findings, and their consequences."""
+    text, language, words, known, guard = found.text, found.language, found.words, found.known, found.guard
+    vector, cued, filters = _features(found)
     # The content words alone, if that fails.
     looked_for: tuple[str, ...] = tuple(dict.fromkeys(words.stem(t.word) for t in found.content))
     weaker: tuple[str, ...] = ()

@@ -7,7 +7,6 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from rapidfuzz.distance import OSA
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, Token, fold, stem, tokenize, without_marks
 
 _CJK_CHARS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -312,7 +312,7 @@ PHRASE_WORDS_MAX = 32  # longer names are found by `lookup` only
 SWAP_WORDS_MAX = 4  # names up to this many words are also found with their words in another order
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Entity:
     """A known entity and its names; `order` is its sort key among entities that fit equally well."""
 
@@ -322,7 +322,7 @@ class Entity:
     phrases: tuple[Phrase, ...] = ()
 
 
-@dataclass(slots=True, eq=False)
+@record(slots=True, eq=False)
 class Phrase:
     """A name as given (`surface`) and in normal form; `declared` if somebody said on purpose that this is a name."""
 
