@@ -30,9 +30,8 @@ from benchmarks.datasets.locomo import load_locomo
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.config import QueryConfig, RecallConfig
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.query.known_words import LETTERS_MIN, is_known
-from recall_integrations.query.vocabulary import Vocabulary
-from recall_integrations.query.vocabulary import similarity as mean_similarity
+from recall_integrations.query.spelling import LETTERS_MIN, Vocabulary, is_known
+from recall_integrations.query.spelling import similarity as mean_similarity
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
 
 K = 5
@@ -171,7 +170,7 @@ def report_pairs(collections: Sequence[Collection], pairs: Mapping[str, list[str
     """Print how often the best match of a misspelling is the word that was meant, by measure of similarity."""
     from rapidfuzz.distance import OSA, JaroWinkler
 
-    from recall_integrations.query import vocabulary as module
+    from recall_integrations.query import spelling as module
 
     measures: list[tuple[str, float, Callable[[str, str], float]]] = [
         ("mean of both", 0.80, mean_similarity),

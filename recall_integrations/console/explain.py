@@ -30,7 +30,7 @@ from recall_integrations.console.rendering import (
 from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.one_line import plain

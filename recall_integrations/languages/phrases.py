@@ -1,19 +1,7 @@
-"""Compile the phrases of the table files, and prepare texts to be matched against them.
-
-A phrase is written as it is said, with a few signs:
-
-    habe ich .. gesagt          `..`  up to eight words between (of a script without spaces: 24 characters)
-    mein*, *aste                `*`   any letters
-    (gesagt|erzählt)                  one of these
-    [bitte] ohne                      may be left out
-    <said>                            one of the words listed under that name
-    #.                          `#`   a number in digits
-    =Sie                        `=`   exactly so, capitals included; else case does not matter
-    ~와 관련 없는                `~`   at the end of a word, as a particle
+"""Compile the phrases of the table files (docs/languages.md describes their signs), and prepare texts for them.
 
 A phrase with Chinese or Japanese characters is found anywhere, and a blank in it may be missing; others begin and end
-with a word. Letters with an accent may be typed without it in words of four letters and more, "ä" as "ae", "ß" as
-"ss".
+with a word. Letters with an accent may be typed without it in words of four letters and more.
 """
 
 from __future__ import annotations
@@ -50,13 +38,7 @@ Slots = Mapping[str, str]
 
 @record(frozen=True, slots=True)
 class Said:
-    """A text that phrases are matched against: composed, with single blanks, ASCII for full-width signs.
-
-    Args:
-        text: the characters that are matched.
-        starts: where each of its characters began in the original.
-        ends: where it ended there.
-    """
+    """A text that phrases are matched against: composed, with single blanks, ASCII for full-width signs."""
 
     text: str
     starts: Sequence[int]
@@ -119,15 +101,8 @@ def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> 
     return text
 
 
-# -- compiling ---------------------------------------------------------------------------------------------------------
-
-
 def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:
-    """Compile one pattern for all the phrases, the longest first; `None` without any.
-
-    Raises:
-        InvalidArgument: a phrase that cannot be read.
-    """
+    """Compile one pattern for all the phrases, the longest first; `None` without any."""
     ordered = _ordered(phrases)
     if not ordered:
         return None

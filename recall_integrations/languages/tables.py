@@ -18,18 +18,7 @@ SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Tables:
-    """The words of one language, a section per reader. A section that is empty is not read in that language.
-
-    Args:
-        code: ISO 639-1, "de".
-        name: in English, "German".
-        dates: words and phrases for spans of time.
-        negation: words and phrases that leave something out.
-        person: words for who asks, and for who is asked.
-        questions: question words.
-        types: words that ask for a type of memory.
-        sessions: words for conversations and their places.
-    """
+    """The words of one language, a section per reader. A section that is empty is not read in that language."""
 
     code: str
     name: str
@@ -58,11 +47,7 @@ def name_of(code: str) -> str:
 
 @functools.cache
 def tables(code: str) -> Tables:
-    """Return the tables of a language.
-
-    Raises:
-        InvalidArgument: there is no file for `code`, or it is not what a table file has to be.
-    """
+    """Return the tables of a language."""
     if code not in READ:
         raise InvalidArgument(f"no tables for the language {code!r}: there are {', '.join(READ)}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -71,11 +56,7 @@ def tables(code: str) -> Tables:
 
 
 def checked(code: str, content: Any) -> Tables:
-    """Make tables from the content of a file.
-
-    Raises:
-        InvalidArgument: it is no mapping with a name and the known sections.
-    """
+    """Make tables from the content of a file."""
     if not isinstance(content, Mapping) or not isinstance(content.get("name"), str):
         raise InvalidArgument(f"{code}.yaml must be a mapping with the language's `name`")
     unknown = sorted(set(content) - {"name", *SECTIONS})
@@ -86,3 +67,16 @@ def checked(code: str, content: Any) -> Tables:
     if wrong:
         raise InvalidArgument(f"{code}.yaml: `{wrong[0]}` must be a mapping")
     return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
+
+
+ENGLISH = "en"  # is read by rules of its own
+
+
+def unread(language: str | None) -> tuple[str, ...]:
+    """Return the sections that a language has no tables for, in the order of `SECTIONS`; all if it is unknown."""
+    if language == ENGLISH:
+        return ()
+    if language is None or language not in READ:
+        return SECTIONS
+    known = tables(language)
+    return tuple(section for section in SECTIONS if not getattr(known, section))

@@ -22,8 +22,7 @@ from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.sessions import Settled, in_order, settle
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.languages import name_of
-from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.routing import HYBRID, MODE_TYPES
+from recall_integrations.query.features import HYBRID, IMPLICIT, MODE_TYPES
 from recall_integrations.records import record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck, TemporalWindow
 from recall_integrations.types.making import maker

@@ -1,27 +1,6 @@
-"""Find whose words a query asks for, in a conversation with an assistant: the user's or the assistant's.
+"""The user of a scope as an entity, and whose words a query asks for: "what did I tell you", "which did you recommend".
 
-    "what did I tell you about my allergies?"   user         "which hotel did you recommend?"   assistant
-
-The subject of the verb of saying decides. Every "I", "you", "my", "the assistant" … is a cue with a rank and a
-strength; the highest rank decides, then the strength, then the first cue:
-
-- rank 4: asked with a verb of saying: "did I mention", "have you suggested", "what did the assistant say";
-- rank 3: what the user did: "when did I finish", "have I ever met", "what did I hear from you";
-- rank 2: said in a clause: "the code you gave me", "what I said", "your advice", "I was told";
-- rank 1: only of the user: "my manager", "I need it".
-
-A cue may also say that the words are nobody's: "we agreed" is both, and if somebody else spoke ("what did my manager
-tell me", "what was recommended by the doctor") neither did. Somebody with a name is left alone, for the user and the
-assistant may have names too. If the query asks for both ("what did I ask and what did you answer"), it is nobody's.
-
-In a conversation with an assistant, a thing that "was recommended" by nobody in particular was recommended by the
-assistant.
-
-Words that ask nothing about the assistant are passed over: requests ("can you list …", "do you remember …", "tell me
-…"), and thoughts or wishes of the user ("I wonder", "I'd like to know", "I can't remember"). If some sentences of a
-longer text ask, the others count half, and so do all of a text of many sentences without a question.
-
-Each word is looked at with a few neighbours, so the time is linear in the text.
+The subject of the verb of saying decides. Each "I", "you", "the assistant" … is a cue with a rank and a strength.
 """
 
 from __future__ import annotations
@@ -31,9 +10,97 @@ from typing import NamedTuple
 
 from recall_integrations.query.by_table import person
 from recall_integrations.query.by_table.person import CLAUSE, DOING, ONLY, SAYING, SENTENCES_MAX
-from recall_integrations.query.entities.implicit import is_first_person
+from recall_integrations.query.entities.index import EntityIndex
+from recall_integrations.query.entities.state import entity_id_of
+from recall_integrations.query.features import IMPLICIT
 from recall_integrations.text import Token, stem, tokenize
+from recall_integrations.types import EntityRef, Scope
 from recall_integrations.types.roles import Role
+
+SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
+USER = "user"  # name of the user in a scope without a user id, and in chat logs
+
+_FIRST_PERSON = frozenset(
+    """
+    i i'd i'll i'm i've me my mine myself we we'd we'll we're we've us our ours ourselves
+    """.split()
+)
+# "tell me about Kestrel" is about Kestrel.
+_REQUESTS = frozenset("bring fetch find get give help let list read remind send show tell".split())
+_POLITE = frozenset("please kindly just now ok okay hey hi so and then".split())
+_REQUESTING = frozenset("can could would will".split())
+# "Phase I" is the first phase.
+_NUMBERED = frozenset(
+    "act appendix article book chapter class episode level part phase round season section stage step tier type "
+    "volume war".split()
+)
+_MINES = frozenset("a the coal gold land data".split())
+
+
+def implicit_user(
+    scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = (), key: bytes = b""
+) -> EntityRef:
+    """Return the scope's user: the one entity with the user id as a name, the one actor with that role, or a new one.
+
+    The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
+    """
+    name = scope.user_id or USER
+    entity_id = entity_id_of(name, key)
+    known = index.lookup(name) if index is not None else ()
+    if entity_id not in known and len(known) == 1:
+        entity_id = known[0]
+    elif entity_id not in known and index is not None and len(speakers) <= SPEAKERS_MAX:
+        speaking = {found[0] for s in speakers if len(found := index.lookup(s)) == 1}
+        if len(speaking) == 1:
+            known = tuple(speaking)
+            entity_id = known[0]
+    entity = index.state.entities.get(entity_id) if index is not None and entity_id in known else None
+    return EntityRef(
+        entity_id=entity_id,
+        name=name if entity is None else entity.name,
+        mention="",
+        span=(0, 0),
+        confidence=1.0,
+        stage=IMPLICIT,
+    )
+
+
+def first_person(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> Token | None:
+    """Return the first word by which a query speaks of its user: "what did I …"; not "tell me about …"."""
+    if language != "en":
+        span = person.first_person(text, language)
+        return None if span is None else Token(text[span[0] : span[1]].casefold(), *span)
+    spoken = (t for i, t in enumerate(tokens) if t.word in _FIRST_PERSON and is_first_person(tokens, i, text))
+    return next(spoken, None)
+
+
+def is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
+    """Say whether a word of the first person is the user: not "Phase I", "tell me …", "a gold mine"."""
+    token = tokens[i]
+    before = [t.word for t in tokens[max(0, i - 3) : i]][::-1] + [""] * 3
+    if token.word == "i":
+        return before[0] not in _NUMBERED and not _is_abbreviated(tokens, i)
+    if token.word == "mine":
+        return before[0] not in _MINES
+    if token.word == "us" and (before[0] == "the" or _is_country(token, text)):
+        return False
+    if token.word in ("me", "us") and before[0] in _REQUESTS:
+        asked = not before[1] or before[1] in _POLITE or (before[1] == "you" and before[2] in _REQUESTING)
+        return not asked
+    return True
+
+
+def _is_abbreviated(tokens: Sequence[Token], i: int) -> bool:
+    """Say whether an "i" is part of "i.e.", "I/O", "A.I.", "I-95"."""
+    after = tokens[i + 1] if i + 1 < len(tokens) else None
+    if after is not None and after.start - tokens[i].end == 1 and (after.word in ("e", "o") or after.word.isdigit()):
+        return True
+    return i > 0 and tokens[i - 1].word == "a"
+
+
+def _is_country(token: Token, text: str) -> bool:
+    return text[token.start : token.end] == "US" and not text.isupper()
+
 
 STRENGTH_MIN = 0.2  # below, it says nothing
 NEAR = 5  # words between a subject and its verb
@@ -134,28 +201,17 @@ _SAID_PAST = frozenset("did didn't have haven't had hadn't has hasn't".split())
 _ADVISED = frozenset("recommended suggested advised proposed".split())
 _WAS = frozenset("was were been wasn't weren't".split())
 _TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
-# All words that can be a cue.
-_CUES = frozenset((*_ADVISED, *_SOMEBODY, *_DETERMINERS, *_I, *_YOU, *_ASSISTANTS, "we", "your", "user", "my", "mine"))
-_CUES |= {"myself", "me"}
 
 
 def asked_role(
     text: str, tokens: Sequence[Token] | None = None, language: str | None = "en", *, assistant: bool = True
 ) -> AskedRole:
-    """Find whose words the query asks for.
-
-    Args:
-        text: the query.
-        tokens: the tokens of `text.tokenize`, if they are at hand.
-        language: code of the query's language; one without tables gives nobody's words.
-        assistant: whether an assistant takes part in the conversation; without one, anybody may have made what "was
-            suggested".
-    """
+    """Find whose words the query asks for."""
     if language != "en":
         return AskedRole(*person.asked_role(text, language))
     tokens = tokenize(text) if tokens is None else tokens
     words = _Words(text, tokens, assistant)
-    cues = [(i, cue) for i, word in enumerate(words.words) if word in _CUES and (cue := words.cue(i)) is not None]
+    cues = [(i, cue) for i in range(len(tokens)) if (cue := words.cue(i)) is not None]
     if not cues:
         return NOBODY
     asks = _asking_sentences(text, tokens)

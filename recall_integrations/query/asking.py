@@ -1,9 +1,6 @@
 """Estimate whether a query asks how things are, and not what happened, why, or how something is done.
 
-    "which town do I live in?"  ─▶ .99        "how did we meet?"  ─▶ .1
-
-A logistic model over the bundled vector of the query, fitted by `scripts/fit_asking.py`; no word is looked for. The
-bundled embedding knows English; a query in another language gets the usual probability, `USUAL`.
+A logistic model over the bundled vector of the query, fitted by `scripts/fit_asking.py`; it knows English.
 """
 
 from __future__ import annotations
@@ -37,12 +34,7 @@ def bare(query: str) -> str:
 
 
 def asks_state(query: str, language: str | None) -> float:
-    """Estimate the probability that a query asks how things are.
-
-    Args:
-        query: the query as it was asked.
-        language: code of its language; "" and `None` = unknown, which is read as English.
-    """
+    """Estimate the probability that a query asks how things are."""
     return _asks_state(bare(query)) if language in ("en", "", None) else USUAL
 
 

@@ -1,24 +1,23 @@
-"""The feature vector of a query, and its specificity.
+"""The feature vector of a query and its specificity, its router mode, and whether it is small talk for BM25.
 
-    specificity = 0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues
-
-All four features lie in [0, 1]. Type cues and predicate hints come from tables that a reader can extend.
+specificity = 0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.15·type_cues
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
-from recall_integrations.query.glance import Glance, glance, word_set
+from recall_integrations.query.glance import folded
+from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spans import starts_inside
-from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words
+from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
-from recall_integrations.types.readings import SessionRef
+from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router, SessionRef
 
 WEIGHTS: Mapping[str, float] = {  # of specificity; they add up to 1
     "entity_density": 0.35,  # of names among the words
@@ -34,22 +33,12 @@ PRIOR_MEMORIES = 20  # a scope smaller than this is treated as if it had this ma
 
 def specificity(features: QueryFeatures) -> float:
     """Return the weighted sum of the four features."""
-    return (
-        WEIGHTS["entity_density"] * features.entity_density
-        + WEIGHTS["temporal"] * features.temporal
-        + WEIGHTS["lexical_rarity"] * features.lexical_rarity
-        + WEIGHTS["type_cues"] * features.type_cues
-    )
+    return float(sum(weight * getattr(features, name) for name, weight in WEIGHTS.items()))
 
 
 def normalised(features: QueryFeatures) -> QueryFeatures:
     """Round the vector that decisions are made on. Equal rounded vectors have equal specificity."""
-    return QueryFeatures(
-        entity_density=round(features.entity_density, ROUNDING),
-        temporal=round(features.temporal, ROUNDING),
-        lexical_rarity=round(features.lexical_rarity, ROUNDING),
-        type_cues=round(features.type_cues, ROUNDING),
-    )
+    return QueryFeatures(**{name: round(getattr(features, name), ROUNDING) for name in WEIGHTS})
 
 
 def entity_density(
@@ -60,14 +49,7 @@ def entity_density(
 ) -> float:
     """Return the share of content words that name entities, times the best confidence; full from one half on.
 
-    Words of the temporal window belong to the temporal feature and are not counted. In a script without spaces a sign
-    is about half a word, and pairs of signs, which are made of the same signs, are none.
-
-    Args:
-        tokens: the query's words, without those that it excludes.
-        refs: the entities that it names.
-        window: the time that it asks for.
-        counted: the content words; default is all that are no stop words of English.
+    Words of the temporal window belong to the temporal feature and are not counted.
     """
     spans = [r.span for r in refs if r.stage != IMPLICIT]
     if not spans:
@@ -94,10 +76,7 @@ def temporal_precision(window: TemporalWindow | None, session: SessionRef | None
 
 
 def lexical_rarity(rarities: Collection[float]) -> float:
-    """Return the mean rarity of the query's distinct stems that a memory holds; 0 without any.
-
-    A stem that no memory holds says nothing about where to look: BM25 can find nothing by it.
-    """
+    """Return the mean rarity of the stems that a memory holds, 0 without any: others say nothing of where to look."""
     return sum(rarities) / len(rarities) if rarities else 0.0
 
 
@@ -121,65 +100,31 @@ _COURTESY = regex(
 )
 _THANKS = regex(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so much| very much)?|cheers)\W*$", re.I)
 COURTESY_CHARS_MAX = 96
-# What `_COURTESY` can begin with, up to a letter that is none.
-_OPENERS = word_set(
-    "hey hi hello ok okay so well sorry excuse quick can could would will please kindly do any i tell show give remind "
-    "let if whether again"
-)
-_FIRST_WORD = regex(r"\W*(\w*)")
 
 
-def courtesies(text: str, language: str | None = "en", seen: Glance | None = None) -> list[tuple[int, int]]:
+def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
     """Return the spans of words that only make a question polite: "could you please tell me …", "… thanks!".
 
     They do not say what the query asks for, and their words, which no memory may hold, are not to count as rare.
-
-    Args:
-        text: the query.
-        language: code of its language.
-        seen: `glance(text)`, if it is at hand.
     """
     if language != "en":
         return cues.courtesies(text, language)
-    seen = glance(text) if seen is None else seen
     spans = []
-    opening = text[:COURTESY_CHARS_MAX]
-    if not seen.plain or _opens_politely(opening):
-        match = _COURTESY.match(opening.replace("’", "'").replace("\u00a0", " "))
-        if match is not None and any(map(str.isalpha, match[0])):
-            spans.append(match.span())
+    opening = _COURTESY.match(text[:COURTESY_CHARS_MAX].replace("’", "'").replace("\u00a0", " "))
+    if opening is not None and any(map(str.isalpha, opening[0])):
+        spans.append(opening.span())
     start = max(0, len(text) - COURTESY_CHARS_MAX)
-    closing = text[start:]
-    if not seen.plain or _thanks(closing.lower()):
-        last = _THANKS.search(closing)
-        if last is not None:
-            spans.append((start + last.start(), len(text)))
+    thanks = _THANKS.search(text[start:])
+    if thanks is not None:
+        spans.append((start + thanks.start(), len(text)))
     return spans
 
 
-def _thanks(closing: str) -> bool:
-    return "thank" in closing or "please" in closing or "cheers" in closing
-
-
-def _opens_politely(opening: str) -> bool:
-    first = _FIRST_WORD.match(opening)
-    return first is not None and first[1].lower() in _OPENERS
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class TypeCue:
-    """A pattern over the folded query that predicts the type of the memory asked for.
-
-    Args:
-        pattern: regular expression, matched anywhere in the query.
-        kind: what it says of that memory.
-        needs: words of which each match holds one, whole; the pattern is tried only on a query with one of them. Empty:
-            it is tried on every query.
-    """
+class TypeCue(NamedTuple):
+    """A pattern, matched anywhere in the folded query, and what it says of the type of the memory asked for."""
 
     pattern: re.Pattern[str]
     kind: cues.Kind
-    needs: frozenset[str] = frozenset()
 
 
 _START = (
@@ -187,9 +132,8 @@ _START = (
 )
 
 
-def _cue(pattern: str, needs: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
-    kind = cues.Kind(strength, types, filters)
-    return TypeCue(pattern=regex(rf"(?:{pattern})"), kind=kind, needs=word_set(needs))
+def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
+    return TypeCue(regex(rf"(?:{pattern})"), cues.Kind(strength, types, filters))
 
 
 # Whose preferences, or which: only where they are asked for may other memories be left out. "The preferences page" and
@@ -205,106 +149,252 @@ _NO_PART = (
     r"|schemas?|models?|columns?|fields?|keys?|objects?|caches?|ui|db|database|migrations?|bugs?|tickets?"
     r"|tests?|cent(?:er|re))\b)"
 )
-_FINISHING = ("finish", "complete", "ship", "send", "sent", "merge")
 _T = MemoryType
 TYPE_CUES: tuple[TypeCue, ...] = (
     _cue(
-        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}",
-        "preference preferences",
-        0.6,
-        _T.PREFERENCE,
-        filters=True,
+        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}", 0.6, _T.PREFERENCE, filters=True
     ),
-    _cue(r"\bpreferences?\b", "preference preferences", 0.6, _T.PREFERENCE),
-    _cue(
-        r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b",
-        "prefer prefers preferred favorite favorites favourite favourites rather",
-        0.6,
-        _T.PREFERENCE,
-    ),
-    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", "should", 0.5, _T.PREFERENCE),
-    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", "communication like", 0.4, _T.PREFERENCE),
-    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", "when", 0.6, _T.EVENT),
+    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE),
+    _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
+    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
+    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
+    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
     _cue(
         r"\bwhat (?:happened|was happening|went wrong)\b|\b(?:did|have|had) (?:i|we) (?:finish|complete|ship"
         r"|send|sent|merge)(?:p?ed|d)?\b",
-        "happened happening wrong " + " ".join(verb + end for verb in _FINISHING for end in ("", "ed", "ped", "d")),
         0.3,
         _T.EVENT,
     ),
-    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", "how steps", 0.4, _T.SKILL),
-    _cue(
-        r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b",
-        "summary summaries summarise summarize overview recap tldr tl",
-        0.6,
-        _T.SUMMARY,
-    ),
-    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", "who", 0.6),
-    _cue(
-        r"\b(?:number|id|key|password|address|code|token|pin)\b", "number id key password address code token pin", 0.4
-    ),
-    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", "something anything thing things stuff", 0.2),
+    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
+    _cue(r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b", 0.6, _T.SUMMARY),
+    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", 0.6),
+    _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
+    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),
 )
 
 
-# What some cue needs; nothing where one of them needs nothing.
-_NEEDED = frozenset[str]().union(*(c.needs for c in TYPE_CUES)) if all(c.needs for c in TYPE_CUES) else frozenset[str]()
-
-
-def type_cues(
-    text: str, language: str | None = "en", seen: Glance | None = None
-) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """Return the strength of the strongest cue, the cued types in order of strength, and the types that may pre-filter.
-
-    Args:
-        text: the query.
-        language: code of its language.
-        seen: `glance(text)`, if it is at hand.
-    """
+def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Return the strength of the strongest cue, the cued types, strongest first, and the types that may pre-filter."""
     if language != "en":
         return cues.type_cues(text, language)
-    said, runs, _ = glance(text) if seen is None else seen
-    if _NEEDED and _NEEDED.isdisjoint(runs):
-        return 0.0, (), ()
-    tried = (cue for cue in TYPE_CUES if not (cue.needs and cue.needs.isdisjoint(runs)))
-    return cues.summed(cue.kind for cue in tried if cue.pattern.search(said))
+    said = folded(text)
+    return cues.summed(cue.kind for cue in TYPE_CUES if cue.pattern.search(said))
 
 
 PREDICATES: dict[str, tuple[str, ...]] = {
-    "manager": ("manager_of", "reports_to", "manages"),
-    "boss": ("manager_of", "reports_to", "manages"),
-    "manages": ("manager_of", "manages"),
-    "report": ("reports_to", "manager_of"),
-    "reports": ("reports_to", "manager_of"),
-    "team": ("member_of",),
-    "member": ("member_of",),
-    "members": ("member_of",),
-    "owner": ("owns", "owner_of"),
-    "owns": ("owns", "owner_of"),
-    "depends": ("depends_on",),
-    "dependency": ("depends_on",),
-    "dependencies": ("depends_on",),
-    "blocks": ("blocks", "blocked_by"),
-    "blocked": ("blocks", "blocked_by"),
-    "works": ("works_on", "works_at", "works_with"),
-    "working": ("works_on", "works_at", "works_with"),
-    "employer": ("works_at",),
-    "lives": ("lives_in",),
-    "married": ("married_to", "spouse_of"),
-    "wife": ("married_to", "spouse_of"),
-    "husband": ("married_to", "spouse_of"),
-    "recommend": ("recommends", "recommended"),
-    "recommended": ("recommends", "recommended"),
+    word: tuple(edges.split())
+    for words, edges in (
+        ("manager boss", "manager_of reports_to manages"),
+        ("manages", "manager_of manages"),
+        ("report reports", "reports_to manager_of"),
+        ("team member members", "member_of"),
+        ("owner owns", "owns owner_of"),
+        ("depends dependency dependencies", "depends_on"),
+        ("blocks blocked", "blocks blocked_by"),
+        ("works working", "works_on works_at works_with"),
+        ("employer", "works_at"),
+        ("lives", "lives_in"),
+        ("married wife husband", "married_to spouse_of"),
+        ("recommend recommended", "recommends recommended"),
+    )
+    for word in words.split()
 }
 
 
 def predicate_hints(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> tuple[str, ...]:
-    """Return the edge types that the query's words point at, in order of appearance.
-
-    Args:
-        tokens: its words, without those that it excludes.
-        text: the text to read instead of `tokens` in another language than English.
-        language: code of its language.
-    """
+    """Return the edge types that the query's words point at, in order of appearance."""
     said = [token.word for token in tokens] if language == "en" else cues.relations(text, language)
     return tuple(dict.fromkeys(p for word in said for p in PREDICATES.get(word, ())))
+
+
+DOMAIN_SIGNAL_MAX = 0.15
+STOPWORD_RATIO_MIN = 0.4
+
+# Asking is not filling: "how" and "what" count as words that say something.
+QUESTION_WORDS = frozenset("what which who whom whose when where why how".split())
+
+# What fills a sentence: stop words, and the few verbs and adverbs that ask how it goes, whatever "it" is.
+FILLER = frozenset(w for w in STOP_WORDS if w.partition("'")[0] not in QUESTION_WORDS) | frozenset(
+    "must shall work works worked working wired going goes really actually okay ok please thing things stuff".split()
+)
+
+# Words of software and operations that say what a query is about. General ones that every conversation uses
+# ("search", "limit", "issue", "run") are left out on purpose.
+TECHNICAL = frozenset(
+    stem(word)
+    for word in """
+    algorithm api app async auth authentication authorization aws azure backend backup benchmark binary boolean branch
+    buffer bug build bytecode cache callback cli client cluster codebase commit compile compiler config configuration
+    container cpu crash cron css csv daemon database dataset debug debugger deploy deployment devops dns docker
+    dockerfile embedding encryption endpoint exception firewall firmware framework frontend function gateway git github
+    gpu graphql hash hook hostname html http https index indexing infra infrastructure integer iterator javascript
+    json jwt kafka kernel kubernetes lambda latency library linter linux localhost login logging logs lookup metadata
+    metric microservice middleware migration module mutex mysql namespace nginx node npm null oauth orm outage packet
+    parameter parser patch payload pipeline plugin pod polling postgres postgresql production prompt protocol proxy
+    python query queue redis refactor regex regression repo repository rerank reranker retry rollback router runtime
+    sandbox schema script sdk semaphore server serverless shard socket sql sqlite ssh ssl staging stacktrace stderr
+    stdout string subnet syntax tcp terminal terraform thread throughput timeout tls token tokenizer traceback
+    typescript udp ui unittest upload url utf variable vector vm vpn webhook websocket workflow xml yaml
+    """.split()
+)
+_CODE_MARKS = regex(r"=>|->|==|!=|&&|\|\||</|/>|```|\(\)|[{};]\s*$|\$\{|\w=\w")
+
+
+def conversational(
+    text: str,
+    *,
+    rare: Callable[[str], bool],
+    identifiers: Sequence[Identifier] | None = None,
+    language: str | None = "en",
+    tokens: Sequence[Token] | None = None,
+) -> ConversationalVerdict:
+    """Recognise small talk: domain signal < .15, stop-word ratio > .4, no code, no word rare in the corpus."""
+    found = find_identifiers(text) if identifiers is None else identifiers
+    tokens = tokenize(text) if tokens is None else tokens
+    if language != "en" or not tokens:
+        why = "no words" if language == "en" else "not in English"
+        return ConversationalVerdict(conversational=False, has_code=bool(found), because=why)
+    inside = starts_inside(tokens, [i.span for i in found if i.knowledge])
+    content: dict[str, str] = {}
+    technical = filling = 0
+    for word, start, _ in tokens:
+        filling += word in FILLER
+        root = "" if word in STOP_WORDS else content.get(word) or content.setdefault(word, stem(word))
+        technical += root in TECHNICAL or start in inside
+    domain, filler = technical / len(tokens), filling / len(tokens)
+    code = bool(found) or _CODE_MARKS.search(text) is not None
+    vague = domain < DOMAIN_SIGNAL_MAX and filler > STOPWORD_RATIO_MIN and not code
+    left = tuple(s for s in dict.fromkeys(content.values()) if rare(s)) if vague else ()
+    why = (
+        f"domain signal {domain:.2f} {'<' if domain < DOMAIN_SIGNAL_MAX else '≥'} {DOMAIN_SIGNAL_MAX:g}, "
+        f"stop words {filler:.2f} {'>' if filler > STOPWORD_RATIO_MIN else '≤'} {STOPWORD_RATIO_MIN:g}, "
+        f"{'code or an identifier' if code else 'no code'}"
+    )
+    if vague:
+        why += f", rare in the corpus: {', '.join(left)}" if left else ", nothing rare in the corpus"
+    return ConversationalVerdict(
+        conversational=vague and not left,
+        domain_signal=domain,
+        stopword_ratio=filler,
+        has_code=code,
+        rare=left,
+        because=why,
+    )
+
+
+def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float = 0.05) -> Callable[[str], bool]:
+    """Make the test for `conversational`: a stem is in a memory, and in few. Without one BM25 finds nothing."""
+    most = max(1.0, share_max * max(memories, PRIOR_MEMORIES))
+
+    def rare(term: str) -> bool:
+        return 1 <= frequency(term) <= most
+
+    return rare
+
+
+KNOWLEDGE, NEURAL, HYBRID = "knowledge", "neural", "hybrid"
+
+MODE_TYPES: dict[str, tuple[MemoryType, ...]] = {
+    KNOWLEDGE: (MemoryType.CHUNK,),
+    NEURAL: tuple(t for t in MemoryType if t is not MemoryType.CHUNK),
+    HYBRID: tuple(MemoryType),
+}
+
+
+class Intent(NamedTuple):
+    """A pattern, matched anywhere in the folded query, and its effect on the router.
+
+    `mode` is the mode that it speaks for (`None`: it says nothing of the kind of memory). With `graph_bias` memories
+    linked to the entities of the query come first, with `time_bias` newer ones, or those of the time in question.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    mode: str | None = None
+    graph_bias: bool = False
+    time_bias: bool = False
+
+
+def _intent(name: str, pattern: str, mode: str | None, *, graph: bool = False, time: bool = False) -> Intent:
+    return Intent(name, regex(rf"\b(?:{pattern})\b"), mode, graph, time)
+
+
+INTENTS: tuple[Intent, ...] = (
+    _intent(
+        "ownership",
+        r"who (?:all )?(?:owns?|owned|maintains?|maintained|leads?|runs|manages?|handles?|approves?)|owner(?:ship|s)?"
+        r"|owned by|maintain(?:er|ers|ed by)|responsible for|responsibility (?:for|of)|in charge of|accountable for"
+        r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact"
+        r"|(?:'s|my|our) (?:manager|boss|supervisor|team lead)|(?:manager|boss|supervisor|lead|members?) of"
+        r"|who\b.{1,60}\b(?:team|squad|crew)|(?:team|squad|crew)\b.{1,60}\bwho",
+        HYBRID,
+        graph=True,
+    ),
+    _intent(
+        "dependency",
+        r"depend(?:s|ed|ing)? (?:up)?on|dependent on|dependenc(?:y|ies)|dependents?|block(?:ed|ing)? by|blockers?"
+        r"|(?:what|which|who|that|is|are|it)(?: is|'s)? block(?:s|ing)|block(?:s|ing) (?:the|us|me|our)|prerequisites?"
+        r"|rel(?:y|ies|ied|ying) on|upstream|downstream|affected by|impacted by|waiting (?:on|for)",
+        HYBRID,
+        graph=True,
+    ),
+    _intent(
+        "alignment",
+        r"align(?:s|ed|ing)? (?:with|on)|alignment|in line with|on the same page|agree(?:s|d)? (?:with|on)"
+        r"|disagree(?:s|d)?(?: with| on)?|conflicts? with|contradicts?|consensus|stakeholders?",
+        HYBRID,
+        graph=True,
+    ),
+    _intent(
+        "what happened",
+        r"what(?: has|'s| is| was| had| did| all)? (?:happened|happening|happen|been happening|been going on|going on"
+        r"|went wrong|changed|new with)|catch me up|bring me up to (?:date|speed)|status update|any (?:news|updates?)"
+        r"|how did .{1,60} go",
+        NEURAL,
+        time=True,
+    ),
+    _intent(
+        "recency",
+        r"latest|newest|most recent|recent(?:ly)?|lately|these days|so far|just now|right now|last time"
+        r"|up to date|since (?:yesterday|last)|(?:today|yesterday|tonight)|(?:this|last|past) (?:week|month|quarter"
+        r"|year|weekend|night|few (?:days|weeks|months))",
+        None,
+        time=True,
+    ),
+    _intent(
+        "documents",
+        r"documentation|docs|handbook|runbook|playbook|wiki|readme|user guide|manual|specification|changelog"
+        r"|according to the (?:\w+ )?(?:doc|document|policy|guide|spec|contract|report)",
+        HYBRID,
+    ),
+)
+
+
+def router_mode(
+    text: str,
+    identifiers: Sequence[Identifier] | None = None,
+    *,
+    dated: bool = False,
+    intents: Sequence[Intent] = INTENTS,
+    language: str | None = "en",
+) -> Router:
+    """Return the mode that all evidence agrees on, else `hybrid`; e-mail addresses and quotations speak for none."""
+    found = tuple(find_identifiers(text) if identifiers is None else identifiers)
+    if language == "en":
+        said = folded(text)
+        meant = [intent for intent in intents if intent.pattern.search(said)]
+    else:
+        named_there = cues.intents(text, language)
+        meant = [intent for intent in intents if intent.name in named_there]
+    voices = {intent.mode for intent in meant if intent.mode is not None}
+    named = [i for i in found if i.knowledge]
+    if named:
+        voices.add(KNOWLEDGE)
+    why = [f"{i.kind} {i.text}" for i in named] + [intent.name for intent in meant]
+    mode = voices.pop() if len(voices) == 1 else HYBRID
+    return Router(
+        mode=mode,
+        reason=f"{mode}: {', '.join(why)}" if why else f"{mode}: nothing speaks for one kind of memory",
+        graph_bias=any(intent.graph_bias for intent in meant),
+        time_bias=dated or any(intent.time_bias for intent in meant),
+    )

@@ -44,29 +44,7 @@ def observed(observer: Observer) -> Iterator[None]:
 
 @record(slots=True)
 class Findings:
-    """The findings in a query so far, and the steps that failed. Steps of the parse extend them.
-
-    Args:
-        text: the query, in narrow letters.
-        known: knowledge of its scope.
-        words: its words.
-        language: code of the language that it is read in.
-        seen: glance at the text.
-        window, session: time and session that the query asks for.
-        negations: excluded terms.
-        denied: spans of dates and sessions that the query leaves out.
-        refs: entities that it names.
-        identifiers: codes, paths, numbers.
-        corrections: second readings of misspelt words.
-        asked: role whose words it asks for.
-        kept: words outside of the excluded spans.
-        content: words among `kept` that are looked for.
-        polite: spans of its courtesies.
-        plain: content words that neither say when nor ask nicely.
-        rarities: rarity by stem, for stems that a memory holds.
-        degraded: steps that failed.
-        observer: called after each step.
-    """
+    """The findings in a query so far, and the steps that failed. Steps of the parse extend them."""
 
     text: str
     known: ScopeKnowledge
@@ -76,16 +54,16 @@ class Findings:
     window: TemporalWindow | None = None
     session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()
-    denied: list[Span] = field(default_factory=list)
+    denied: list[Span] = field(default_factory=list)  # dates and sessions that the query leaves out
     refs: tuple[EntityRef, ...] = ()
     identifiers: tuple[Identifier, ...] = ()
     corrections: tuple[Correction, ...] = ()
     asked: AskedRole = NOBODY
-    kept: list[Token] = field(default_factory=list)
-    content: list[Token] = field(default_factory=list)
-    polite: Spans = ()
-    plain: list[Token] = field(default_factory=list)
-    rarities: Mapping[str, float] = field(default_factory=dict)
+    kept: list[Token] = field(default_factory=list)  # words outside of the excluded spans
+    content: list[Token] = field(default_factory=list)  # those that are looked for
+    polite: Spans = ()  # its courtesies
+    plain: list[Token] = field(default_factory=list)  # content words that neither say when nor ask nicely
+    rarities: Mapping[str, float] = field(default_factory=dict)  # by stem, for stems that a memory holds
     degraded: list[Degradation] = field(default_factory=list)
     observer: Observer | None = field(default_factory=_OBSERVER.get)
 
@@ -116,17 +94,12 @@ class Findings:
 
     def guard(self, stage: str, step: Callable[[], T], fallback: T) -> T:
         """Run a step and return its result; if it fails, return `fallback` and note a degradation that names it."""
-        if self.observer is None:
-            return self._guarded(stage, step, fallback)
-        before, begin = len(self.degraded), time.perf_counter()
-        found = self._guarded(stage, step, fallback)
-        self.observer(stage, time.perf_counter() - begin, len(self.degraded) > before)
-        return found
-
-    def _guarded(self, stage: str, step: Callable[[], T], fallback: T) -> T:
+        begin, found, failed = time.perf_counter(), fallback, False
         try:
-            return step()
+            found = step()
         except Exception as e:  # noqa: BLE001 - named in the result; a recall must not fail for one reading of its text
-            code = e.code.lower() if isinstance(e, RecallError) else "error"
+            code, failed = e.code.lower() if isinstance(e, RecallError) else "error", True
             self.degraded.append(Degradation(stage=stage, reason=code, detail=f"{type(e).__name__}: {e}"))
-            return fallback
+        if self.observer is not None:
+            self.observer(stage, time.perf_counter() - begin, failed)
+        return found

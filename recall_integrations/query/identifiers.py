@@ -1,18 +1,6 @@
 """Find identifiers in a query: strings to be matched letter by letter (`ABC-123`, `src/app.py`, `ERR_CONN_RESET`).
 
-The text is cut at white space, brackets, commas and CJK characters into chunks; a chunk that is an ordinary word is
-passed over, any other is held against the table `KINDS` in its order, and the first kind that matches *all* of it and
-whose check agrees gives the identifier. A chunk that matches no kind as a whole is tried again in its parts
-("id=ABC-123"). URLs are taken out before, as they may hold any character; quotations are looked for last and count
-only if they hold no other identifier.
-
-The rules aim at precision: dates, times, money, ordinals, plain numbers, "and/or", "24/7", initials, brands written in
-camel case and names such as "McCarthy" are no identifiers. Camel case that may be a brand ("WestJet") wants an exact
-match, but speaks for no document. A number is an identifier only by the words beside it
-("HTTP 502", "issue 45", "version 2.10").
-
-Linear in the length of the text: chunks above `CHARS_MAX` characters are passed over, so that each is held against
-patterns of bounded cost.
+The first row of `KINDS` that matches a whole chunk of the text decides. The rules aim at precision; time is linear.
 """
 
 from __future__ import annotations
@@ -21,15 +9,121 @@ import ipaddress
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
-from recall_integrations.query import identifier_words as words
-from recall_integrations.records import record
+from recall_integrations.query.glance import word_set
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import Identifier
+
+# Case-folded. Brands, products and units that are written like code, and are ordinary words of a conversation.
+NO_CODE = word_set(
+    """
+    adblock airbnb airdrop airplay airpods airtable alphago applecare appstore auth0 bigquery bitbucket bittorrent
+    blackberry blackrock bluesky bsc bytedance carplay chatgpt chromebook circleci clickup cloudflare codepen
+    coinbase couchdb couchsurfing crossfit datadog deepl deeplearning deepmind deepseek devops devsecops directx
+    dockerhub docusign doordash dphil dropbox duckduckgo dynamodb facebook facetime fedex flixbus gbps ghz github
+    gitlab gitops godaddy googlemaps grubhub hellofresh homepod hubspot hulu icloud imessage imovie indiegogo
+    instagram intellij ipados iphone iphones itunes javafx javascript jetblue jetbrains jquery justgiving kbps khz
+    kickstarter kitchenaid kpa kwh langchain langgraph lastpass latex leetcode linkedin llamaindex macbook macbooks
+    macos mah mailchimp mapquest mariadb mastercard mba mbps mcdonalds metoo mhz mlops mongodb msc myspace mysql
+    netflix newsletter nosql numpy nvidia officemax onedrive onenote onlyfans onstar openai opengl openid openssh
+    openssl openstack opentable openvpn pagerduty papajohns paypal petsmart phd photoshop playdate playstore
+    playstation podcast pokemongo postgresql powerbi powerpoint powerpoints powershell pycharm pytorch quickbooks
+    quicktime raspberrypi rubymine runkeeper salesforce scipy sharepoint shopify singlestore slideshare smartthings
+    snapchat soundcloud spacex sqlalchemy sqlite squarespace stackoverflow steamdeck strava stubhub surveymonkey
+    swiftui swisscom taskrabbit teamspeak teamviewer techcrunch tensorflow thinkpad tiktok tiktoks tmobile
+    transferwise tripadvisor truecrypt turbotax turkishairlines tvos typescript ubereats unitedhealth usaid vmware
+    vscode watchos webassembly webex webgl webrtc wechat weightwatchers wework whatsapp wifi wikihow windsurf
+    wordpress xbox xcode yolo youporn youtube youtuber youtubers zdnet zoominfo asp.net backbone.js booking.com
+    chart.js d3.js draw.io ember.js express.js hotels.com ml.net monday.com next.js node.js nuxt.js p5.js react.js
+    socket.io solid.js three.js vb.net vue.js a/b ac/dc and/or b/w c/o he/she i/o n/a p/e tcp/ip w/o
+    """
+)
+
+# Last part of a name in camel case that is code ("UserService") and not a brand ("WestJet").
+CODE_NOUNS = tuple(
+    """
+    Action Adapter Args Array Base Buffer Builder Button Cache Callback Client Component Config Connection Context
+    Controller Decoder Driver Encoder Engine Error Event Exception Exporter Factory Filter Frame Generator Handler
+    Helper Hook ID IDs Id Impl Index Interface Iterator Job Key List Listener Loader Logger Manager Map Mapper
+    Middleware Mixin Model Module Node Optimizer Options Params Parser Plugin Pool Provider Proxy Query Queue Reader
+    Record Reducer Repository Request Response Result Retriever Router Scheduler Schema Serializer Server Service
+    Session Set Settings Socket Spec State Store Stream String Task Test Tests Thread Token Tree Type URI URL Util
+    Utils Validator View Warning Worker Wrapper Writer
+    """.split()
+)
+
+# First part of a family or given name with a capital inside: McCarthy, DeShawn, LeBlanc, MacDonald, JoAnn.
+NAME_PREFIXES = word_set(
+    "Mc Mac De Del Des Di Da Du D La Le Las Los Van Von Vander Ver Ten O Fitz Saint St El Al Ben Bin San Ap Mary Anne "
+    "Ann Jo Ja Je Ka Ke La Sha Ray Tra Mar"
+)
+
+# Before "-123": standards, models, products, quarters, months, roads. "GPT-4" and "COVID-19" are words.
+NO_TICKETS = word_set(
+    """
+    AES AK APOLLO APR AR ASCII AUG BASE BOEING CATCH CF CO COP COVID DC DEC DES DVD EN EURO FEB FLIGHT FORMULA FRI
+    FY GPT GROUP HTTP IE IEC IEEE IPV ISO JAN JUL JUN LEVEL LTE MAR MAY MD MI MIG MON MP NOV NR NUMBER OCT PHASE
+    PLAYSTATION PM PS RJ ROUND RSA SALT SARS SAT SEP SEPT SHA STAGE STEP SU SUN THU TIER TOP TUE TYPE UH UN US USB
+    UTC UTF VITAMIN WED WEEK WW GMT ROUTE HWY EXIT GATE ROOM SUITE UNIT APT BLOCK PAGE Q1 Q2 Q3 Q4 H1 H2
+    """
+)
+
+# Error codes that are letters and a number, without and with a dash that must be there.
+CODE_PREFIXES = ("E", "TS", "CS", "KB", "LNK", "MSB", "NU", "NETSDK", "PLC", "PLE", "PLR", "PLW", "RUF", "SQLSTATE")
+DASHED_PREFIXES = ("ORA", "PLS", "TNS", "RMAN", "SQL", "SP2", "IMP", "EXP", "LPX", "AADSTS")
+
+# Names of the POSIX and Node.js errors that begin with an E.
+ERRNO = word_set(
+    """
+    EACCES EADDRINUSE EADDRNOTAVAIL EAGAIN EAI_AGAIN EALREADY EBADF EBUSY ECANCELED ECHILD ECONNABORTED ECONNREFUSED
+    ECONNRESET EDEADLK EDQUOT EEXIST EFAULT EFBIG EHOSTDOWN EHOSTUNREACH EINPROGRESS EINTR EINVAL EIO EISCONN EISDIR
+    ELOOP EMFILE EMLINK EMSGSIZE ENAMETOOLONG ENETDOWN ENETUNREACH ENFILE ENOBUFS ENODEV ENOENT ENOEXEC ENOLCK
+    ENOMEM ENOSPC ENOSYS ENOTCONN ENOTDIR ENOTEMPTY ENOTFOUND ENOTSOCK ENOTSUP ENOTTY ENXIO EOPNOTSUPP EOVERFLOW
+    EPERM EPIPE EPROTO ERANGE EROFS ESHUTDOWN ESPIPE ESRCH ESTALE ETIMEDOUT ETXTBSY EWOULDBLOCK EXDEV
+    """
+)
+
+# Case-folded. Endings that make "name.ending" a file.
+FILE_ENDINGS = word_set(
+    """
+    7z apk avi bak bash bat bib bin bmp bz2 c cc cfg cjs class cmake cmd conf cpp cs css csv cts cxx dart db deb dll
+    dmg doc docx dockerfile ejs epub exe ex exs fish gif go gradle graphql gz h hcl heic hpp hs htm html ico ics ini
+    ipynb iso jar java jpeg jpg js json jsonl jsx key keynote kt lock log lua md mdx mjs mov mp3 mp4 msi mts numbers
+    odp ods odt onnx parquet patch pdf pem php pickle pkl plist png ppt pptx properties proto ps1 psd py pyc pyi pyx
+    r rar rb rs rst rtf safetensors sass scala scss sh so sol sql sqlite srt svelte svg swift tar tex tf tfvars tgz
+    tiff toml ts tsv tsx ttf txt vue war wasm wav webm webp whl xls xlsm xlsx xml yaml yml zip zsh
+    """
+)
+
+# Files that are known by the whole name.
+DOT_FILES = word_set(
+    ".env .gitignore .gitattributes .dockerignore .bashrc .zshrc .profile .npmrc .editorconfig .htaccess .vimrc "
+    "Dockerfile Makefile Jenkinsfile Vagrantfile Procfile Gemfile Rakefile CMakeLists.txt"
+)
+
+# Folders that begin a path and are no words of a conversation, and those that begin it after a "/".
+FOLDERS = word_set("src lib usr var opt pkg tests node_modules .github .git .vscode .config site-packages dist")
+ROOTS = word_set("api app bin boot data dev etc home lib mnt opt proc root run srv sys tmp usr var")
+
+# Before the colon of `repo:path`; and what stands before a colon in ordinary text.
+QUALIFIERS = word_set("repo repository path file branch org tag ref symbol package module image commit doc docs")
+NO_QUALIFIERS = word_set("re fw fwd note ps nb eg ie todo update edit either question answer subject cc via mailto")
+
+# Parts of compound adjectives: "part-time/full-time" is not a repository.
+COMPOUNDS = word_set(
+    """
+    part full half long short low high non self ex co pre post semi multi time term day law check sign log well best
+    first second third one two three old new old-fashioned big small hard easy left right front back year years
+    month week life work free end side top mid based level made like style ready friendly
+    """
+)
+
+# Of hosts that are written without "https://".
+TOP_LEVEL_DOMAINS = word_set("com org net io dev ai app edu gov co uk de fr eu us ca au nl ch info local internal")
+
 
 CHARS_MAX = 256  # nobody means a longer "word" letter by letter
 CONTEXT_CHARS = 24  # characters before and after a chunk that a check may read
@@ -47,35 +141,21 @@ class Chunk(NamedTuple):
 Check = Callable[[Chunk], bool]
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Kind:
+class Kind(NamedTuple):
     """One row of the table.
 
-    Args:
-        name: value of `Identifier.kind`; several rows may share one.
-        pattern: must match a whole chunk. If `scan` is not "chunk", it is searched for in the text, and the group
-            that matched last, if it has groups, is the identifier; the search must then take linear time.
-        check: test that a pattern cannot express; called on the match.
-        scan: "chunk"; "first": in the text, before it is cut into chunks; "last": in the parts of the text without
-            an identifier.
-        needs: characters (for a search in the text, also words) of which each match holds one; if none of them
-            occurs, the pattern is not tried.
-        knowledge: whether it speaks for a document (router mode `knowledge`) rather than only for an exact match.
+    `pattern` must match a whole chunk, and `check` agree. If `scan` is "first", it is searched for in the text before
+    that is cut into chunks; if "last", in the parts without an identifier; the last group that matched is the
+    identifier. Only with `knowledge` it speaks for a document, and not just for an exact match.
     """
 
     name: str
     pattern: re.Pattern[str]
     check: Check | None = None
     scan: str = "chunk"
-    needs: tuple[str, ...] = ()
     knowledge: bool = True
+    needs: str = ""  # characters of which each match of a chunk holds one
 
-    def wanted(self, text: str) -> bool:
-        """Say whether a search in `text` can find anything."""
-        return not self.needs or any(need in text for need in self.needs)
-
-
-# -- checks --------------------------------------------------------------------------------------------------------
 
 _BEFORE_STATUS = regex(r"\b(?:https?(?:/[\d.]+)?|status|error|response)(?: code)?[ :=]{1,3}$", re.I)
 _BEFORE_RETURN = regex(r"\b(?:returns?|returned|returning|throws?|gives?|gave|gets?|getting|got)(?: an?| me)* $", re.I)
@@ -140,10 +220,6 @@ def _not_first(chunk: Chunk) -> bool:
     return chunk.text != "#1" or bool(_BEFORE_ISSUE.search(chunk.before))
 
 
-def _is_ticket(chunk: Chunk) -> bool:
-    return chunk.text.partition("-")[0] not in words.NO_TICKETS
-
-
 def _is_dotted_version(chunk: Chunk) -> bool:
     """Accept three and more numbers that are neither a date nor thousands, or two that are called a version."""
     if _BEFORE_VERSION.search(chunk.before):
@@ -171,21 +247,21 @@ def _is_ip(chunk: Chunk) -> bool:
 def _is_file(chunk: Chunk) -> bool:
     """Say whether the last part has a known ending, and is no product ("Node.js") nor a full stop without its space."""
     last = re.split(r"[/\\]", chunk.text.partition(":")[0])[-1]
-    if last in words.DOT_FILES:
+    if last in DOT_FILES:
         return True
     match = _FILE.fullmatch(last)
-    if match is None or match[1].casefold() not in words.FILE_ENDINGS:
+    if match is None or match[1].casefold() not in FILE_ENDINGS:
         return False
     name = last.casefold()
     if len(match[1]) == 1 and last.find(".") < 2:  # initials
         return False
-    return name not in words.NO_CODE and name.partition(".")[0] not in STOP_WORDS
+    return name not in NO_CODE and name.partition(".")[0] not in STOP_WORDS
 
 
 def _is_rooted(chunk: Chunk) -> bool:
     """Accept `/etc`, `/var/log`, "to /login"; in "boyfriend /girlfriend" the slash is a word."""
     parts = [p for p in chunk.text.split("/") if p]
-    if chunk.text[0] != "/" or len(parts) > 1 or parts[0] in words.ROOTS or "." in parts[0]:
+    if chunk.text[0] != "/" or len(parts) > 1 or parts[0] in ROOTS or "." in parts[0]:
         return True
     return parts[0] not in STOP_WORDS and (not chunk.before or bool(_BEFORE_PATH.search(chunk.before)))
 
@@ -193,13 +269,13 @@ def _is_rooted(chunk: Chunk) -> bool:
 def _is_path(chunk: Chunk) -> bool:
     """Say whether a path without a root ends in a file, or begins in a folder that only programs have."""
     folder, slash, rest = chunk.text.partition("/")
-    return (slash != "" and rest != "" and folder in words.FOLDERS) or _is_file(chunk)
+    return (slash != "" and rest != "" and folder in FOLDERS) or _is_file(chunk)
 
 
 def _is_repository(chunk: Chunk) -> bool:
     """Accept `owner/repo` only with evidence of a name: "his/her" and "part-time/full-time" look the same."""
     owner, _, name = chunk.text.partition("/")
-    if chunk.text.casefold() in words.NO_CODE or owner.casefold() in STOP_WORDS or name.casefold() in STOP_WORDS:
+    if chunk.text.casefold() in NO_CODE or owner.casefold() in STOP_WORDS or name.casefold() in STOP_WORDS:
         return False
     if "_" in chunk.text or _BEFORE_REPO.search(chunk.before) or _AFTER_REPO.match(chunk.after):
         return True
@@ -207,16 +283,16 @@ def _is_repository(chunk: Chunk) -> bool:
         return False
     parts = re.split("[-/.]", chunk.text)
     return chunk.text.islower() and not any(
-        len(p) < 2 or p in STOP_WORDS or p in words.COMPOUNDS or p.isdigit() for p in parts
+        len(p) < 2 or p in STOP_WORDS or p in COMPOUNDS or p.isdigit() for p in parts
     )
 
 
 def _is_repo_path(chunk: Chunk) -> bool:
     """Accept `repo:path`: a qualifier of a code search, or a path or a file behind the colon."""
     left, _, right = chunk.text.partition(":")
-    if left.casefold() in words.QUALIFIERS:
+    if left.casefold() in QUALIFIERS:
         return True
-    if left.casefold() in words.NO_QUALIFIERS:
+    if left.casefold() in NO_QUALIFIERS:
         return False
     in_path = "/" in right and not any(p.casefold() in STOP_WORDS for p in right.split("/"))
     return in_path or _is_file(chunk._replace(text=right))
@@ -227,9 +303,9 @@ def _is_dotted_name(chunk: Chunk) -> bool:
     if chunk.text.endswith("()"):
         return True
     parts = chunk.text.split(".")
-    if chunk.text.casefold() in words.NO_CODE or max(map(len, parts)) < 3 or len(parts[0]) < 2:
+    if chunk.text.casefold() in NO_CODE or max(map(len, parts)) < 3 or len(parts[0]) < 2:
         return False
-    if len(parts) == 2 and parts[1].casefold() in words.TOP_LEVEL_DOMAINS:
+    if len(parts) == 2 and parts[1].casefold() in TOP_LEVEL_DOMAINS:
         return False
     if parts[0].casefold() in STOP_WORDS or parts[-1].casefold() in STOP_WORDS:
         return False
@@ -247,28 +323,21 @@ def _is_camel(chunk: Chunk) -> bool:
     """Say whether a word in camel case is neither a brand nor somebody's name."""
     word = chunk.text
     first = _HUMP.match(word)
-    named = first is not None and first[0] in words.NAME_PREFIXES and _humps(word) < 3
-    return word.casefold() not in words.NO_CODE and not named
-
-
-def _is_code_name(chunk: Chunk) -> bool:
-    return chunk.text.endswith(words.CODE_NOUNS) and _is_camel(chunk)
-
-
-# -- the table -----------------------------------------------------------------------------------------------------
+    named = first is not None and first[0] in NAME_PREFIXES and _humps(word) < 3
+    return word.casefold() not in NO_CODE and not named
 
 
 def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
-    return Kind(name=name, pattern=regex(pattern), check=check, needs=tuple(needs))
+    return Kind(name, regex(pattern), check, needs=needs)
 
 
-def _quotation(pattern: str, *needs: str) -> Kind:
-    return Kind(name="quoted", pattern=regex(pattern), scan="last", needs=needs, knowledge=False)
+def _quotation(pattern: str) -> Kind:
+    return Kind("quoted", regex(pattern), scan="last", knowledge=False)
 
 
 _HEX = "[0-9A-Fa-f]"
 _LABEL = r"[A-Za-z0-9][A-Za-z0-9-]{0,62}"
-_HOST = rf"(?:{_LABEL}\.)+(?:{'|'.join(sorted(words.TOP_LEVEL_DOMAINS))})"
+_HOST = rf"(?:{_LABEL}\.)+(?:{'|'.join(sorted(TOP_LEVEL_DOMAINS))})"
 _NAME = r"[^\W\d]\w*"
 _SEGMENT = r"[\w.@+~-]+"
 _STAGE = r"(?:-?(?:rc|alpha|beta|dev|post|a|b)[.-]?[0-9]*)?"
@@ -282,10 +351,9 @@ KINDS: tuple[Kind, ...] = (
             r".,:;!?'’)\]}*]"
         ),
         scan="first",
-        needs=("://", "www."),
     ),
     _kind("uuid", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", needs="-"),
-    Kind(name="email", pattern=regex(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs=("@",), knowledge=False),
+    Kind(name="email", pattern=regex(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs="@", knowledge=False),
     _kind("url", rf"{_HOST}(?::[0-9]{{1,5}})?/\S*", needs="/"),
     _kind("host", rf"(?:localhost|{_HOST}):[0-9]{{2,5}}|{_LABEL}\.{_HOST}", needs=":."),
     _kind("ip", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5}|/[0-9]{1,2})?", _is_ip, needs="."),
@@ -294,12 +362,12 @@ KINDS: tuple[Kind, ...] = (
     _kind("error_code", r"(?:ERR|ERROR|EXC|HRESULT|STATUS|NTSTATUS)_[A-Z0-9_]*[A-Z0-9]", needs="_"),
     _kind("error_code", r"[A-Z][A-Z0-9_]*_(?:ERR|ERROR|EXCEPTION)", needs="_"),
     _kind("error_code", r"0x[0-9A-Fa-f]{4,16}"),
-    _kind("error_code", rf"(?:{'|'.join(words.CODE_PREFIXES)})-?[0-9]{{3,7}}"),
-    _kind("error_code", rf"(?:{'|'.join(words.DASHED_PREFIXES)})-?[0-9]{{3,6}}"),
-    _kind("error_code", r"E[A-Z0-9_]+", lambda chunk: chunk.text in words.ERRNO),
+    _kind("error_code", rf"(?:{'|'.join(CODE_PREFIXES)})-?[0-9]{{3,7}}"),
+    _kind("error_code", rf"(?:{'|'.join(DASHED_PREFIXES)})-?[0-9]{{3,6}}"),
+    _kind("error_code", r"E[A-Z0-9_]+", lambda chunk: chunk.text in ERRNO),
     _kind("error_code", r"[0-9]{1,6}", _is_status),
     _kind("ticket", r"CVE-[0-9]{4}-[0-9]{4,7}|GHSA(?:-[a-z0-9]{4}){3}", needs="-"),
-    _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", _is_ticket, needs="-"),
+    _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", lambda c: c.text.partition("-")[0] not in NO_TICKETS, needs="-"),
     Kind(name="ticket", pattern=regex(r"[A-Z]-[0-9]{1,6}"), needs=("-",), knowledge=False),  # run R-10, gate B-3
     _kind("reference", r"#[0-9]{1,7}", _not_first, needs="#"),
     _kind("reference", r"(?:PR|MR|GH)[#!-]?[0-9]{1,7}|[A-Za-z][\w.-]+#[0-9]{1,7}|![0-9]{2,7}"),
@@ -318,17 +386,15 @@ KINDS: tuple[Kind, ...] = (
     _kind("code", rf"{_NAME}(?:\.{_NAME})+(?:\(\))?", _is_dotted_name, needs="."),
     _kind("code", rf"{_NAME}\(\)", needs="("),
     _kind("code", r"[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|[a-z]{3,}[A-Z]{2,}", _is_camel),
-    _kind("code", _CAMEL, _is_code_name),
+    _kind("code", _CAMEL, lambda chunk: chunk.text.endswith(CODE_NOUNS) and _is_camel(chunk)),
     Kind(name="camel_case", pattern=regex(_CAMEL), check=_is_camel, knowledge=False),
-    _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)", '"'),
-    _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»", "“", "„", "«"),
-    _quotation(r"「([^「」\n]{2,200})」|『([^『』\n]{2,200})』|`([^`\n]{2,200})`", "「", "『", "`"),
-    _quotation(r"(?<![\w'])'(?=[^\s'])((?:[^'\n]|(?<=\w)'(?=\w)){1,199}[^\s'])'(?!\w)", "'"),
-    _quotation(r"(?<!\w)‘((?:[^‘’\n]|(?<=\w)’(?=\w)){2,200})’(?!\w)", "‘"),
+    _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)"),
+    _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»"),
+    _quotation(r"「([^「」\n]{2,200})」|『([^『』\n]{2,200})』|`([^`\n]{2,200})`"),
+    _quotation(r"(?<![\w'])'(?=[^\s'])((?:[^'\n]|(?<=\w)'(?=\w)){1,199}[^\s'])'(?!\w)"),
+    _quotation(r"(?<!\w)‘((?:[^‘’\n]|(?<=\w)’(?=\w)){2,200})’(?!\w)"),
 )
 
-
-# -- the scan ------------------------------------------------------------------------------------------------------
 
 _CJK = "\u2e80-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
 _CHUNK = regex(rf"(?:[^\s,;|<>\"“”„«»`()\[\]{{}}—–…{_CJK}]|\(\))+")
@@ -345,54 +411,22 @@ _LEADING = "'‘’*?=&+-"
 _TRAILING = ".,:!?'’‘*=&+-"
 
 
-_Row = tuple["re.Pattern[str]", Kind]  # not its method, which would compile it
-
-
-class _Table(NamedTuple):
-    """The kinds, grouped by their `scan`."""
-
-    first: tuple[Kind, ...]
-    rows: tuple[_Row, ...]
-    last: tuple[Kind, ...]
-
-    def rows_for(self, marks: frozenset[str]) -> tuple[_Row, ...]:
-        """Return the rows that can match a chunk with these characters beside its letters and digits."""
-        return tuple(row for row in self.rows if not row[1].needs or not marks.isdisjoint(row[1].needs))
-
-
-def _table(kinds: Sequence[Kind]) -> _Table:
-    return _Table(
-        first=tuple(k for k in kinds if k.scan == "first"),
-        rows=tuple((k.pattern, k) for k in kinds if k.scan == "chunk"),
-        last=tuple(k for k in kinds if k.scan == "last"),
-    )
-
-
-_TABLE = _table(KINDS)
-_usual_rows = lru_cache(maxsize=1_024)(_TABLE.rows_for)
-
-
 def find_identifiers(text: str, kinds: Sequence[Kind] = KINDS) -> tuple[Identifier, ...]:
-    """Find the identifiers of `text`, in order, without overlap.
-
-    Args:
-        text: any text; control characters and lone surrogates do no harm.
-        kinds: the table, in the order of precedence.
-    """
+    """Find the identifiers of any `text`, in order, without overlap; `kinds` are in the order of precedence."""
     if kinds is KINDS and text.isascii() and _UNUSUAL.search(text) is None:
         return ()
-    table = _TABLE if kinds is KINDS else _table(kinds)
     found: list[Identifier] = []
-    for kind in table.first:
-        if kind.wanted(text):
+    for kind in kinds:
+        if kind.scan == "first":
             found = _with_free(found, _searched(text, kind))
     rest = blanked(text, map(_span, found), " ")
+    rows = [kind for kind in kinds if kind.scan == "chunk"]
     for chunk in _chunks(rest):
-        whole = _matched(chunk, table)
-        found.extend(_in_parts(chunk, rest, table) if whole is None else (whole,))
+        whole = _matched(chunk, rows)
+        found.extend(_in_parts(chunk, rest, rows) if whole is None else (whole,))
     found.sort(key=_span)
-    for kind in table.last:
-        if kind.wanted(text):
+    for kind in kinds:
+        if kind.scan == "last":
             found = _with_free(found, _searched(text, kind))
     return tuple(found)
 
@@ -444,23 +478,22 @@ def _chunks(text: str) -> Iterator[Chunk]:
             yield _chunk(text, start, start + len(body))
 
 
-def _matched(chunk: Chunk, table: _Table) -> Identifier | None:
-    text = chunk.text
-    marks = frozenset(_ALNUM.sub("", text))
-    for pattern, kind in _usual_rows(marks) if table is _TABLE else table.rows_for(marks):
-        if pattern.fullmatch(text) and (kind.check is None or kind.check(chunk)):
-            return _identifier(text, chunk.start, kind)
+def _matched(chunk: Chunk, rows: Sequence[Kind]) -> Identifier | None:
+    marks = frozenset(_ALNUM.sub("", chunk.text))
+    for kind in rows:
+        if kind.needs and marks.isdisjoint(kind.needs):
+            continue
+        if kind.pattern.fullmatch(chunk.text) and (kind.check is None or kind.check(chunk)):
+            return _identifier(chunk.text, chunk.start, kind)
     return None
 
 
-def _in_parts(chunk: Chunk, text: str, table: _Table) -> Iterator[Identifier]:
+def _in_parts(chunk: Chunk, text: str, rows: Sequence[Kind]) -> Iterator[Identifier]:
     """Yield the identifiers inside a chunk that matches no kind as a whole: "id=ABC-123", "E1234/E1235"."""
     parts = list(_PART.finditer(chunk.text))
-    if len(parts) < 2:
-        return
-    for part in parts:
+    for part in parts if len(parts) > 1 else ():
         start, end = chunk.start + part.start(), chunk.start + part.end()
         if end - start > 1 and not _ORDINARY.fullmatch(part[0]):
-            found = _matched(_chunk(text, start, end), table)
+            found = _matched(_chunk(text, start, end), rows)
             if found is not None:
                 yield found

@@ -1,32 +1,14 @@
-"""Find the terms that a query excludes: "what did I do that wasn't related to the frontend" → `frontend`.
+"""Find the terms that an English query excludes: "what did I do that wasn't related to the frontend" → `frontend`.
 
-A negation in a query is one of two things. It *leaves something out* ("not Python", "without meetings", "recipes that
-don't use eggs"), or it is *part of what is asked* ("who does not like Python", "why didn't I go", "I couldn't find
-the report"). Demoting the object of the second kind would push away the very answer, so a negated verb excludes only if
-
-- the words behind it say what a thing is about or holds ("… not related to X", "… doesn't involve X"), or
-- a relative "that" or "which" stands right before it ("meals that weren't vegetarian"), or
-- it corrects a noun ("it's not the Paris trip"), or is an order ("don't include X").
-
-A negated question ("isn't it …", "didn't Priya say …") excludes nothing, and neither does a negated verb if the query
-asks for its subject: "who does not like X" and "which team isn't in Berlin" are propositions. "instead of X" and
-"rather than X" are left alone as well, because their answers usually name both sides. A second negation turns the
-first around: "nothing but X" and "nobody except Sam" ask *for* X and Sam.
-
-In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer.
-
-This is English; other languages are read by their tables (`by_table/negation.py`). Terms may be in any script.
-One pass over the tokens with bounded look-ahead: linear in the text. The words are in `negation_words.py`.
+In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer. Linear in the text.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from recall_integrations.patterns import regex
-from recall_integrations.query import negation_words as words
 from recall_integrations.query.by_table.negation import excluded
 from recall_integrations.query.by_table.negation_terms import (
     LIST_ITEMS_MAX,
@@ -35,12 +17,180 @@ from recall_integrations.query.by_table.negation_terms import (
     WESTERN_QUOTES,
     quotation,
 )
-from recall_integrations.query.glance import Glance, glance
-from recall_integrations.query.negation_words import Cue
+from recall_integrations.query.glance import word_set
 from recall_integrations.query.spans import Span
 from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS
 
+Place = Literal["anywhere", "start", "relative"]
+
+
+class Cue(NamedTuple):
+    """A phrase after which the excluded term stands."""
+
+    words: tuple[str, ...]
+    place: Place = "anywhere"  # or only at the `start` of a clause (an order), or after a `relative` "that", "which"
+    only_after_all: bool = False  # takes from a whole: after a negation it says the opposite ("nobody except Sam")
+
+
+def _cues(phrases: str, place: Place = "anywhere", *, only_after_all: bool = False) -> tuple[Cue, ...]:
+    return tuple(Cue(tuple(p.split()), place, only_after_all) for p in phrases.split("|"))
+
+
+def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(phrase.split()) for phrase in text.split("|"))
+
+
+# Phrases that exclude by themselves.
+CUES: tuple[Cue, ...] = (
+    *_cues("without any mention of|without mentioning|without using|without|with no|unrelated to|minus"),
+    *_cues("excluding|leaving out|ignoring|omitting|skipping|nothing about|nothing related to|nothing to do with"),
+    *_cues("except for|except|excepting|other than|apart from|aside from|besides|outside of", only_after_all=True),
+    *_cues(
+        "anything but|everything but|anyone but|everyone but|anybody but|everybody but|all but", only_after_all=True
+    ),
+    *_cues("exclude|ignore|omit|skip|leave out|leave aside|filter out", "start"),
+)
+
+# What may follow a negated verb ("wasn't …", "is not …", "doesn't …") or a bare "not", and then excludes wherever it
+# stands: it speaks of what a thing is about, not of what somebody does.
+ABOUTNESS: tuple[Cue, ...] = (
+    *_cues("related to|relating to|relate to|connected to|connected with|about|regarding|concerning|concern"),
+    *_cues("to do with|have to do with|have anything to do with|anything to do with|deal with|dealing with"),
+    *_cues("have anything about|want anything about|associated with|tagged with|tagged as|tagged|labelled|labeled"),
+    *_cues("involve|involves|involving|mentioning|including|counting|containing|contain"),
+    *_cues(
+        "mention|use|have|need|require|include|cover|come from|start with|begin with|belong to|take place in",
+        "relative",
+    ),
+    *_cues(
+        "using|having|needing|requiring|covering|made with|made in|made of|made by|written in|written by", "relative"
+    ),
+    *_cues("done with|done in|done by|based on|based in|located in|hosted by|hosted on|held in|held at", "relative"),
+    *_cues("mention|include|show|return|list|give me|show me|tell me about|count|consider|bring up", "start"),
+)
+
+# A bare "not" (after no auxiliary) or a relative "that isn't" may be followed by these before its term.
+PREPOSITIONS = word_set("about at by for from in inside of on regarding with within near via")
+
+DETERMINERS = word_set(
+    "a an the any my our your his her their its this that these those all each every some of anything something "
+    "everything things stuff ones matters topics"
+)
+
+# After bare "not": the sentence is about something else than leaving things out.
+NOT_FOLLOWED_BY = word_set(
+    """
+    only just merely simply even yet really sure quite exactly so too very that to always necessarily again ever
+    much many enough long far all every everyone everybody everything until till because when if while once since as
+    after before unless though although whether a single one bad good better best happy great fair ok okay fine
+    possible impossible clear certain true false available ready working done finished know knowing remember
+    remembering have having be being been am able allowed supposed going gonna want wanting i you he she it we they
+    me him them us who whom what where how why which there here now then today yesterday tomorrow particularly
+    especially surprisingly least less more most worth likely anymore guilty alone afraid well
+    """
+)
+
+# The same, for phrases that begin with a preposition.
+NOT_IDIOMS = _phrases(
+    "at all|at first|at home|in the mood|in the least|in the slightest|in time|in a hurry|in general|in vain|on time|"
+    "on purpose|for long|for sure|for now|for nothing|by chance|by accident|of course|with me|with us|about to"
+)
+
+# Before bare "not": "why not", "or not", "I hope not".
+NOT_PRECEDED_BY = word_set(
+    "why or nor if whether how hope guess think believe suppose afraid rather better best certainly definitely "
+    "absolutely probably maybe perhaps surely had of though although decided chose choose prefer try tried"
+)
+
+# "no …" that excludes nothing.
+NO_FOLLOWED_BY = word_set(
+    """
+    idea ideas clue one longer matter way ways problem problems doubt more less fewer such need reason reasons
+    worries worry thanks thank sense use point time chance choice wonder kidding good better bad further other not
+    sooner later question questions comment difference luck sweat offense harm hurry rush evidence trace
+    sign shortage end big deal wait nonsense brainer
+    """
+)
+
+# Names of what negates a clause; "n't" without its apostrophe is how people type.
+NEGATED_AUXILIARIES = word_set(
+    """
+    isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't cannot couldn't won't wouldn't
+    shouldn't mustn't mightn't needn't ain't shan't
+    isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant couldnt wont wouldnt shouldnt aint
+    """
+)
+COPULAS = word_set(
+    "is are was were be been am isn't aren't wasn't weren't isnt arent wasnt werent ain't aint that's it's they're"
+)
+AUXILIARIES = word_set(
+    """
+    is are was were be been am do does did have has had can could will would shall should may might must
+    i'm you're he's she's it's we're they're that's who's what's i've we've they've i'd i'll ought
+    """
+)
+# Contractions that carry their own subject: "it's not the Paris trip".
+COPULAS_WITH_SUBJECT = frozenset(("it's", "that's", "they're"))
+RELATIVES = frozenset(("that", "which", "that's", "things", "ones", "stuff", "anything", "something", "everything"))
+SUBJECTS = frozenset(("it", "this", "these", "those", "they", "it's", "they're"))
+IMPERATIVES = frozenset(("don't", "dont"))
+CONJUNCTIONS = frozenset(("or", "and", "nor", "&", "plus"))
+NEGATIVES = NEGATED_AUXILIARIES | word_set(
+    "no not none nothing nobody noone nowhere never neither nor hardly without no-one"
+)
+# Before an order: "please ignore meetings", "but skip the standups".
+ORDER_OPENERS = frozenset(("please", "and", "but", "also", "just", "then", "so", "or", "now", "lets", "let's"))
+
+# Where a noun phrase ends.
+PHRASE_END = (
+    word_set(
+        """
+    i you he she it we they me him us them who whom whose which what when where why how that there here then than i'm
+    i've i'd i'll you're we're they're he's she's it's that's what's who's there's let's is are was were be been being
+    am do does did done have has had can could will would shall should may might must and or nor but so if because since
+    until till while though although unless whether as a an the my your our his her their its this these those any some
+    each every both either neither no not about above across after against along among around at before behind below
+    between beyond by despite during for from in inside into near of off on onto out outside over past per through to
+    toward towards under up upon via with within without except excluding besides today yesterday tomorrow tonight now
+    ago last next recently lately currently yet still already ever never again anymore please also instead else only
+    just really very too
+    """
+    )
+    | NEGATED_AUXILIARIES
+)
+
+# Finite verbs end one, too; listed as far as they often follow a term directly.
+VERBS = word_set(
+    """
+    went go goes came come said say says told tell tells made make makes bought liked like likes loved want wants
+    wanted know knows knew thought happened attended visited mentioned talked spoke discussed wrote used got gave took
+    show list find give get open search
+    """
+)
+
+# Dropped from the end of a term: "no frontend stuff please".
+TRAILING = word_set("stuff thing things one ones either please related specifically itself themselves etc")
+
+# State words: "tests that are not passing" asks about tests that fail, it excludes no topic.
+STATES = word_set(
+    """
+    working ready done available finished open closed over due late ok okay good bad happy sure true fair right wrong
+    clear possible able allowed urgent important relevant broken correct complete safe free busy mine yours there here
+    enough worth great nice well new old big small easy hard dead alive home alone interested responsible
+    """
+)
+
+# "non-" words that are words of their own.
+NON_WORDS = word_set(
+    """
+    alcoholic binary compliant compliance conformist disclosure dominant duality empty essential existent fatal fiction
+    functional invasive linear negative negotiable partisan plussed profit profits prejudicial resident sense
+    sequitur stick stop trivial toxic uniform verbal violent volatile zero blocking null native
+    """
+)
+
+
+_QUESTION_WORDS = word_set("what when where why how who whom which")
 CLAUSE_WORDS_MAX = 12  # how far back a second negation is looked for
 
 _SEPARATOR = (
@@ -53,21 +203,15 @@ _TOKEN = regex(
 )
 _QUOTED = regex(rf'"[^"]{{1,{QUOTE_CHARS_MAX}}}"|“[^”]{{1,{QUOTE_CHARS_MAX}}}”')
 _WORDLIKE = regex(r"[^\W_]")
+_RUN = regex(r"\w+")
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Negation:
-    """One excluded term.
+    """One excluded term."""
 
-    Args:
-        term: the term as written in the query, without articles and quotation marks.
-        span: `(start, end)` in characters of the whole exclusion: from the cue ("without any …") to the end of the term
-            and of fillers after it. The spans of a list share their start and grow.
-        term_span: `(start, end)` of the term itself; `text[start:end] == term`.
-    """
-
-    term: str
-    span: tuple[int, int]
+    term: str  # as written in the query, without articles and quotation marks
+    span: tuple[int, int]  # of the whole exclusion, from its cue on; those of a list share their start
     term_span: tuple[int, int]
 
 
@@ -89,26 +233,18 @@ class _Term(NamedTuple):
     next: int  # index of the first token behind it
 
 
-def find_negations(text: str, language: str | None = "en", seen: Glance | None = None) -> tuple[Negation, ...]:
-    """Return the terms that `text` excludes, in order of appearance; equal terms are reported once.
-
-    Never raises on any `str`.
-
-    Args:
-        text: the query.
-        language: code of its language; nothing is found in one without tables, or if it is unknown (`None`).
-        seen: `glance(text)`, if it is at hand.
-    """
+def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ...]:
+    """Return the terms that `text` excludes, in order of appearance; equal terms are reported once."""
     found: dict[str, Negation] = {}
-    for span, (start, end) in _excluded(text, seen) if language == "en" else excluded(text, language):
+    for span, (start, end) in _excluded(text) if language == "en" else excluded(text, language):
         term = text[start:end]
         found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
     return tuple(found.values())
 
 
-def _excluded(text: str, seen: Glance | None) -> Iterator[tuple[Span, Span]]:
+def _excluded(text: str) -> Iterator[tuple[Span, Span]]:
     """Yield each exclusion, from its cue on, and its term."""
-    if not (glance(text) if seen is None else seen).has(_CUE_RUNS):
+    if text.isascii() and _CUE_RUNS.isdisjoint(_RUN.findall(text.lower())):
         return
     tokens = _tokens(text)
     quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
@@ -131,9 +267,6 @@ def _tokens(text: str) -> list[_Piece]:
     ]
 
 
-# -- cues ---------------------------------------------------------------------------------------------------------
-
-
 def _by_first_word(cues: Iterable[Cue]) -> dict[str, tuple[Cue, ...]]:
     table: dict[str, list[Cue]] = {}
     for cue in cues:
@@ -141,34 +274,22 @@ def _by_first_word(cues: Iterable[Cue]) -> dict[str, tuple[Cue, ...]]:
     return {first: tuple(sorted(group, key=lambda c: -len(c.words))) for first, group in table.items()}
 
 
-_CUES = _by_first_word(words.CUES)
-_ABOUTNESS = _by_first_word(words.ABOUTNESS)
-_NOT_IDIOMS = _by_first_word(map(Cue, words.NOT_IDIOMS))
+_CUES = _by_first_word(CUES)
+_ABOUTNESS = _by_first_word(ABOUTNESS)
+_NOT_IDIOMS = _by_first_word(map(Cue, NOT_IDIOMS))
 
 
-def _telling_run(phrase: Iterable[str]) -> str:
-    """Return the run of letters of a phrase that the fewest texts have: "t", a negative, the longest content word."""
-    runs = [run for word in phrase for run in re.findall(r"\w+", word)]
-    return "t" if "t" in runs else min(runs, key=lambda r: (r not in words.NEGATIVES, r in STOP_WORDS, -len(r)))
-
-
-# Runs of letters one of which is in every text that excludes something.
+# In a text that excludes something stands the last run of letters of one of these words ("t" of "isn't").
 _CUE_RUNS = frozenset(
-    _telling_run(phrase)
-    for phrase in (
-        *((w,) for w in words.NEGATED_AUXILIARIES),
-        *(c.words for c in words.CUES),
-        ("not",),
-        ("no",),
-        ("non",),
-    )
+    _RUN.findall(word)[-1]
+    for word in ("no", "not", "non", *NEGATED_AUXILIARIES, *(cue.words[0] for cue in CUES if "no" not in cue.words))
 )
 
 
 def _cue_end(tokens: list[_Piece], i: int) -> int | None:
     """Return the index of the first token after the cue that starts at `i`; `None` if none there excludes anything."""
     word = tokens[i].word
-    if word in words.NEGATED_AUXILIARIES:
+    if word in NEGATED_AUXILIARIES:
         return _after_auxiliary(tokens, i, i + 1)
     if word == "not":
         return _after_not(tokens, i)
@@ -208,39 +329,39 @@ def _idiomatic(tokens: list[_Piece], i: int) -> bool:
 
 def _after_not(tokens: list[_Piece], i: int) -> int | None:
     before, after = _word(tokens, i - 1), _word(tokens, i + 1)
-    if before in words.AUXILIARIES:  # "is not", "does not"
+    if before in AUXILIARIES:  # "is not", "does not"
         return _after_auxiliary(tokens, i - 1, i + 1)
-    if before in words.NOT_PRECEDED_BY or _is_inverted(tokens, i):
+    if before in NOT_PRECEDED_BY or _is_inverted(tokens, i):
         return _aboutness(tokens, i, i + 1, relative=False)
     end = _aboutness(tokens, i, i + 1, relative=True)
     if end is not None:
         return end
-    if after in words.NOT_FOLLOWED_BY or after in words.AUXILIARIES or _acts(tokens, i + 1):
+    if after in NOT_FOLLOWED_BY or after in AUXILIARIES or _acts(tokens, i + 1):
         return None
     if any(_matches(tokens, i + 1, idiom) for idiom in _NOT_IDIOMS.get(after, ())):
         return None
-    return i + 2 if after in words.PREPOSITIONS else i + 1
+    return i + 2 if after in PREPOSITIONS else i + 1
 
 
 def _after_auxiliary(tokens: list[_Piece], auxiliary: int, i: int) -> int | None:
     """Return where the term begins after a negated verb at index `auxiliary`, with `i` behind the negation."""
     if _is_order(tokens, auxiliary):
         return _aboutness(tokens, auxiliary, i, relative=False)
-    if _starts_clause(tokens, auxiliary) and _word(tokens, auxiliary) not in words.COPULAS_WITH_SUBJECT:
+    if _starts_clause(tokens, auxiliary) and _word(tokens, auxiliary) not in COPULAS_WITH_SUBJECT:
         return None  # "didn't Priya say", "isn't it"
     before = _word(tokens, auxiliary - 1)
-    relative = (before in words.RELATIVES and not _asks(tokens, auxiliary - 1)) or _word(tokens, auxiliary) == "that's"
+    relative = (before in RELATIVES and not _asks(tokens, auxiliary - 1)) or _word(tokens, auxiliary) == "that's"
     end = _aboutness(tokens, auxiliary, i, relative=relative)
     if end is not None:
         return end
-    if _word(tokens, auxiliary) not in words.COPULAS:
+    if _word(tokens, auxiliary) not in COPULAS:
         return None
     after = _word(tokens, i)
     if relative:
-        if after in words.PREPOSITIONS:
+        if after in PREPOSITIONS:
             return i + 1
-        return None if _is_state(after) or after in words.NOT_FOLLOWED_BY - words.DETERMINERS else i
-    if before in words.SUBJECTS or _word(tokens, auxiliary) in words.COPULAS_WITH_SUBJECT:
+        return None if _is_state(after) or after in NOT_FOLLOWED_BY - DETERMINERS else i
+    if before in SUBJECTS or _word(tokens, auxiliary) in COPULAS_WITH_SUBJECT:
         named = i < len(tokens) and (tokens[i].raw[:1].isupper() or after in ("the", "my", "our"))
         return i if named else None
     return None
@@ -260,7 +381,7 @@ def _aboutness(tokens: list[_Piece], start: int, i: int, *, relative: bool) -> i
 
 def _after_no(tokens: list[_Piece], i: int) -> int | None:
     after = _word(tokens, i + 1)
-    if not after or after in words.NO_FOLLOWED_BY or after in words.PHRASE_END or after[:1].isdigit():
+    if not after or after in NO_FOLLOWED_BY or after in PHRASE_END or after[:1].isdigit():
         return None
     before = _word(tokens, i - 1)
     if i == 0:  # "No meetings, please", but not "No updates since Friday?"
@@ -274,17 +395,14 @@ def _after_non(tokens: list[_Piece], i: int) -> int | None:
     token = tokens[i]
     if token.word == "non":
         after = _word(tokens, i + 1)
-        return None if after in words.NON_WORDS or after in words.PHRASE_END else i + 1
-    if token.word[4:] in words.NON_WORDS:
+        return None if after in NON_WORDS or after in PHRASE_END else i + 1
+    if token.word[4:] in NON_WORDS:
         return None
     # The term is the rest of this very token: split it, so that it reads like "non" + term.
     cut = token.start + 4
     tokens[i] = _Piece("non", token.start, cut, token.raw[:4])
     tokens.insert(i + 1, _Piece(token.word[4:], cut, token.end, token.raw[4:]))
     return i + 1
-
-
-# -- the clause around a cue ----------------------------------------------------------------------------------------
 
 
 def _word(tokens: list[_Piece], i: int) -> str:
@@ -296,29 +414,27 @@ def _starts_clause(tokens: list[_Piece], i: int) -> bool:
     for k in range(i - 1, max(-1, i - 4), -1):
         if not tokens[k].is_word:
             return tokens[k].word not in ("'", '"')
-        if tokens[k].word not in words.ORDER_OPENERS:
+        if tokens[k].word not in ORDER_OPENERS:
             return False
     return True
 
 
 def _is_order(tokens: list[_Piece], i: int) -> bool:
     return (
-        _word(tokens, i) in words.IMPERATIVES or (_word(tokens, i) == "do" and _word(tokens, i + 1) == "not")
+        _word(tokens, i) in IMPERATIVES or (_word(tokens, i) == "do" and _word(tokens, i + 1) == "not")
     ) and _starts_clause(tokens, i)
 
 
 def _is_inverted(tokens: list[_Piece], i: int) -> bool:
     """Recognise "did Priya not say": an auxiliary that opens a question, its subject, then "not"."""
-    if _word(tokens, i - 2) in words.AUXILIARIES and _starts_question(tokens, i - 2):
+    if _word(tokens, i - 2) in AUXILIARIES and _starts_question(tokens, i - 2):
         return tokens[i - 1].is_word
     named = i >= 2 and all(tokens[k].raw[:1].isupper() for k in (i - 2, i - 1))
-    return named and _word(tokens, i - 3) in words.AUXILIARIES and _starts_question(tokens, i - 3)
+    return named and _word(tokens, i - 3) in AUXILIARIES and _starts_question(tokens, i - 3)
 
 
 def _starts_question(tokens: list[_Piece], i: int) -> bool:
-    return _starts_clause(tokens, i) or _word(tokens, i - 1) in (
-        *("what", "when", "where", "why", "how", "who", "whom", "which"),
-    )
+    return _starts_clause(tokens, i) or _word(tokens, i - 1) in _QUESTION_WORDS
 
 
 def _asks(tokens: list[_Piece], i: int) -> bool:
@@ -328,7 +444,7 @@ def _asks(tokens: list[_Piece], i: int) -> bool:
 
 def _negated_before(tokens: list[_Piece], i: int) -> bool:
     for k in range(i - 1, max(-1, i - 1 - CLAUSE_WORDS_MAX), -1):
-        if tokens[k].word in words.NEGATIVES:
+        if tokens[k].word in NEGATIVES:
             return True
         if not tokens[k].is_word:
             return False
@@ -340,14 +456,11 @@ def _acts(tokens: list[_Piece], i: int) -> bool:
     word, after = _word(tokens, i), _word(tokens, i + 1)
     if not (word.endswith("ing") and len(word) > 5):
         return False
-    return bool(after) and after not in words.CONJUNCTIONS and i + 1 < len(tokens) and tokens[i + 1].is_word
+    return bool(after) and after not in CONJUNCTIONS and i + 1 < len(tokens) and tokens[i + 1].is_word
 
 
 def _is_state(word: str) -> bool:
-    return not word or word in words.STATES or (word.endswith(("ed", "ing")) and len(word) > 4)
-
-
-# -- terms ----------------------------------------------------------------------------------------------------------
+    return not word or word in STATES or (word.endswith(("ed", "ing")) and len(word) > 4)
 
 
 def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
@@ -361,13 +474,12 @@ def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
         at = (pending or terms)[-1].next
         comma = _word(tokens, at) == ","
         joined = at + 1 if comma else at
-        closes = _word(tokens, joined) in words.CONJUNCTIONS
+        closes = _word(tokens, joined) in CONJUNCTIONS
         if not comma and not closes:
             break
         following = joined + closes
-        if _word(tokens, following) in ("not", "no") or _word(tokens, following).startswith(
-            "non-"
-        ):  # "not Java and not Python": the next cue's business
+        after = _word(tokens, following)
+        if after in ("not", "no") or after.startswith("non-"):  # "not Java and not Python": the next cue's business
             if closes:
                 terms += pending
             pending = []
@@ -386,7 +498,7 @@ def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
 def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX) -> _Term | None:
     """Return the noun phrase at token `i`, behind articles; at most `longest` words."""
     skipped = 0
-    while _word(tokens, i) in words.DETERMINERS or (skipped and _word(tokens, i) in words.PREPOSITIONS):
+    while _word(tokens, i) in DETERMINERS or (skipped and _word(tokens, i) in PREPOSITIONS):
         i, skipped = i + 1, skipped + 1
         if skipped > TERM_WORDS_MAX:
             return None
@@ -396,7 +508,7 @@ def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX
     while end < len(tokens) and end - i < longest and not _ends_phrase(tokens, end, first=end == i):
         end += 1
     last = end
-    while last > i and tokens[last - 1].word in words.TRAILING | {"of", "the"}:
+    while last > i and tokens[last - 1].word in TRAILING | {"of", "the"}:
         last -= 1
     if last == i:
         return None
@@ -408,13 +520,13 @@ def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX
 
 def _ends_phrase(tokens: list[_Piece], i: int, *, first: bool) -> bool:
     token = tokens[i]
-    if token.word in words.VERBS:
+    if token.word in VERBS:
         return not (first and token.raw[0].isupper())  # the language Go
     if token.word == "of":
-        return first or _word(tokens, i + 1) in words.PHRASE_END - {"the"}
+        return first or _word(tokens, i + 1) in PHRASE_END - {"the"}
     if token.word == "the":
         return first or _word(tokens, i - 1) != "of"
-    return not token.is_word or token.word in words.PHRASE_END
+    return not token.is_word or token.word in PHRASE_END
 
 
 def _quoted(tokens: list[_Piece], i: int, text: str) -> _Term | None:

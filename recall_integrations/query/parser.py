@@ -12,28 +12,25 @@ from rapidfuzz.distance import OSA
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery
-from recall_integrations.languages.coverage import ENGLISH, unread
+from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
-from recall_integrations.query.asked_role import asked_role
-from recall_integrations.query.entities.implicit import first_person
+from recall_integrations.query.asked_role import asked_role, first_person
+from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.glance import glance
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
-from recall_integrations.query.marking import marked
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.routing import conversational, rare_by, router_mode
-from recall_integrations.query.shortening import placed, problem
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query
 from recall_integrations.query.talk import asks_talk
-from recall_integrations.query.terms import content_words, rarities, terms, weaker_terms
+from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import narrow
 from recall_integrations.text.by_language import LOOK
-from recall_integrations.text.shortening import shortened
+from recall_integrations.text.shortening import BETWEEN, Shortened, shortened
 from recall_integrations.types import (
     Degradation,
     EntityRef,
@@ -50,15 +47,12 @@ TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]
 
 # Control characters separate words; they carry no meaning in a query.
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
+LONG = "query.long"  # reason of a degradation: not all of the query was read
 SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be corrected
 
 
 def clean(query: object, limit: int) -> str:
-    """Return the query as text that can be searched for: control characters become spaces.
-
-    Raises:
-        InvalidQuery: it is not text, is blank, is longer than `limit`, or holds a lone surrogate.
-    """
+    """Return the query as text that can be searched for: control characters become spaces."""
     if isinstance(query, Mapping):
         raise InvalidQuery(
             f"The query must be text, not {type(query).__name__}. In a chain, take the text out of it first: "
@@ -90,16 +84,7 @@ class QueryParser:
         zone: ZoneInfo | None = None,
         language: str | None = LOOK,
     ) -> tuple[ParsedQuery, tuple[Degradation, ...]]:
-        """Return the parsed query, and the steps that failed. A long text is read at its beginning and its end only.
-
-        Args:
-            text: the query, from `clean`.
-            now: time that relative dates are relative to.
-            known: knowledge of the scope.
-            window: used instead of the one in the text; `False` for none.
-            zone: time zone of the dates; default `timezone` of the configuration.
-            language: code of the text's language; default is to detect it.
-        """
+        """Return the parsed query, and the steps that failed. A long text is read at its beginning and its end only."""
         local = _local(now, zone or self._zone)
         original, whole = text, narrow(text)
         read = shortened(whole)
@@ -111,203 +96,155 @@ class QueryParser:
         found = Findings(text, known, words, read_in, glance(text))
         found.window = window or None
         self._find_places(found, local, times=window is None)
-        self._find_people(found)
-        self._find_words(found, now)
-        parsed = self._parsed(original, found, local)
+        assistant = known.assistant
+        found.asked = found.guard(
+            "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
+        )
+        found.refs = _entities(found)
+        _find_words(found)
+        parsed = _parsed(original, found, local)
         if read.skipped:
-            parsed = placed(parsed, read, original)
-            found.degraded.append(problem(read))
+            parsed = _placed(parsed, read, original)
+            tail = len(read.text) - read.head - len(BETWEEN)
+            detail = f"Of {read.length} characters the first {read.head} and the last {tail} were read."
+            found.degraded.append(Degradation(stage="parse", reason=LONG, detail=detail))
         return (parsed if whole == original else _as_written(parsed, whole)), tuple(found.degraded)
 
     def _find_places(self, found: Findings, now: datetime, *, times: bool) -> None:
         """Find the excluded terms, the time and the session (unless a window is given), and identifiers."""
-        text, language, seen = found.text, found.language, found.seen
-        found.negations = found.guard("parse.negation", lambda: find_negations(text, language, seen), ())
+        text, language = found.text, found.language
+        found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())
         if times:
             week_start = self._config.week_start
             found.window = found.guard("parse.temporal", lambda: wanted_window(found, now, week_start), None)
             found.session = found.guard("parse.session", lambda: wanted_session(found), None)
-        identifiers: tuple[Identifier, ...] = ()
-        identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), identifiers)
+        none: tuple[Identifier, ...] = ()
+        identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), none)
         session = found.session  # "session #16" is none
         found.identifiers = tuple(i for i in identifiers if session is None or not overlap(i.span, session.span))
 
-    def _find_people(self, found: Findings) -> None:
-        """Find whose words the query asks for, and the entities that it names."""
-        assistant = found.known.assistant
-        found.asked = found.guard(
-            "parse.asked_role",
-            lambda: asked_role(found.text, found.tokens, found.language, assistant=assistant),
-            found.asked,
+
+def _find_words(found: Findings) -> None:
+    """Find the words to look for, the misspelt ones among them, and their rarities."""
+    negated = starts_inside(found.tokens, found.negated)
+    found.kept = [t for t in found.tokens if t.start not in negated] if negated else found.tokens
+    found.content = content_words(found)
+    found.corrections = _corrections(found)
+    found.polite = found.guard("parse.courtesies", lambda: features.courtesies(found.text, found.language), ())
+    asking = [*found.placed, *found.polite]
+    found.plain = [t for t in found.content if not inside(t, asking)] if asking else found.content
+    found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
+
+
+def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
+    no_cue: TypeCues = (0.0, (), ())
+    strength, cued, filters = found.guard(
+        "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
+    )
+    counted = None if found.language == ENGLISH else found.plain
+    density = found.guard(
+        "parse.entity_density", lambda: features.entity_density(found.kept, found.refs, found.window, counted), 0.0
+    )
+    vector = features.normalised(
+        QueryFeatures(
+            entity_density=density,
+            temporal=features.temporal_precision(found.window, found.session),
+            lexical_rarity=features.lexical_rarity(found.rarities.values()),
+            type_cues=strength,
         )
-        found.refs = self._entities(found)
+    )
+    return vector, cued, filters
 
-    def _find_words(self, found: Findings, now: datetime) -> None:
-        """Find the words to look for, the misspelt ones among them, and their rarities."""
-        negated = starts_inside(found.tokens, found.negated)
-        found.kept = [t for t in found.tokens if t.start not in negated] if negated else found.tokens
-        found.content = content_words(found)
-        found.corrections = self._corrections(found)
-        found.polite = found.guard(
-            "parse.courtesies", lambda: features.courtesies(found.text, found.language, found.seen), found.polite
-        )
-        asking = [*found.placed, *found.polite]
-        found.plain = [t for t in found.content if not inside(t, asking)] if asking else found.content
-        found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
 
-    def _parsed(self, original: str, found: Findings, now: datetime) -> ParsedQuery:
-        """Return the parsed query: the findings, and their consequences."""
-        language, words = found.language, found.words
-        vector, cued, filters = self._features(found)
-        looked_for, weaker = self._terms(found)
-        return ParsedQuery(
-            original=original,
-            entity_refs=found.refs,
-            temporal_window=found.window,
-            predicate_hints=self._predicates(found),
-            negations=tuple(n.term for n in found.negations),
-            specificity=features.specificity(vector),
-            features=vector,
-            type_cues=cued,
-            type_filters=filters,
-            terms=looked_for,
-            stems=() if words.language is None else tuple((t.word, words.stem(t.word)) for t in found.content),
-            weaker_terms=weaker,
-            identifiers=found.identifiers,
-            router=found.guard("parse.router", lambda: self._router(found), Router()),
-            conversational=found.guard(
-                "parse.conversational", lambda: self._conversational(found), ConversationalVerdict()
-            ),
-            corrections=found.corrections,
-            corrected_query=found.guard("parse.corrected_query", lambda: self._corrected(found), None),
-            tokens=found.guard("parse.tokens", lambda: marked(found), ()),
-            now=now,
-            asked_role=found.asked.role,
-            asked_role_strength=found.asked.strength,
-            session=found.session,
-            talk=found.guard("parse.talk", lambda: self._talk(found), NOTHING),
-            language=language,
-            unread=unread(language),
-            memories_in=words.memories_in,
-        )
+def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
+    """Return the parsed query: the findings, and their consequences."""
+    text, language, words, known, guard = found.text, found.language, found.words, found.known, found.guard
+    vector, cued, filters = _features(found)
+    # The content words alone, if that fails.
+    looked_for: tuple[str, ...] = tuple(dict.fromkeys(words.stem(t.word) for t in found.content))
+    weaker: tuple[str, ...] = ()
+    looked_for, weaker = guard("parse.terms", lambda: (terms(found), weaker_terms(found)), (looked_for, weaker))
+    wanted = "" if language == ENGLISH else found.wanted
+    rare = rare_by(known.frequency, known.memories)
+    dated, identifiers = found.window is not None, found.identifiers
+    return ParsedQuery(
+        original=original,
+        entity_refs=found.refs,
+        temporal_window=found.window,
+        predicate_hints=guard("parse.predicates", lambda: features.predicate_hints(found.kept, wanted, language), ()),
+        negations=tuple(n.term for n in found.negations),
+        specificity=features.specificity(vector),
+        features=vector,
+        type_cues=cued,
+        type_filters=filters,
+        terms=looked_for,
+        stems=() if words.language is None else tuple((t.word, words.stem(t.word)) for t in found.content),
+        weaker_terms=weaker,
+        identifiers=identifiers,
+        router=guard("parse.router", lambda: router_mode(text, identifiers, dated=dated, language=language), Router()),
+        conversational=guard(
+            "parse.conversational",
+            lambda: conversational(text, rare=rare, identifiers=identifiers, language=language, tokens=found.tokens),
+            ConversationalVerdict(),
+        ),
+        corrections=found.corrections,
+        corrected_query=guard(
+            "parse.corrected_query",
+            lambda: corrected_query(text, found.content, found.corrections) if found.corrections else None,
+            None,
+        ),
+        tokens=guard("parse.tokens", lambda: marked(found), ()),
+        now=now,
+        asked_role=found.asked.role,
+        asked_role_strength=found.asked.strength,
+        session=found.session,
+        talk=guard("parse.talk", lambda: asks_talk(found), NOTHING),
+        language=language,
+        unread=unread(language),
+        memories_in=words.memories_in,
+    )
 
-    @staticmethod
-    def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-        """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
-        no_cue: TypeCues = (0.0, (), ())
-        strength, cued, filters = found.guard(
-            "parse.type_cues", lambda: features.type_cues(found.text, found.language, found.seen), no_cue
-        )
-        counted = None if found.language == ENGLISH else found.plain
-        density = found.guard(
-            "parse.entity_density",
-            lambda: features.entity_density(found.kept, found.refs, found.window, counted),
-            0.0,
-        )
-        vector = features.normalised(
-            QueryFeatures(
-                entity_density=density,
-                temporal=features.temporal_precision(found.window, found.session),
-                lexical_rarity=features.lexical_rarity(found.rarities.values()),
-                type_cues=strength,
-            )
-        )
-        return vector, cued, filters
 
-    @staticmethod
-    def _terms(found: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the stems to look for, and those that count less; the content words alone if that fails."""
-        plainly = tuple(dict.fromkeys(found.words.stem(t.word) for t in found.content))
-        none: tuple[str, ...] = ()
-        return found.guard("parse.terms", lambda: (terms(found), weaker_terms(found)), (plainly, none))
+def _entities(found: Findings) -> tuple[EntityRef, ...]:
+    known, text = found.known, found.text
+    refs: tuple[EntityRef, ...] = ()
+    if known.entities is not None:
+        entities, unsure = known.entities, known.unsure
+        reserved = [*found.negated, *found.placed]
+        tokens = None if found.language == "tr" else found.tokens  # its "I" is read as another letter
+        refs = found.guard("parse.entities", lambda: entities.resolve(text, reserved=reserved, tokens=tokens), refs)
+        if unsure is not None:
+            sure = refs
+            spans = [*reserved, *(i.span for i in found.identifiers)]
+            as_they_were: Settled = (sure, ())
+            refs, problems = found.guard("parse.entity_llm", lambda: unsure(text, sure, spans), as_they_were)
+            found.degraded.extend(problems)
+    if known.user is None:
+        return refs
+    # The user is mentioned where the query says "I" or "my", unless it asks for the words of the assistant.
+    asks_assistant = known.assistant and found.asked.role is Role.ASSISTANT
+    spoken = None if asks_assistant else first_person(found.tokens, text, found.language)
+    if spoken is None:
+        return (*refs, known.user)
+    return (*refs, replace(known.user, mention=text[spoken.start : spoken.end], span=(spoken.start, spoken.end)))
 
-    @staticmethod
-    def _predicates(found: Findings) -> tuple[str, ...]:
-        wanted = "" if found.language == ENGLISH else found.wanted
-        return found.guard("parse.predicates", lambda: features.predicate_hints(found.kept, wanted, found.language), ())
 
-    @staticmethod
-    def _talk(found: Findings) -> str:
-        if not found.placed and found.window is None:
-            return NOTHING
-        named = [r for r in found.refs if r.stage != features.IMPLICIT]
-        when, session = found.placed, found.session is not None
-        return asks_talk(
-            found.text,
-            found.kept,
-            when,
-            named,
-            polite=found.polite,
-            session=session,
-            language=found.language,
-        )
-
-    @staticmethod
-    def _corrected(found: Findings) -> str | None:
-        return corrected_query(found.text, found.content, found.corrections) if found.corrections else None
-
-    def _entities(self, found: Findings) -> tuple[EntityRef, ...]:
-        known = found.known
-        refs: tuple[EntityRef, ...] = ()
-        if known.entities is not None:
-            entities = known.entities
-            reserved = [*found.negated, *found.placed]
-            tokens = None if found.language == "tr" else found.tokens  # its "I" is read as another letter
-            refs = found.guard(
-                "parse.entities", lambda: entities.resolve(found.text, reserved=reserved, tokens=tokens), refs
-            )
-            if known.unsure is not None:
-                unsure, sure = known.unsure, refs
-                spans = [*reserved, *(i.span for i in found.identifiers)]
-                as_they_were: Settled = (sure, ())
-                refs, problems = found.guard("parse.entity_llm", lambda: unsure(found.text, sure, spans), as_they_were)
-                found.degraded.extend(problems)
-        return refs if known.user is None else (*refs, self._user(found, known.user))
-
-    @staticmethod
-    def _user(found: Findings, user: EntityRef) -> EntityRef:
-        """Return the implicit user; if the query speaks in the first person, with that word as its mention.
-
-        It has no mention if the query asks the assistant of the scope: "what did you tell me".
-        """
-        if found.known.assistant and found.asked.role is Role.ASSISTANT:
-            return user
-        spoken = first_person(found.tokens, found.text, found.language)
-        if spoken is None:
-            return user
-        return replace(user, mention=found.text[spoken.start : spoken.end], span=(spoken.start, spoken.end))
-
-    @staticmethod
-    def _corrections(found: Findings) -> tuple[Correction, ...]:
-        known = found.known
-        if known.speller is None:
-            return ()
-        speller = known.speller
-        spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
-        taken = starts_inside(found.content, spans)
-        open_tokens = [t for t in found.content if t.start not in taken and not found.words.is_settled(t.word)]
-        is_name = known.entities.contains_word if known.entities is not None else None
-        corrections: tuple[Correction, ...] = found.guard(
-            "parse.spelling",
-            lambda: speller.corrections(found.text, open_tokens, is_name=is_name, validate=known.validate),
-            (),
-        )
-        return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))
-
-    def _router(self, found: Findings) -> Router:
-        return router_mode(
-            found.text,
-            dated=found.window is not None,
-            identifiers=found.identifiers,
-            language=found.language,
-            seen=found.seen,
-        )
-
-    def _conversational(self, found: Findings) -> ConversationalVerdict:
-        known = found.known
-        rare = rare_by(known.frequency, known.memories)
-        identifiers, language = found.identifiers, found.language
-        return conversational(found.text, rare=rare, identifiers=identifiers, language=language, tokens=found.tokens)
+def _corrections(found: Findings) -> tuple[Correction, ...]:
+    known, speller = found.known, found.known.speller
+    if speller is None:
+        return ()
+    spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
+    taken = starts_inside(found.content, spans)
+    open_tokens = [t for t in found.content if t.start not in taken and not found.words.is_settled(t.word)]
+    is_name = known.entities.contains_word if known.entities is not None else None
+    none: tuple[Correction, ...] = ()
+    corrections = found.guard(
+        "parse.spelling",
+        lambda: speller.corrections(found.text, open_tokens, is_name=is_name, validate=known.validate),
+        none,
+    )
+    return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))
 
 
 def _is_slip(correction: Correction) -> bool:
@@ -318,6 +255,20 @@ def _is_slip(correction: Correction) -> bool:
     """
     word, meant = correction.word, correction.spelling
     return min(len(word), len(meant)) >= SLIP_LETTERS_MIN and OSA.distance(word, meant, score_cutoff=1) <= 1
+
+
+def _placed(parsed: ParsedQuery, read: Shortened, original: str) -> ParsedQuery:
+    """Return the findings in the read part of a long query, with their places in the whole of it."""
+    window, session = parsed.temporal_window, parsed.session
+    return replace(
+        parsed,
+        original=original,
+        entity_refs=tuple(replace(r, span=read.place(r.span)) for r in parsed.entity_refs),
+        temporal_window=None if window is None else replace(window, span=read.place(window.span)),
+        session=None if session is None else replace(session, span=read.place(session.span)),
+        identifiers=tuple(replace(i, span=read.place(i.span)) for i in parsed.identifiers),
+        tokens=tuple(replace(t, span=read.place(t.span)) for t in parsed.tokens),
+    )
 
 
 def _as_written(parsed: ParsedQuery, read: str) -> ParsedQuery:

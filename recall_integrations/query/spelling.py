@@ -1,27 +1,249 @@
 """Correct typos in a query: an unknown word is *also* read as a close one that the scope's memories use.
 
-    word ─ known? ─▶ none      in the scope, a name, in the lexicon, a number, an identifier, written like a name
-         └─ unknown ─▶ Vocabulary.close_to ─▶ best by similarity, frequency, spelling ─▶ Correction
-
-A correction adds a reading and takes none away, so the word itself is still looked for. Correctly written words are
-left alone even if the scope never used them (`known_words`); which stems are close to a word, and how close, is said by
-`vocabulary`. A language model, where there is one, is asked about each correction beside the recall: what it rejects is
-not made again, what it confirms stays whatever words come.
+Correct words are left alone even if the scope never used them. A language model, if given, confirms or rejects.
 """
 
 from __future__ import annotations
 
+import re
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.words import is_ordinary
-from recall_integrations.query.known_words import CANDIDATE_LETTERS_MIN, LETTERS_MIN, is_known
-from recall_integrations.query.vocabulary import LETTERS_MAX, THRESHOLD, Match, Vocabulary, alike, edits_max, worded
-from recall_integrations.records import record
+from recall_integrations.query.entities.words import is_ordinary, ordinary_words
 from recall_integrations.resilience.failures import failures
-from recall_integrations.text import STOP_WORDS, Token, stem
+from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, stem
+from recall_integrations.text.analyser import stemmed
 from recall_integrations.types.readings import Correction
+
+LETTERS_MIN = 4  # shorter words have neighbours everywhere
+CANDIDATE_LETTERS_MIN = 3
+
+# What English puts behind a word or in front of it, so that a word of the lexicon is left. Not any "s" or "d": what
+# fingers double ("breedss") or hit beside ("emotiond") is no form of the word.
+_ENDINGS = "ed er ers ing ly ness less ful ment able al ial ary ive or ors".split()
+_BEHIND = tuple(
+    re.compile(ending + "$")
+    for ending in ("(?<![sxzy])s", "(?<=[sxzho])es", "(?<=e)[dr]s?", *_ENDINGS, "ist", "ism", "ups?")
+)
+_INSTEAD = (("ies", "y"), ("ied", "y"), ("ing", "e"), ("ily", "y"), ("ier", "y"), ("iest", "y"), ("able", "e"))
+_BEFORE = regex("^(?:re|un|pre|non|over|under|out|mis|dis|co|super|anti)")
+_JOINED_MIN = 4  # letters of either half of a compound
+
+
+_TOKEN = regex(rf'"([^"\\]{{{LETTERS_MIN},}})":[0-9]')  # of the vocabulary, but for what JSON has to escape
+
+
+@cache
+def lexicon() -> frozenset[str]:
+    """Return correctly written words of four letters and more, and irregular verbs. Read once, 20 ms."""
+    text = (BUNDLED / "tokenizer.json").read_text(encoding="utf-8")
+    # Read as JSON, it would take up ten megabytes for a moment, which the process keeps.
+    words = {token for token in _TOKEN.findall(text, text.index('"vocab":')) if token.isalpha()}
+    verbs = {word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN}
+    # Copied, or they would hold the memory around them; as a set first, for one that grows takes twice the room.
+    return frozenset(set("\n".join(words | verbs).split("\n")))
+
+
+@cache
+def spellings() -> dict[str, tuple[str, ...]]:
+    """Map each stem to the lexicon's and ordinary words with it; stems that are their only word are left out."""
+    words = sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()})
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for root, word in zip(stemmed(words), words, strict=True):
+        found[root].append(word)
+    return {root: tuple(same) for root, same in found.items() if same != [root]}
+
+
+def is_known(word: str) -> bool:
+    """Say whether a normal form is correctly written: in the lexicon, a form of such a word, or two of them joined."""
+    words = lexicon()
+    if word in words or is_ordinary(word):
+        return True
+    bare = {_BEFORE.sub("", word), *(ending.sub("", word) for ending in _BEHIND)}
+    bare.update(word[: -len(ending)] + instead for ending, instead in _INSTEAD if word.endswith(ending))
+    if any(part in words for part in bare):
+        return True
+    return any(word[:i] in words and word[i:] in words for i in range(_JOINED_MIN, len(word) - _JOINED_MIN + 1))
+
+
+THRESHOLD = 0.80  # least similarity of a correction, as `query.spelling_threshold`
+SLIP = 0.75  # edits that a slip of the fingers counts as
+LETTERS_MAX = 40
+CLOSE_MAX = 16  # matches returned at most
+
+_KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_NEIGHBOURS = frozenset(pair for row in _KEYS for a, b in pairwise(row) for pair in ((a, b), (b, a)))
+
+
+class Match(NamedTuple):
+    """A stem of the vocabulary that is close to a word, and its closest spelling."""
+
+    stem: str
+    similarity: float
+    frequency: int
+    spelling: str
+
+
+class _Bucket:
+    """Spellings of one length. Appended to by one writer; readers see the published part."""
+
+    __slots__ = ("_entries", "_room", "signatures")
+
+    def __init__(self) -> None:
+        self._room: NDArray[np.uint64] = np.empty(8, dtype=np.uint64)
+        self._entries: NDArray[np.object_] = np.empty((8, 2), dtype=object)  # spelling, stem
+        self.signatures: NDArray[np.uint64] = self._room[:0]
+
+    def extend(self, entries: Sequence[tuple[str, str]]) -> None:
+        start, end = len(self.signatures), len(self.signatures) + len(entries)
+        if end > len(self._room):
+            size = max(end, 2 * len(self._room))
+            room, texts = np.empty(size, dtype=np.uint64), np.empty((size, 2), dtype=object)
+            room[:start], texts[:start] = self.signatures, self._entries[:start]
+            self._room, self._entries = room, texts
+        self._room[start:end] = _signatures([spelling for spelling, _ in entries])
+        self._entries[start:end] = entries
+        self.signatures = self._room[:end]  # last: what a reader finds here has its entry
+
+    def within(self, signature: np.uint64, bits: int) -> list[list[str]]:
+        """Return `[spelling, stem]` of the spellings whose signature differs in at most `bits` bits."""
+        near = np.flatnonzero(np.bitwise_count(self.signatures ^ signature) <= bits)
+        found: list[list[str]] = self._entries[near].tolist()
+        return found
+
+
+def _signatures(words: Sequence[str]) -> NDArray[np.uint64]:
+    """Mark the letters that occur once (low half) and twice (high half) in each of these words of equal length."""
+    codes = np.array(words, dtype=np.dtype(f"U{len(words[0])}")).view(np.uint32).reshape(len(words), -1)
+    bits = np.uint64(1) << (codes & 31).astype(np.uint64)
+    once = np.zeros(len(words), dtype=np.uint64)
+    twice = np.zeros(len(words), dtype=np.uint64)
+    for column in bits.T:
+        twice |= once & column
+        once |= column
+    found: NDArray[np.uint64] = once | twice << np.uint64(32)
+    return found
+
+
+class Vocabulary:
+    """The stems of a scope with their document frequencies, searchable by similarity. Threads may share one."""
+
+    def __init__(self, terms: Iterable[tuple[str, int]] = ()) -> None:
+        self._lock = threading.Lock()
+        self._frequencies: dict[str, int] = {}
+        self._buckets: dict[int, _Bucket] = {}
+        self.update(terms)
+
+    def __len__(self) -> int:
+        """Return the number of stems ever added, those with frequency 0 included."""
+        return len(self._frequencies)
+
+    def frequency(self, term: str) -> int:
+        """Return the last known document frequency of a stem; 0 if unknown."""
+        return self._frequencies.get(term, 0)
+
+    def update(self, terms: Iterable[tuple[str, int]]) -> None:
+        """Add stems or change their document frequency; 0 takes a stem out of the answers."""
+        with self._lock:
+            fresh: defaultdict[int, list[tuple[str, str]]] = defaultdict(list)
+            for term, frequency in terms:
+                if term not in self._frequencies:
+                    for spelling in _written(term):
+                        fresh[len(spelling)].append((spelling, term))
+                self._frequencies[term] = frequency
+            for length, entries in fresh.items():
+                if length not in self._buckets:
+                    self._buckets[length] = _Bucket()
+                self._buckets[length].extend(entries)
+
+    def close_to(self, word: str, *, threshold: float = THRESHOLD) -> list[Match]:
+        """Return up to 16 stems in use that are similar to a word: the most similar first, then the commonest."""
+        own = stem(word)
+        best: dict[str, Match] = {}
+        for typed in dict.fromkeys((word, own)):
+            if not CANDIDATE_LETTERS_MIN <= len(typed) <= LETTERS_MAX:
+                continue
+            for spelling, root, likeness in self._near(typed, threshold):
+                frequency = self._frequencies.get(root, 0)
+                if frequency > 0 and root != own and (root not in best or likeness > best[root].similarity):
+                    best[root] = Match(root, likeness, frequency, spelling)
+        return sorted(best.values(), key=lambda m: (-m.similarity, -m.frequency, m.stem))[:CLOSE_MAX]
+
+    def _near(self, typed: str, threshold: float) -> list[tuple[str, str, float]]:
+        edits = edits_max(len(typed))
+        signature = _signatures([typed])[0]
+        entries: list[list[str]] = []
+        for differ in range(-edits, edits + 1):
+            bucket = self._buckets.get(len(typed) + differ)
+            if bucket is not None:
+                # Letters put in or left out change one bit; as many edits as the lengths differ are of that kind.
+                entries += bucket.within(signature, 2 * edits - abs(differ))
+        near = alike(typed, [spelling for spelling, _ in entries], edits, threshold)
+        return [(entries[i][0], entries[i][1], likeness) for i, likeness in near]
+
+
+def alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list[tuple[int, float]]:
+    """Return the place and the similarity of the texts within some edits of a word that reach the threshold."""
+    from rapidfuzz import process
+    from rapidfuzz.distance import OSA
+
+    near = process.extract(word, texts, scorer=OSA.distance, score_cutoff=edits, limit=None)
+    return [(i, likeness) for text, _, i in near if (likeness := similarity(word, text)) >= threshold]
+
+
+def _written(term: str) -> list[str]:
+    """Return the ways a stem is written, in order: itself, and the words of the lexicon that have it."""
+    if any(map(str.isdigit, term)):
+        return []
+    written = {term, *spellings().get(term, ())}
+    return sorted(s for s in written if CANDIDATE_LETTERS_MIN <= len(s) <= LETTERS_MAX)
+
+
+def worded(word: str, match: Match) -> Match:
+    """Replace the stem in a match by its word closest to `word`, if the stem itself was closest ("invoic")."""
+    words = spellings().get(match.stem, ())
+    if not words or match.spelling in words:
+        return match
+    likeness, spelling = min((-similarity(word, w), w) for w in words)
+    # Only the stem can be equal to the word: "databas" is no way to write "database".
+    return match._replace(spelling=spelling, similarity=-likeness if match.similarity == 1 else match.similarity)
+
+
+def edits_max(letters: int) -> int:
+    """Return the number of edits within which spellings of a word of so many letters are looked for."""
+    return 1 if letters < 6 else 2 if letters < 11 else 3
+
+
+def similarity(one: str, other: str) -> float:
+    """Return the mean of optimal string alignment similarity and Jaro-Winkler, in [0, 1]; 1 for equal words only.
+
+    A single slip of the fingers counts as `SLIP` edits: a swap, a neighbouring key, a letter doubled or not.
+    """
+    from rapidfuzz.distance import OSA, JaroWinkler
+
+    edits = float(OSA.distance(one, other))
+    if edits == 1 and _is_slip(one, other):
+        edits = SLIP
+    aligned = 1 - edits / max(len(one), len(other), 1)
+    return round((aligned + JaroWinkler.normalized_similarity(one, other)) / 2, 6)
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Say whether two words that are one edit apart differ by a slip of the fingers."""
+    if len(one) != len(other):
+        return [letter for letter, _ in groupby(one)] == [letter for letter, _ in groupby(other)]
+    differ = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+    return len(differ) == 2 or differ[0] in _NEIGHBOURS
+
 
 LEARNED_MAX = 1_000  # answers of a language model kept per scope, as `query.spelling_learned_max`
 NAME_SIMILARITY = 0.88  # from which a word written as a name may be meant as another one
@@ -39,36 +261,8 @@ Validate = Callable[[str], str]
 IsName = Callable[[str], bool]
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class _Manner:
-    """Place of a word in the query, and how it is written there."""
-
-    capital: bool
-    first: bool
-    is_name: IsName | None
-
-    def allows(self, match: Match) -> bool:
-        """Say whether a word in this place may be meant as the match.
-
-        Names of the scope are for the entity cascade, but not the ordinary words in them ("Backend Database Team").
-        """
-        if self.is_name is not None and self.is_name(match.spelling) and not is_known(match.spelling):
-            return False
-        if not self.capital or (self.first and is_ordinary(match.spelling)):
-            return True
-        return match.similarity >= NAME_SIMILARITY and not is_ordinary(match.spelling)
-
-
 class Speller:
-    """Corrects the words of one scope's queries, and remembers which of them a language model confirmed.
-
-    Threads may share one.
-
-    Args:
-        vocabulary: the scope's stems.
-        threshold: least similarity, in (0, 1]; default .80.
-        learned_max: answers of a language model that are remembered, the newest; 0: none is asked. Default 1,000.
-    """
+    """Corrects the words of a scope's queries; remembers what a language model confirmed. Threads may share one."""
 
     def __init__(self, vocabulary: Vocabulary, *, threshold: float = THRESHOLD, learned_max: int = LEARNED_MAX) -> None:
         self.vocabulary = vocabulary
@@ -78,22 +272,9 @@ class Speller:
         self._room = threading.Semaphore(VALIDATIONS_MAX)
 
     def corrections(
-        self,
-        text: str,
-        tokens: Sequence[Token],
-        *,
-        is_name: IsName | None = None,
-        validate: Validate | None = None,
+        self, text: str, tokens: Sequence[Token], *, is_name: IsName | None = None, validate: Validate | None = None
     ) -> tuple[Correction, ...]:
-        """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up.
-
-        Args:
-            text: the query.
-            tokens: the words to look at, with their places in `text`: without stop words, negated terms and mentions.
-            is_name: whether a normal form is a word of a name or alias of the scope.
-            validate: answers a prompt (a language model). It is asked in the background whether a new correction is
-                right, and is shown the two words, never the query. Default: nobody is asked.
-        """
+        """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up."""
         shouted = text.isupper()
         found: dict[str, Correction] = {}
         looked: set[str] = set()
@@ -104,8 +285,8 @@ class Speller:
             if not self._is_open(token.word, written, is_name) or _is_identifier(text, token):
                 continue
             looked.add(token.word)
-            manner = _Manner(capital=written[:1].isupper(), first=_begins_sentence(text, token.start), is_name=is_name)
-            best = self._best(token.word, manner)
+            capital, first = written[:1].isupper(), _begins_sentence(text, token.start)
+            best = self._best(token.word, partial(_allowed, is_name=is_name, capital=capital, first=first))
             if best is None:
                 continue
             if validate is not None:
@@ -129,10 +310,10 @@ class Speller:
         known = self.vocabulary.frequency(stem(word)) > 0
         return not (known or (is_name is not None and is_name(word)) or is_known(word))
 
-    def _best(self, word: str, manner: _Manner) -> Match | None:
+    def _best(self, word: str, allowed: Callable[[Match], bool]) -> Match | None:
         close = (worded(word, match) for match in self.vocabulary.close_to(word, threshold=self._threshold))
         said = self._verdicts.get
-        matches = [m for m in close if manner.allows(m) and said((word, m.stem)) is not False]
+        matches = [m for m in close if allowed(m) and said((word, m.stem)) is not False]
         best = next((m for m in matches if said((word, m.stem))), matches[0] if matches else None)
         return None if best is None or _means_stop_word(word, best.similarity) else best
 
@@ -165,6 +346,18 @@ class Speller:
             with self._lock:
                 self._verdicts.pop(pair, None)
             self._room.release()
+
+
+def _allowed(match: Match, is_name: IsName | None, *, capital: bool, first: bool) -> bool:
+    """Say whether a word written so, in this place, may be meant as the match.
+
+    Names of the scope are for the entity cascade, but not the ordinary words in them ("Backend Database Team").
+    """
+    if is_name is not None and is_name(match.spelling) and not is_known(match.spelling):
+        return False
+    if not capital or (first and is_ordinary(match.spelling)):
+        return True
+    return match.similarity >= NAME_SIMILARITY and not is_ordinary(match.spelling)
 
 
 def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Correction]) -> str:

@@ -1,21 +1,18 @@
-"""Find whether a query asks for the talk itself: "what did we talk about on May 8th", "summarise our third session".
-
-Then it asks only for the time or the session that it names, and that decides. If it asks for something that people
-spoke of ("what did Melanie do in May 2023"), the answer may be told later than it happened.
-"""
+"""Find whether a query asks for the talk itself: "what did we talk about on May 8th", "summarise our third session"."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from recall_integrations.languages.phrases import blanked
+from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.findings import Findings
 from recall_integrations.query.sessions import spaced
-from recall_integrations.query.spans import Spans
-from recall_integrations.text import STOP_WORDS, Token
-from recall_integrations.types import EntityRef
+from recall_integrations.query.spans import Spans, inside
+from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import ABOUT, ALL, NOTHING
 
 # Words that say no more than that there was talk, or that all of it is wanted.
@@ -67,33 +64,18 @@ _TOPIC_BEFORE = regex(r"\b(?:about|regarding|concerning|of|on|mention\w*|discuss
 _PREPOSITIONS = frozenset("in on at from during of the our a and to for".split())
 
 
-def asks_talk(
-    text: str,
-    tokens: Sequence[Token],
-    when: Spans,
-    refs: Sequence[EntityRef],
-    *,
-    polite: Spans = (),
-    session: bool = False,
-    language: str | None = "en",
-) -> str:
-    """Return `all` for the talk and nothing in particular, `about` for words on a topic, and an empty text for neither.
-
-    Args:
-        text: the query.
-        tokens: its words, negated ones left out.
-        when: spans of its dates and its session.
-        refs: entities that it names; that they talked is nothing in particular, that they were talked about is.
-        polite: spans of its courtesies.
-        session: whether it names a session.
-        language: code of its language; one without tables gives an empty text.
-    """
-    if language != "en":
-        named = [r.span for r in refs if r.mention]
-        return by_table.talk(text, language, [*when, *polite, *named], session=session)
-    dates, courtesies = list(when), list(polite)
-    people = [r.span for r in refs if r.mention and not _is_topic(text, r.span[0])]
-    left = [t for t in tokens if not any(start <= t.start < end for start, end in [*dates, *courtesies, *people])]
+def asks_talk(found: Findings) -> str:
+    """Return `all` for the talk and nothing in particular, `about` for words on a topic, else an empty text."""
+    text, dates, courtesies = found.text, found.placed, list(found.polite)
+    if not dates and found.window is None:
+        return NOTHING
+    named = [r.span for r in found.refs if r.stage != IMPLICIT and r.mention]
+    session = found.session is not None
+    if found.language != ENGLISH:
+        return by_table.talk(text, found.language, [*dates, *courtesies, *named], session=session)
+    # That people talked is nothing in particular, that they were talked about is.
+    people = [span for span in named if not _is_topic(text, span[0])]
+    left = [t for t in found.kept if not inside(t, [*dates, *courtesies, *people])]
     content = [t for t in left if t.word not in STOP_WORDS and t.word not in TALK_WORDS]
     read = spaced(blanked(text, courtesies, " "))
     said, dates = read.text, read.within(dates)

@@ -1,10 +1,10 @@
-"""Choose the words of a query to look for, and measure their rarity in the scope."""
+"""Choose the words of a query to look for, measure their rarity, and mark all words with their roles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.query import features
 from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
@@ -12,10 +12,16 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.spans import Span, Spans, inside, overlap, place_of, starts_inside
 from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
 from recall_integrations.types import EntityRef
+from recall_integrations.types import readings as roles_of
+from recall_integrations.types.making import maker
+from recall_integrations.types.readings import NEGATED, QueryToken
 
 SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no keyword
 _SAID = frozenset(map(stem, "tell say mention".split()))
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
+RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
+_query_token = maker(QueryToken)
+TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
 
 
@@ -36,10 +42,8 @@ def content_words(found: Findings) -> list[Token]:
 def terms(found: Findings) -> tuple[str, ...]:
     """Return the stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
-    Words of a date stay ("summer", "March", "2023"), but not those that only place it relative to now ("last") or
-    count ("2 weeks", "the 3rd"). In a calendar date units stay too: a memory of "the last week of August" says "last
-    week". A corrected word is left out, and so is a word of a misspelt mention that no memory holds: a word that no
-    memory can say must not count as missing.
+    Words that only place a date relative to now ("last") or count ("2 weeks") are left out, and so is a misspelt word:
+    what no memory can say must not count as missing.
     """
     named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
     misspelt = [r.span for r in named if r.stage == "fuzzy"]
@@ -49,18 +53,17 @@ def terms(found: Findings) -> tuple[str, ...]:
     dated = found.dated
     relative = bool(dated) and not in_calendar((t.word for t in found.tokens if inside(t, dated)), language)
     whole = any(only_when(found.text[start:end], language) for start, end in dated)
-    looked_for = [
-        stem(t.word)
-        for t in found.content
-        if t.word not in corrected
-        and not (session is not None and overlap((t.start, t.end), session.span))
-        and not (
-            dated
-            and inside(t, dated)
-            and (whole or only_time(t.word, language) or (relative and is_unit(t.word, language)))
-        )
-        and not (misspelt and inside(t, misspelt) and not found.known.frequency(stem(t.word)))
-    ]
+
+    def is_wanted(t: Token) -> bool:
+        if t.word in corrected or (session is not None and overlap(place_of(t), session.span)):
+            return False
+        if dated and inside(t, dated) and (whole or only_time(t.word, language)):
+            return False
+        if relative and inside(t, dated) and is_unit(t.word, language):
+            return False
+        return not (misspelt and inside(t, misspelt) and not found.known.frequency(stem(t.word)))
+
+    looked_for = (stem(t.word) for t in found.content if is_wanted(t))
     names = (stem(word) for ref in named for word in _name_behind(ref))
     return tuple(dict.fromkeys([*looked_for, *names, *(c.correction for c in found.corrections)]))
 
@@ -115,3 +118,36 @@ def _name_behind(ref: EntityRef) -> list[str]:
     name = [t.word for t in tokenize(ref.name) if t.word not in STOP_WORDS]
     like = [word for word in name if any(ratio(word, other) >= SAME_WORD for other in said)]
     return like or name
+
+
+def marked(found: Findings) -> tuple[QueryToken, ...]:
+    """Return the first words of the query with their roles."""
+    memories = max(found.known.memories, features.PRIOR_MEMORIES)
+    rare_from = features.rarity(max(1, round(RARE_SHARE * memories)), memories)
+    named = [r.span for r in found.refs if r.stage != features.IMPLICIT]
+    corrected = {c.word for c in found.corrections}
+    spans = (
+        (NEGATED, found.negated),
+        (roles_of.ENTITY, named),
+        (roles_of.TIME, found.dated),
+        (roles_of.SESSION, [] if found.session is None else [found.session.span]),
+        (roles_of.IDENTIFIER, [i.span for i in found.identifiers]),
+    )
+    signs = found.words.signs
+    shown = (sorted([*found.tokens, *signs], key=place_of) if signs else found.tokens)[:TOKENS_MARKED_MAX]
+    held = [(role, starts) for role, of_role in spans if of_role and (starts := starts_inside(shown, of_role))]
+    words, rarities = found.words, found.rarities
+    marked = []
+    for word, start, end in shown:
+        roles = tuple([role for role, starts in held if start in starts]) if held else ()
+        root = words.stem(word)
+        stops = words.is_stop(word)
+        value = rarities.get(root) if not stops and NEGATED not in roles else None
+        if word in corrected:
+            roles = (*roles, roles_of.CORRECTED)
+        elif value is not None and value >= rare_from:
+            roles = (*roles, roles_of.RARE)
+        if stops:
+            roles = (*roles, roles_of.STOP)
+        marked.append(_query_token((start, end), root, roles, value))
+    return tuple(marked)

@@ -1,12 +1,7 @@
 """The words of a query in its language: which are looked for, and by which stems.
 
-A memory was stemmed by its own language, a query is stemmed by its own. If both are of one language, they meet. If
-the query's language cannot be told ("WLAN Passwort Büro"), it is read in the language that leads in the scope
-(`text.spoken`), if one does. A stem that no memory holds is looked for in the other forms of the word: by the rules of
-English, by those of the scope's languages, with and without accents. The first form that memories hold takes its place.
-Other held forms count too, but less (`weaker`).
-
-In a scope of English texts there are no other languages to ask, and nothing of this changes a query.
+A stem that no memory holds is looked for in other forms of the word: those of English, of the scope's languages, and
+without accents. The first form held takes its place, others count less (`weaker`). English asked of English has none.
 """
 
 from __future__ import annotations
@@ -30,16 +25,7 @@ def _nothing(_term: str) -> Sequence[str]:
 
 
 class QueryWords:
-    """The reading of the words of one query.
-
-    Args:
-        text: the query.
-        frequency: number of memories of the scope that hold a term.
-        memories: number of memories in the scope.
-        alike: stems, held by any scope, that differ from a stem by accents only.
-        language: code of the text's language; default is to detect it.
-        scope: languages of the scope's memories.
-    """
+    """The reading of the words of one query."""
 
     def __init__(
         self,
@@ -73,7 +59,7 @@ class QueryWords:
 
     def stem(self, word: str) -> str:
         """Return the stem that a normal form is looked for by."""
-        return (self._read.get(word) or self._forms(word))[0]
+        return self._forms(word)[0]
 
     def weaker(self, word: str) -> tuple[str, ...]:
         """Return stems of other forms of a word that memories hold."""

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, up
 from recall_integrations.database import schema
 from recall_integrations.database.sending import begun, send
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.query.entities.units import entity_id_of
+from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store.entity_rows import BatchNames, EntityRows, normal_name
 from recall_integrations.store.scope_entities import ScopeEntities

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.query.entities.units import entity_id_of_normal
+from recall_integrations.query.entities.state import entity_id_of_normal
 
 META = "entity_key"
 BYTES = 32

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.units import entity_id_of, key_of
+from recall_integrations.query.entities.state import entity_id_of, key_of
 from recall_integrations.records import record
 from recall_integrations.store.scope_entities import ScopeEntities
 from recall_integrations.types import Memory, Relation

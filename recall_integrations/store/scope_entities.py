@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.units import order_of
+from recall_integrations.query.entities.state import order_of
 from recall_integrations.records import record
 
 

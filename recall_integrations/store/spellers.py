@@ -30,9 +30,7 @@ from recall_integrations.database.sending import reading
 from recall_integrations.errors import IndexUnavailable, StoreClosed
 from recall_integrations.indexes.words import WordIndex
 from recall_integrations.privacy.logs import told
-from recall_integrations.query.known_words import lexicon
-from recall_integrations.query.spelling import Speller
-from recall_integrations.query.vocabulary import Vocabulary
+from recall_integrations.query.spelling import Speller, Vocabulary, lexicon
 from recall_integrations.records import record
 from recall_integrations.store.journal import TOUCH, Change
 from recall_integrations.text import language_of, stems

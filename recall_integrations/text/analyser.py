@@ -1,12 +1,7 @@
-"""Split texts into words, and stem English words. `text.by_language` handles texts of any language.
+"""Split texts into words, and stem English words (Snowball). `text.by_language` handles texts of any language.
 
-Words are runs of letters, digits and combining marks, compatibility-normalised (NFKC) and case-folded, without a
-possessive "'s". Scripts that are written without spaces become overlapping pairs, as Lucene's CJKAnalyzer does: pairs
-of characters for Chinese, Japanese and Korean, beside which each Chinese character stands alone too; pairs of syllables
-(a consonant with the vowels around it) for Thai, Lao, Khmer and Burmese. Korean is written with spaces, but its words
-take particles that no stemmer of ours takes off; pairs find the word with any of them.
-
-English stop words are dropped, irregular past forms are led back to their verb, and the rest is stemmed (Snowball).
+Scripts without spaces become overlapping pairs, as in Lucene's CJKAnalyzer: of characters for Chinese, Japanese and
+Korean (whose particles no stemmer takes off), of syllables for Thai, Lao, Khmer and Burmese.
 """
 
 from __future__ import annotations
@@ -64,16 +59,15 @@ STEMS_KEPT = 8_192  # words whose stem is kept: a query asks for each of its wor
 
 STOP_WORDS = frozenset(
     """
-    a about above after again against all also am an and any are aren't as at be because been before being below
-    between both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each ever
-    few for from further get gets got had hadn't has hasn't have haven't having he he'd he'll he's her here here's
-    hers herself him himself his how how's i i'd i'll i'm i've if in into is isn't it it's its itself just let's may
-    me might more most mustn't my myself no nor not of off on once only or other ought our ours ourselves out over
-    own same shall shan't she she'd she'll she's should shouldn't so some such than that that's the their theirs
-    them themselves then there there's these they they'd they'll they're they've this those through to too under
-    until up upon us very was wasn't we we'd we'll we're we've were weren't what what's when when's where where's
-    which while who who's whom whose why why's will with won't would wouldn't yes you you'd you'll you're you've
-    your yours yourself yourselves
+    a about above after again against all also am an and any are aren't as at be because been before being below between
+    both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each ever few for
+    from further get gets got had hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself
+    him himself his how how's i i'd i'll i'm i've if in into is isn't it it's its itself just let's may me might more
+    most mustn't my myself no nor not of off on once only or other ought our ours ourselves out over own same shall
+    shan't she she'd she'll she's should shouldn't so some such than that that's the their theirs them themselves then
+    there there's these they they'd they'll they're they've this those through to too under until up upon us very was
+    wasn't we we'd we'll we're we've were weren't what what's when when's where where's which while who who's whom whose
+    why why's will with won't would wouldn't yes you you'd you'll you're you've your yours yourself yourselves
     """.split()
 )
 
@@ -109,10 +103,7 @@ _token: Callable[[tuple[str, int, int]], Token] = functools.partial(tuple.__new_
 
 
 def tokenize(text: str) -> list[Token]:
-    """Return the words of `text`, stop words included, in order.
-
-    The normal form is NFKC, case-folded, with a typographic apostrophe written as ' and a possessive removed.
-    """
+    """Return the words of `text`, stop words included: NFKC, case-folded, a straight apostrophe, no possessive."""
     if text.isascii():
         return _ascii_words(text)
     tokens: list[Token] = []
@@ -189,11 +180,7 @@ def _pairs(run: str, start: int) -> Iterator[Token]:
 
 
 def length_in_words(tokens: Sequence[str]) -> int:
-    """Return the length of a text in words, as languages with spaces count them.
-
-    Characters and pairs overlap: one word of other languages makes three tokens. A Chinese word has 1.7 characters,
-    a pair of a syllabary is half a word; a pair with a Chinese character counts with its characters.
-    """
+    """Return the length of a text in words, as languages with spaces count them: signs and pairs of signs overlap."""
     if "".join(tokens).isascii():
         return len(tokens)
     lengths = {token: _length(token) for token in set(tokens)}

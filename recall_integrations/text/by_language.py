@@ -1,13 +1,6 @@
 """Words of a text in its own language: stop words, stems and forms of one language meet in one space of stems.
 
-    language_of(text)     German, …; None for English and for what cannot be told
-    content(text)         words of each memory that are kept for the ranking features
-    stems(text)           stems that BM25 indexes and looks for
-    stem(word, language)  stem of one word of a query
-
-English is the default: a text in which no other language is detected is read as English, exactly as if there were no
-other. A language without a Snowball stemmer keeps its words as they are, and one without a list keeps all of them. In
-a script that is not Latin, words of ASCII are read as English.
+A text in which no other language is detected is read as English, and so are words of ASCII in another script.
 """
 
 from __future__ import annotations
@@ -22,43 +15,54 @@ import Stemmer
 
 from recall_integrations.patterns import regex
 from recall_integrations.text import analyser
-from recall_integrations.text.analyser import STOP_WORDS, WORD_CHARS_MAX, Token, tokenize
-from recall_integrations.text.arabic import readable
-from recall_integrations.text.content_words import content_words
+from recall_integrations.text.analyser import STOP_WORDS, Token, tokenize
 from recall_integrations.text.detection import detect_language
 from recall_integrations.text.signs import with_signs, words_with_signs
-from recall_integrations.text.stop_words import listed
+from recall_integrations.text.stop_words import NAMES, content_words, listed
+
+_AND = regex(r"(?!والد|والي)[وف](?=(?:ال|لل)\w{3})")  # "والد", father, begins so
+_SHORT = regex(r"(?:[بك]?ال|لل)(\w\wة)")
+_OWNED = regex(r"(\w\w+)ت(ي|ه|ها|هم|هن|هما|ك|كم|كن|كما|نا)")
+_PLURAL = regex(r"([وفبلك]?س\w\w+)ات(?:ي|ه|ها|هم|هن|هما|ك|كم|كن|كما|نا)?")
+_ENOUGH = 3  # letters before the ending from which the stemmer knows the endings but "تي"
+# Words of three letters that own their last: house, girl, time, voice, death, oil, sister, Saturday, whale, mulberry, …
+# and verbs that are no nouns: I was, I said, I came, …
+_OWN_T = frozenset(
+    "بيت بنت وقت صوت موت زيت اخت أخت سبت حوت توت قوت نبت نحت نعت صمت سمت بخت تخت ثبت كبت مقت ميت لفت بحت تحت بات"
+    " مات فات كنت قلت انت أنت ليت لست جئت رأت ذات نمت قمت عدت زرت خفت صرت بعت زدت سيت".split()
+)
+_COMES = regex(r"[وف]?س?[يتن]?[اأآ]تي")  # "يأتي", it comes: "ت" belongs to the verb
+
+
+def readable(word: str) -> str:
+    """Respell an Arabic normal form so that the stemmer reads it rightly. It is for the stemmer only, never shown."""
+    begins = _AND.match(word)
+    if begins is not None:
+        word = word[1:]
+    short = _SHORT.fullmatch(word)
+    if short is not None:
+        return short[1]
+    if "ت" not in word:
+        return word
+    plural = _PLURAL.fullmatch(word)
+    if plural is not None:
+        return f"{plural[1]}ة"
+    owned = _OWNED.fullmatch(word)
+    if owned is None or f"{owned[1]}ت" in _OWN_T or _COMES.fullmatch(word):
+        return word
+    root, owner = owned.groups()
+    if root.endswith("ا"):  # "حياتي", my life, is of "حياة"; "كلماتي", my words, a plural
+        return f"{root}ة" if len(root) <= _ENOUGH else f"{root}ت"
+    return f"{root}ة" if owner == "ي" or len(root) < _ENOUGH else word
+
 
 ANALYSER_VERSION = 7  # raise it with every change of what a text's words are: stores then cut theirs anew at open
 LOOK = "?"  # in place of a language: that of the text
 SEP = "\x1f"  # between a word and its stem, where the stem is not that of English; in no word
 
 SNOWBALL = {
-    "ar": "arabic",
-    "hy": "armenian",
-    "eu": "basque",
-    "ca": "catalan",
-    "da": "danish",
-    "nl": "dutch",
-    "fi": "finnish",
-    "fr": "french",
-    "de": "german",
-    "el": "greek",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "es": "spanish",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
+    **{code: name for code, name in NAMES.items() if code != "he"},
+    **{"hi": "hindi", "hy": "armenian", "lt": "lithuanian", "sr": "serbian"},
 }
 """Languages with a stemmer, and what PyStemmer calls it."""
 
@@ -93,13 +97,6 @@ class Placed(NamedTuple):
     key: str
 
 
-class _Analysis(NamedTuple):
-    """The content words of a text: their normal forms and their stems, in the same order."""
-
-    words: list[str]
-    stems: list[str]
-
-
 def language_of(text: str) -> str | None:
     """Return the language whose rules a text's words are read by; `None` = those of English."""
     code = detect_language(text).code
@@ -124,25 +121,17 @@ def stem(word: str, language: str | None = None) -> str:
 
 
 def stems(text: str, language: str | None = LOOK) -> list[str]:
-    """Return the stems of the content words of `text`, in order, repeats kept, as BM25 indexes and looks for them.
-
-    Args:
-        text: the text to read.
-        language: a code; `None` = English; default: the language of the text.
-    """
+    """Return the stems of the content words of `text`, in order, repeats kept, as BM25 indexes and looks for them."""
     language = language_of(text) if language == LOOK else language
     if language is None:
         return analyser.stemmed([word for word in words_with_signs(text) if word not in STOP_WORDS])
-    return _analysis(text, language).stems
+    return _analysis(text, language)[1]
 
 
 def content(text: str, language: str | None = LOOK) -> list[str]:
     """Return the normal forms of the words of `text` that are no stop words, in order, repeats kept.
 
     A word whose stem is not the one of English is followed by `SEP` and its stem: `häuser<SEP>haus`.
-
-    Args:
-        text, language: as for `stems`.
     """
     language = language_of(text) if language == LOOK else language
     if language is None:
@@ -155,11 +144,7 @@ def content(text: str, language: str | None = LOOK) -> list[str]:
 
 
 def placed(text: str, language: str | None = LOOK) -> list[Placed]:
-    """Return the words of `content`, in order, with their places and stems.
-
-    Args:
-        text, language: as for `stems`.
-    """
+    """Return the words of `content`, in order, with their places and stems."""
     language = language_of(text) if language == LOOK else language
     tokens = with_signs(text, spoken(text, language))
     if language is None:
@@ -193,7 +178,8 @@ def without_marks(word: str) -> str:
     return unicodedata.normalize("NFC", plain)
 
 
-def _analysis(text: str, language: str) -> _Analysis:
+def _analysis(text: str, language: str) -> tuple[list[str], list[str]]:
+    """Return the normal forms of the content words, and their stems."""
     text = _dotless(text) if language == "tr" else text
     found = words_with_signs(text)
     # Each word once: a long text says most of them often.
@@ -204,7 +190,7 @@ def _analysis(text: str, language: str) -> _Analysis:
     else:
         distinct = list(set(kept.values()))
     roots = dict(zip(distinct, _stemmed(distinct, language), strict=True))
-    return _Analysis(words, [roots.get(word, word) for word in words] if roots else words)
+    return words, [roots.get(word, word) for word in words] if roots else words
 
 
 def _kept(word: str, language: str) -> str:
@@ -265,20 +251,3 @@ def _stemmer(algorithm: str) -> Stemmer.Stemmer:
     if algorithm not in kept:
         kept[algorithm] = Stemmer.Stemmer(algorithm)
     return kept[algorithm]
-
-
-__all__ = [
-    "ANALYSER_VERSION",
-    "LANGUAGES",
-    "LOOK",
-    "SEP",
-    "WORD_CHARS_MAX",
-    "content",
-    "language_of",
-    "placed",
-    "spoken",
-    "stem",
-    "stems",
-    "stop_words",
-    "without_marks",
-]

@@ -1,12 +1,7 @@
-"""Detect the language of a text from its script and its function words, fast enough for every line.
+"""Detect the language of a text from its script, its letters and its function words, fast enough for every line.
 
-    script     Thai, Greek, Hangul, kana, … decide alone; Cyrillic, Arabic, Devanagari after a few letters
-    letters    "ß", "ñ", "ł", "ğ": written in few languages
-    words      "und", "que", "het": each votes for the languages whose stop words it is among, one vote in all
-
-Nothing is guessed: where the votes do not agree, and where there are hardly any ("ok", "lol", "Lisbon 2019"), the
-answer is no language. English is taken before any other on equal votes. Votes are counted in whole parts: their sum is
-the same in whatever order the words of a set come, which differs from one process to another.
+Nothing is guessed: where votes disagree or are few ("ok", "Lisbon 2019"), the answer is no language. Votes are whole
+parts, so that their sum is the same in whatever order the words of a set come.
 """
 
 from __future__ import annotations
@@ -37,61 +32,29 @@ _FOREIGN_SHARE = 0.3  # of the letters that are not Latin, from which the text i
 
 
 class Language(NamedTuple):
-    """The language of a text.
+    """The language of a text."""
 
-    Args:
-        code: ISO 639-1, "de"; `None` = cannot be told.
-        confidence: in [0, 1]; 0 where the code is `None`.
-    """
-
-    code: str | None
-    confidence: float
+    code: str | None  # ISO 639-1; `None` = cannot be told
+    confidence: float  # in [0, 1]; 0 without a code
 
 
 UNKNOWN = Language(None, 0.0)
 
-# -- scripts -----------------------------------------------------------------------------------------------------------
 
-# First and last letter of a block, what it is called. Han alone is Chinese; beside kana, Japanese.
-_BLOCKS = (
-    ("\u0370", "\u03ff", "el"),
-    ("\u0400", "\u052f", "cyrillic"),
-    ("\u0530", "\u058f", "hy"),
-    ("\u0590", "\u05ff", "he"),
-    ("\u0600", "\u06ff", "arabic"),
-    ("\u0750", "\u077f", "arabic"),
-    ("\u0900", "\u097f", "devanagari"),
-    ("\u0980", "\u09ff", "bn"),
-    ("\u0a00", "\u0a7f", "pa"),
-    ("\u0a80", "\u0aff", "gu"),
-    ("\u0b00", "\u0b7f", "or"),
-    ("\u0b80", "\u0bff", "ta"),
-    ("\u0c00", "\u0c7f", "te"),
-    ("\u0c80", "\u0cff", "kn"),
-    ("\u0d00", "\u0d7f", "ml"),
-    ("\u0d80", "\u0dff", "si"),
-    ("\u0e00", "\u0e7f", "th"),
-    ("\u0e80", "\u0eff", "lo"),
-    ("\u0f00", "\u0fff", "bo"),
-    ("\u1000", "\u109f", "my"),
-    ("\u10a0", "\u10ff", "ka"),
-    ("\u1100", "\u11ff", "ko"),
-    ("\u1200", "\u137f", "am"),
-    ("\u1780", "\u17ff", "km"),
-    ("\u1f00", "\u1fff", "el"),
-    ("\u3040", "\u30ff", "kana"),
-    ("\u31f0", "\u31ff", "kana"),
-    ("\u3400", "\u9fff", "han"),
-    ("\uac00", "\ud7af", "ko"),
-    ("\uf900", "\ufaff", "han"),
-    ("\uff66", "\uff9f", "kana"),
-    ("\U00020000", "\U0003ffff", "han"),
-)
-OTHER_SCRIPT = regex("[" + "".join(f"{first}-{last}" for first, last, _ in _BLOCKS) + "]+")
-_BY_BLOCK = tuple((regex(f"[{first}-{last}]"), name) for first, last, name in _BLOCKS)
+# The blocks of each script. Han alone is Chinese; beside kana, Japanese.
+_SCRIPTS: Mapping[str, str] = {
+    "el": "\u0370-\u03ff\u1f00-\u1fff", "cyrillic": "\u0400-\u052f", "hy": "\u0530-\u058f", "he": "\u0590-\u05ff",
+    "arabic": "\u0600-\u06ff\u0750-\u077f", "devanagari": "\u0900-\u097f", "bn": "\u0980-\u09ff",
+    "pa": "\u0a00-\u0a7f", "gu": "\u0a80-\u0aff", "or": "\u0b00-\u0b7f", "ta": "\u0b80-\u0bff", "te": "\u0c00-\u0c7f",
+    "kn": "\u0c80-\u0cff", "ml": "\u0d00-\u0d7f", "si": "\u0d80-\u0dff", "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff",
+    "bo": "\u0f00-\u0fff", "my": "\u1000-\u109f", "ka": "\u10a0-\u10ff", "ko": "\u1100-\u11ff\uac00-\ud7af",
+    "am": "\u1200-\u137f", "km": "\u1780-\u17ff", "kana": "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f",
+    "han": "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
+}  # fmt: skip
+OTHER_SCRIPT = regex(f"[{''.join(_SCRIPTS.values())}]+")
+_BY_SCRIPT = {name: regex(f"[{blocks}]") for name, blocks in _SCRIPTS.items()}
 _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign is worth
 
-# -- letters that few languages write ----------------------------------------------------------------------------------
 
 _MARKS: Mapping[str, str] = {
     "ß": "de", "ä": "de fi sv", "ö": "de fi sv tr hu", "ü": "de tr hu", "ñ": "es eu", "¿": "es", "¡": "es",
@@ -127,32 +90,30 @@ _MARATHI = frozenset("आहे आहेत आणि होते नाही
 # Words that ask, and a few others, where the lists of stop words leave them out.
 _MORE: Mapping[str, str] = {
     "de": "wer wen wem wessen welche welcher welches welchen wann warum wieso weshalb wo wohin woher worum worüber "
-    "wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht fand "
-    "vorgestern morgen übermorgen woche wochen monat monate jahr jahre letzte letzten letzter letztes "
-    "nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag "
-    "freitag samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut "
-    "außer ausgenommen gibt's wurden kann kannst hallo danke bitte",
-    "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero"
-    " tengo mañana ayer hoy "
-    "anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
-    "martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto "
-    "septiembre octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra "
-    "nuestro mis veces vez salvo excepto buenas buenos gracias hola ser dos prefiero",
-    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai "
-    "avant-hier aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières "
-    "prochain prochaine jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche "
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre dit fait "
-    "quelqu'un lequel laquelle personne sauf fois merci bonjour",
-    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono "
-    "ieri oggi domani settimana settimane mese mesi anno anni scorso scorsa prossima prossimo giorno "
-    "giorni notte mattina sera lunedì martedì mercoledì giovedì venerdì sabato domenica gennaio febbraio "
-    "marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre detto fatto tranne "
-    "sempre mai grazie buon buona ciao",
-    "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão "
-    "ontem anteontem hoje amanhã semana semanas mês meses ano anos passado passada próxima próximo dia "
-    "dias noite manhã tarde segunda terça quarta quinta sexta sábado domingo fevereiro março "
-    "abril maio junho julho agosto setembro outubro novembro dezembro disse fiz fez fizemos falei falou "
-    "falamos contou aconteceu quem qual quais que viu exceto menos obrigado obrigada olá bom boa",
+    "wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht "
+    "fand vorgestern morgen übermorgen woche wochen monat monate jahr jahre letzte letzten letzter letztes "
+    "nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag freitag "
+    "samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut außer "
+    "ausgenommen gibt's wurden kann kannst hallo danke bitte",
+    "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero tengo mañana "
+    "ayer hoy anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
+    "martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre "
+    "octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra nuestro mis veces vez "
+    "salvo excepto buenas buenos gracias hola ser dos prefiero",
+    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai avant-hier "
+    "aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières prochain prochaine "
+    "jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril "
+    "mai juin juillet août septembre octobre novembre décembre dit fait quelqu'un lequel laquelle personne sauf "
+    "fois merci bonjour",
+    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono ieri oggi domani settimana settimane "
+    "mese mesi anno anni scorso scorsa prossima prossimo giorno giorni notte mattina sera lunedì martedì "
+    "mercoledì giovedì venerdì sabato domenica gennaio febbraio marzo aprile maggio giugno luglio agosto "
+    "settembre ottobre novembre dicembre detto fatto tranne sempre mai grazie buon buona ciao",
+    "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão ontem anteontem hoje amanhã semana "
+    "semanas mês meses ano anos passado passada próxima próximo dia dias noite manhã tarde segunda terça quarta "
+    "quinta sexta sábado domingo fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro "
+    "disse fiz fez fizemos falei falou falamos contou aconteceu quem qual quais que viu exceto menos obrigado "
+    "obrigada olá bom boa",
     "nl": "hoeveel welke wanneer waarom waar wie wat hoe hebben werd werden jij bij",
     "sv": "hur många vilken vilket vilka varför när var",
     "da": "hvor mange hvilken hvilket hvilke hvorfor hvornår hvad",
@@ -161,8 +122,8 @@ _MORE: Mapping[str, str] = {
     "ro": "câte câți când unde cine cum care este sunt",
     "pl": "jest się nie jak kiedy gdzie kto ile który która które dlaczego czy dla przez był była było są",
     "cs": "je jsou kdo kde kdy jak který která které proč byl byla bylo se že pro",
-    "vi": "là của và các những được trong không có người ai khi nào bao nhiêu gì tôi bạn mình đã đang sẽ ở đâu thích ăn"
-    " uống hôm tuần tháng năm giờ lúc với từ đến này đó rồi chưa vì sao thế mấy mẹ bố chị bằng để như về tại ngày",
+    "vi": "là của và các những được trong không có người ai khi nào bao nhiêu gì tôi bạn mình đã đang sẽ ở đâu thích "
+    "ăn uống hôm tuần tháng năm giờ lúc với từ đến này đó rồi chưa vì sao thế mấy mẹ bố chị bằng để như về tại ngày",
     "id": "apa siapa kapan mana berapa yang dan tidak dengan untuk",
 }  # fmt: skip
 # Stop words of other languages that are words of English too. They speak for English as well.
@@ -247,7 +208,7 @@ def _by_script(sample: str) -> Language | None:
 
 
 def _script(char: str) -> str:
-    return next(name for block, name in _BY_BLOCK if block.match(char))
+    return next(name for name, block in _BY_SCRIPT.items() if block.match(char))
 
 
 def _cyrillic(sample: str) -> str:
@@ -336,11 +297,7 @@ def _by_words(sample: str) -> Language:
 
 
 def _names(sample: str) -> frozenset[str]:
-    """Return the words that are read as names: with a capital at every place, and inside a sentence, or a given name.
-
-    In a title, where more words have a capital than have none, a capital tells nothing. Days, months and the like are
-    no names, nor are words of English.
-    """
+    """Return the words that are read as names: with a capital at every place and inside a sentence, or a given name."""
     small = set(_SMALL.findall(sample))
     inside = {word.lower() for word in _INSIDE.findall(sample)}
     names = inside - _no_names() if len(inside) <= max(1, len(small)) else set()
@@ -355,11 +312,7 @@ def _no_names() -> frozenset[str]:
 
 
 def votes_of(sample: str) -> tuple[dict[str, int], frozenset[str]]:
-    """Count the votes that a text in Latin letters gives to each language, in parts of a vote (`VOTE`).
-
-    It also returns the function words. Words that English shares with another language vote for both. Single consonants
-    are no words ("IV. D.").
-    """
+    """Return the votes of a text in Latin letters for each language, in parts of `VOTE`, and its function words."""
     scores: dict[str, int] = {}
     pieces: dict[str, int] = {}
     lowered = sample.lower().replace("’", "'")

@@ -1,9 +1,4 @@
-"""Shorten a long query to its beginning and its end.
-
-A text of many pages is no question; what is asked stands before what was pasted, or behind it. Of a query of more than
-`READ_CHARS_MAX` characters the first `HEAD_CHARS` and the last `TAIL_CHARS` are read, up to a blank: whatever its
-length, reading one takes no longer than reading a page. Parsing, embedding, ranking and explaining read the same.
-"""
+"""Shorten a long query to its beginning and its end: what is asked stands before what was pasted, or behind it."""
 
 from __future__ import annotations
 
@@ -17,19 +12,12 @@ BETWEEN = "\n!\n"  # keeps words, names, dates and quotations of the two parts a
 
 
 class Shortened(NamedTuple):
-    """The part of a query that is read.
-
-    Args:
-        text: the part that is read.
-        head: number of its characters that are the beginning of the query.
-        skipped: number of characters left out of the query behind the head, less the separator; 0 if all of it is read.
-        length: length of the whole query, in characters.
-    """
+    """The part of a query that is read."""
 
     text: str
-    head: int
-    skipped: int
-    length: int
+    head: int  # characters of it that are the beginning of the query
+    skipped: int  # characters left out behind the head, less the separator; 0 if all is read
+    length: int  # of the whole query
 
     def place(self, span: tuple[int, int]) -> tuple[int, int]:
         """Return the span in the query for a span of `text`."""

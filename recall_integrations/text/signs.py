@@ -1,16 +1,7 @@
 """Signs that distinguish: "C++" is not "C#", blood of group O+ is not O-, 18 degrees are not -18.
 
-A word with such a sign is read twice: as the plain word, and once more with its sign ("o", "o+"). So a query without
-the sign finds it as before, and one with the sign finds the right one first. What is read:
-
-- a sign behind a word ("C++", "F#", "A*", "B-"), or before it ("-18", "+2.25", "#help", "@sam", ".NET");
-- a symbol that is a word of its own: emoji, currency or percent beside a number, "°", "§", "≤";
-- a lone capital whose small letter is a stop word ("vitamin A"); "I" is none;
-- "minus" before a number.
-
-What means the same is one: every minus and dash is "-", "♯" is "#". Of emoji neither the tone of the skin nor the
-variant counts, and what is joined is read part by part. Hyphens in words and ranges ("e-mail", "2023-2025"), dashes
-with blanks, the ends of sentences and Markdown are no signs.
+A word with a sign is read twice, as the plain word and with its sign: so a query without the sign finds it as before.
+What means the same is one: each minus is "-", "♯" is "#". Hyphens in words, ranges and Markdown are no signs.
 """
 
 from __future__ import annotations
@@ -133,12 +124,7 @@ def with_signs(text: str, tokens: list[Token]) -> list[Token]:
 
 
 def words_with_signs(text: str, words_of: Callable[[str], list[str]] = words) -> list[str]:
-    """Return the normal forms of `with_signs`, in order, in a fraction of its time.
-
-    Args:
-        text: the text to read.
-        words_of: function that returns the normal forms of a part of it.
-    """
+    """Return the normal forms of `with_signs`, in order, in a fraction of its time."""
     found: list[str] = []
     at = 0
     for token in signs(text):

@@ -1,13 +1,6 @@
-"""Count the languages of a scope: the memories detected in each, and the evidence of those that tell none.
+"""Count the languages of a scope: the memories detected in each, and the evidence of those whose language is unclear.
 
-A single terse note tells no language, many of them together do. So a scope has a leading language where
-
-- more than half of its memories are told to be in it, or
-- all evidence together (told memories count 1, others what `leanings` gives them) is a fifth of the memories at least,
-  comes from a handful of them, and is well above what speaks for English and for the next language.
-
-A query that cannot be told alone is one more piece of that evidence: in five notes of which two speak for Spanish,
-"moto ayer" makes it three.
+A single terse note tells no language, many together do; the shares are whole numbers, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -17,9 +10,60 @@ from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
+from recall_integrations.patterns import regex
 from recall_integrations.records import record
-from recall_integrations.text.detection import detect_language
-from recall_integrations.text.leanings import WHOLE, leanings
+from recall_integrations.text.detection import CHARS_MAX, OTHER_SCRIPT, VOTE, detect_language, votes_of
+
+WHOLE = 16  # the vote of a text whose language is told, and the most that one gives that tells none
+_SHAPE_VOTE = VOTE // 2  # of a word by its letters; a function word that one language has gives a whole one
+_WORDS_MAX = 24  # of a text that are looked at by their letters
+
+# How words begin and end in few languages. Of one that fits several, each has its share.
+_SHAPES: Mapping[str, str] = {
+    "de": r"\w{2,}(?:ung|ungen|heit|keit|lich|schaft|chen|cht|tz|tzt|lt|rzt|pf|eur|ieren|iert|igt|ufen|ben|gen|hren)"
+    r"|sch[^o]\w+|ge\w{3,}t|ver[dfgklmsz]\w+|zw?[aeu]h?n?\w*t|\w*[aeou]hr\w*|\w*[ae]u[fs]\w*en|pf\w+"
+    r"|\w{3,}(?:sch|zeug)\w*",
+    "es": r"\w{2,}(?:ci[oó]n|ciones|dad|ando|iendo|[aeiu]d[ao]s?|[aei]r|ar[ií]a|[^h]ero|era|mente|[éíó]|illo|illa|ez)"
+    r"|\w{3,}aje|ll[aeou]\w+|hu?e\w+|\w*ñ\w*|\w*[aeiou]rr[aeiou]\w*",
+    "fr": r"\w{2,}(?:eux|euse|eau|eaux|oir|oire|ais|ait|ée|ées|és?|ille|eille|euil|eur|elle|ette|ège|ère|ier|ière|age)"
+    r"|\w+(?:oy|ouv|cqu|qu[eé])\w*|\w*ç[aou]\w*",
+    "it": r"\w{2,}(?:zion[ei]|ett[oaie]|[aiu]t[oaie]|ggi|ggio|cchi[oa]?|iere|zz[oaie]|[aei]re|ità|glia|gli|[àìù])"
+    r"|sc[ei]\w+|\w*cch\w*|\w*[aeiou]gli\w*",
+    "pt": r"\w{2,}(?:ção|ções|ões|ão|ãos|nh[aoe]s?|lh[aoe]s?|ei|[aei]r|[aei]d[ao]s?|mente|agem|eir[ao]|ou|eu|iu|ês)",
+    "nl": r"\w*(?:ij|aa|uu|oe[kdlnr]|eeu|ieuw)\w*|ge\w{3,}d|\w{2,}(?:tje|tjes|heid|lijk)",
+    "en": r"\w{2,}(?:ing|ed|ly|ght|ness|ful|tion|sion|ow|ay|ey|[^aeiou]y|ee|ll|ks|ts|ds|ch|sh|th|er|es|ck|le|nd|ve|se)"
+    r"|(?:wh|sh|th|kn|wr)\w+|\w*(?:oo|ea|ee|ou|igh|aw|ew)\w*",
+}
+_SHAPE = {code: regex(f"(?:{shapes})") for code, shapes in _SHAPES.items()}
+_WORD = regex(r"[^\W\d_]{3,24}")
+
+
+def leanings(text: str) -> dict[str, int]:
+    """Return the languages that a text in Latin letters speaks for, with shares of `WHOLE` at most together."""
+    sample = text[:CHARS_MAX]
+    if not sample.isascii() and OTHER_SCRIPT.search(sample):
+        return {}
+    found, known = votes_of(sample)
+    _add_shapes(sample, known, found)
+    total = sum(found.values())
+    if total <= 0:
+        return {}
+    whole = max(total, VOTE)
+    shares = ((code, round(WHOLE * votes / whole)) for code, votes in sorted(found.items()))
+    return {code: share for code, share in shares if share > 0}
+
+
+def _add_shapes(sample: str, known: frozenset[str], found: dict[str, int]) -> None:
+    """Add the votes of the words that are no function words, by their beginnings and endings."""
+    words = dict.fromkeys(_WORD.findall(sample))
+    for raw in list(words)[:_WORDS_MAX]:
+        word = raw.lower()
+        if word in known:
+            continue
+        codes = [code for code, shape in _SHAPE.items() if shape.fullmatch(word)]
+        for code in codes:
+            found[code] = found.get(code, 0) + _SHAPE_VOTE // len(codes)
+
 
 ENGLISH = "en"
 UNTOLD = ""  # stands for the memories that tell no language
@@ -33,17 +77,11 @@ OVER_NEXT = 1.3  # times that for the next language
 
 
 class Count(NamedTuple):
-    """Counts of memories for one language; sums of them do not depend on any order.
+    """Counts of memories for one language; sums of them do not depend on any order."""
 
-    Args:
-        told: memories that are in it; for `UNTOLD`, memories that tell no language.
-        hints: memories that tell none, and for which it is the likeliest, or as likely as another but English.
-        votes: votes for it by memories that tell none, in parts of `WHOLE` a memory.
-    """
-
-    told: int = 0
-    hints: int = 0
-    votes: int = 0
+    told: int = 0  # memories that are in it; for `UNTOLD`, memories that tell no language
+    hints: int = 0  # memories that tell none, for which it is the likeliest, or as likely as another but English
+    votes: int = 0  # of memories that tell none, in parts of `WHOLE` a memory
 
     def plus(self, other: Count) -> Count:
         """Add two counts."""
@@ -75,12 +113,7 @@ def untold(text: str) -> dict[str, Count]:
 
 @record(frozen=True)
 class Spoken:
-    """The languages of a scope.
-
-    Args:
-        memories: number of memories in the scope.
-        counts: counts by language, as `counted` returns them.
-    """
+    """The languages of a scope."""
 
     memories: int = 0
     counts: Mapping[str, Count] = field(default_factory=dict)
@@ -119,11 +152,7 @@ class Spoken:
         return self.told.get(language, 0) + (self._of(UNTOLD).told if language == self.leading else 0)
 
     def leading_with(self, query: str) -> str | None:
-        """Return the leading language; if the memories alone do not tell it, the query adds its evidence.
-
-        Args:
-            query: read only where the memories leave room for another language than English.
-        """
+        """Return the leading language; if the memories alone do not tell it, the query adds its evidence."""
         if not self._doubtful:
             return None
         most = min(self.told, key=lambda c: (-self.told[c], c), default=None)

@@ -10,8 +10,7 @@ import pytest
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.languages import READ, name_of
-from recall_integrations.languages.coverage import unread
-from recall_integrations.languages.tables import SECTIONS
+from recall_integrations.languages.tables import SECTIONS, unread
 from recall_integrations.store.worth import bundled_worth
 from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
 from recall_integrations.text.stop_words import NAMES

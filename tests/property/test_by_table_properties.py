@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.coverage import unread
 from recall_integrations.languages.phrases import CHARS_MAX, said
-from recall_integrations.languages.tables import SECTIONS
-from recall_integrations.query.asked_role import asked_role
+from recall_integrations.languages.tables import SECTIONS, unread
+from recall_integrations.query.asked_role import asked_role, first_person
 from recall_integrations.query.by_table.cues import courtesies, no_keywords, type_cues
-from recall_integrations.query.entities.implicit import first_person
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.parser import QueryParser

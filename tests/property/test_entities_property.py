@@ -7,10 +7,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from rapidfuzz.distance import OSA
 
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.inflection import ROOT_LETTERS_MIN
 from recall_integrations.query.entities.reading import Reading
-from recall_integrations.query.entities.trigrams import TrigramIndex
-from recall_integrations.query.entities.units import key_of, units
+from recall_integrations.query.entities.state import ROOT_LETTERS_MIN, TrigramIndex, key_of, units
 from recall_integrations.text import without_marks
 from tests.quick import examples
 

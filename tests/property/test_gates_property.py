@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.query import asked_role as roles
-from recall_integrations.query import negation_words
-from recall_integrations.query.asked_role import asked_role
-from recall_integrations.query.features import TYPE_CUES, courtesies, type_cues
+from recall_integrations.query import negation
 from recall_integrations.query.glance import Glance, folded, glance
 from recall_integrations.query.identifiers import KINDS, find_identifiers
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.routing import INTENTS, router_mode
 from recall_integrations.query.sessions import read_session
-from recall_integrations.text import tokenize
 from tests.quick import examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,9 +30,7 @@ PIECES = (
     "said say recommended suggested assistant user we me mine myself somebody she was by from",
     "ſeſſion TİME Ｓession 日本 “quoted” isn’t naïve \n \t ? ! . , ; : - -- ' ( ) & /",
 )
-WORDS = [word for line in PIECES for word in line.split(" ")] + [
-    word for cue in negation_words.CUES for word in cue.words
-]
+WORDS = [word for line in PIECES for word in line.split(" ")] + [word for cue in negation.CUES for word in cue.words]
 SPACES = st.sampled_from([" ", " ", " ", "  ", "", "-", ", ", ". ", "'", "\n", "_"])
 
 
@@ -61,25 +52,18 @@ def open_to_all(text: str) -> Glance:
     return Glance(folded(text), frozenset(), plain=False)
 
 
-class _Every:
-    def __contains__(self, _word: object) -> bool:
-        return True
+class _Always:
+    def isdisjoint(self, _runs: object) -> bool:
+        return False
 
 
 def check(text: str) -> None:
-    every, seen = open_to_all(text), glance(text)
-    assert find_negations(text, "en", seen) == find_negations(text, "en", every)
-    assert courtesies(text, "en", seen) == courtesies(text, "en", every)
-    assert read_session(text, seen=seen) == read_session(text, seen=every)
+    assert read_session(text, seen=glance(text)) == read_session(text, seen=open_to_all(text))
     assert find_identifiers(text) == find_identifiers(text, list(KINDS))
-    for table in (TYPE_CUES, INTENTS):
-        for row in table:
-            assert row.needs
-            assert row.pattern.search(seen.folded) is None or not row.needs.isdisjoint(seen.runs), row
     with pytest.MonkeyPatch.context() as patch:
-        gated = asked_role(text)
-        patch.setattr(roles, "_CUES", _Every())
-        assert gated == asked_role(text, tokenize(text))
+        gated = find_negations(text)
+        patch.setattr(negation, "_CUE_RUNS", _Always())
+        assert gated == find_negations(text)
 
 
 @settings(deadline=None)
@@ -94,23 +78,6 @@ def test_nothing_is_overlooked_where_a_step_stops_reading(text: str, length: int
     check((f"{text} " * (length // (len(text) + 1) + 1))[:length])
     check(("." * 90) + text)
     check(text + ("." * 90))
-
-
-@pytest.mark.parametrize("row", [*TYPE_CUES, *INTENTS], ids=lambda row: row.pattern.pattern[:30])
-@settings(max_examples=examples(60), deadline=None)
-@given(st.data())
-def test_what_a_pattern_matches_has_a_word_that_it_needs(row, data: st.DataObject) -> None:  # type: ignore[no-untyped-def]
-    said = folded(data.draw(st.from_regex(re.compile(row.pattern.pattern, row.pattern.flags))))
-    if row.pattern.search(said):
-        assert not row.needs.isdisjoint(glance(said).runs)
-
-
-@settings(deadline=None)
-@given(sentences())
-def test_a_table_without_needs_says_the_same(text: str) -> None:
-    bare = [replace(intent, needs=frozenset()) for intent in INTENTS]
-    assert router_mode(text) == router_mode(text, intents=bare)
-    assert type_cues(text, seen=glance(text)) == type_cues(text)
 
 
 def labelled() -> Iterator[str]:

@@ -3,7 +3,6 @@ in their ranges, the text unharmed, and a cost that grows with the length and no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -18,12 +17,11 @@ from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query import features
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.identifiers import KINDS, Kind, find_identifiers
+from recall_integrations.query.features import conversational, router_mode
+from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser, clean
-from recall_integrations.query.routing import conversational, router_mode
-from recall_integrations.query.spelling import Speller
-from recall_integrations.query.vocabulary import Vocabulary
+from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery
 from recall_integrations.types.readings import ROLES
@@ -209,20 +207,6 @@ def test_rarity_is_a_share_and_falls_with_the_frequency(held: int, more: int, me
     one = features.rarity(held, memories)
     other = features.rarity(held + more, memories)
     assert 0 <= other <= one <= 1
-
-
-def _pattern(kind: Kind) -> re.Pattern[str]:
-    return re.compile(kind.pattern.pattern, kind.pattern.flags)  # Hypothesis takes no pattern that is compiled late
-
-
-@many
-@given(st.one_of(*(st.from_regex(_pattern(k), fullmatch=True) for k in KINDS if k.needs and k.scan == "chunk")))
-def test_a_kind_that_needs_a_character_matches_nothing_without_one(text: str) -> None:
-    matching = [kind for kind in KINDS if kind.pattern.fullmatch(text)]
-    assert matching
-    for kind in matching:
-        assert kind.wanted(text)
-        assert not kind.needs or not text.isalnum()
 
 
 @given(st.one_of(TEXTS, st.text()), st.booleans())

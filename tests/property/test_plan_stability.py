@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import make_plan
-from recall_integrations.query.features import ROUNDING, courtesies, normalised, specificity, type_cues
+from recall_integrations.query.features import ROUNDING, courtesies, normalised, router_mode, specificity, type_cues
 from recall_integrations.query.glance import folded
-from recall_integrations.query.routing import router_mode
 from recall_integrations.types import (
     EntityRef,
     MemoryType,

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from recall_integrations.query.spelling import Speller
-from recall_integrations.query.vocabulary import THRESHOLD, Vocabulary, edits_max, similarity
+from recall_integrations.query.spelling import THRESHOLD, Speller, Vocabulary, edits_max, similarity
 from recall_integrations.text import stem, tokenize
 from tests.quick import examples
 

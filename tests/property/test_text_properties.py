@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.languages.detect import detect_language
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.units import units
+from recall_integrations.query.entities.state import units
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP

@@ -1,42 +1,94 @@
-"""The resolution cascade: exact name, alias, part of a name, misspelling; each with a confidence.
+"""The resolution cascade: exact name, alias, part of a name, misspelling; each with the probability that it is right.
 
-Confidence is the probability that the reference is right. The kind of match sets it; it is lowered if a word may mean
-something else, and shared if several entities fit:
-
-====================================================  ===========  =====
-what matched                                          confidence   stage
-====================================================  ===========  =====
-name of several words                                 .97          exact
-name of one word                                      .96          exact
-name of ordinary words only ("backend team")          .91 – .95    exact
-declared name that is an ordinary word ("billing")    .90          exact
-declared alias                                        as a name − .04  alias
-the only name with this first, last or telling word   .86 – .88    alias
-words in another order, without or with a space       .93, .90     fuzzy
-initial and family name                               .87          fuzzy
-several words, one or more misspelt                   .75 – .92    fuzzy
-a form of one word in the text's language             .92          fuzzy
-one word, misspelt                                    .40 – .92    fuzzy
-several entities fit                                  .90 / n      as above
-====================================================  ===========  =====
-A reference below .15 (.30 if fuzzy) is left out. The misspelling of one word reaches .85 only for slips by which names
-seldom differ (see `typos`), and with an unsure neighbour, a rival or a part of a name it seldom does.
+`scripts/measure_entities.py` set the confidences. One below .15 (.30 if fuzzy) is no reference; several entities share.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Sequence
-from itertools import islice, product
+from itertools import groupby, islice, product
 from typing import NamedTuple
 
-from recall_integrations.query.entities.inflection import is_owner, names_behind
 from recall_integrations.query.entities.reading import Reading
-from recall_integrations.query.entities.state import SWAP_WORDS_MAX, Entity, Phrase, State, at, is_person_like
-from recall_integrations.query.entities.typos import Slip, pair_confidence, slip, word_confidence
-from recall_integrations.query.entities.units import is_cjk
+from recall_integrations.query.entities.state import (
+    SWAP_WORDS_MAX,
+    Entity,
+    Phrase,
+    State,
+    at,
+    is_cjk,
+    is_owner,
+    is_person_like,
+    names_behind,
+)
 from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types import EntityRef
+
+FEW_WORDS = 2_000  # words in all names of a scope up to which chance resemblance is rare
+_SLIP_LETTERS_SURE = 6  # letters from which on a slip alone identifies a word
+_SLIP = {4: 0.72, 5: 0.80}
+_EDIT = {4: 0.55, 5: 0.66, 6: 0.74, 7: 0.80, 8: 0.83}
+
+
+class Slip(NamedTuple):
+    """A known word that a query word may be meant as."""
+
+    word: str
+    edits: int
+    mechanical: bool  # a swap or a doubled letter
+    front: bool  # the first letter differs
+    same: bool = False  # only an accent, or the apostrophe of a possessive, is left out
+
+
+def slip(typed: str, known: str, edits: int) -> Slip:
+    """Describe the difference between a typed and a known word that are `edits` apart."""
+    same = plain(typed) == plain(known)
+    swapped = len(typed) == len(known) and sorted(typed) == sorted(known) and edits == 1
+    mechanical = same or swapped or _undoubled(typed) == _undoubled(known)
+    return Slip(known, edits, mechanical, typed[0] != known[0] and not mechanical, same)
+
+
+def plain(word: str) -> str:
+    """Return `word` without accents."""
+    if word.isascii():
+        return word
+    return "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+
+
+def _undoubled(word: str) -> str:
+    return "".join(letter for letter, _ in groupby(word))
+
+
+def word_confidence(found: Slip, known_words: int) -> float:
+    """Return the confidence that a lone word is meant as `found.word`; the more words, the more chance resemblance."""
+    letters = len(found.word)
+    if found.same:
+        return 0.92
+    if found.edits > 1:
+        return 0.6 if letters < 10 or found.front else 0.72
+    few = known_words <= FEW_WORDS
+    if found.mechanical:
+        return 0.88 if letters >= _SLIP_LETTERS_SURE else _SLIP.get(letters, 0.5) + (0.07 if few else 0.0)
+    return _EDIT.get(letters, 0.84) + (0.03 if few else 0.0) - (0.15 if found.front else 0.0)
+
+
+def pair_confidence(slips: list[Slip]) -> float:
+    """Return the confidence that neighbouring words name one entity, with the misspelt ones in `slips`."""
+    slips = [s for s in slips if not s.same]
+    edits = sum(s.edits for s in slips)
+    if not slips:
+        return 0.93
+    if len(slips) == 1 and slips[0].mechanical:
+        return 0.92
+    if edits == 1:
+        only = slips[0]
+        return (0.92 if len(only.word) >= 7 else 0.89 if len(only.word) >= 5 else 0.78) - (0.06 if only.front else 0.0)
+    if edits == 2:
+        return (0.86 if min(len(s.word) for s in slips) >= 6 else 0.78) - (0.1 if any(s.front for s in slips) else 0.0)
+    return 0.7
+
 
 SURE = 0.85  # from here on a reference may anchor a plan (`planner.entity_confidence_min`)
 ALIAS_DISCOUNT = 0.04

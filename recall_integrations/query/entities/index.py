@@ -14,10 +14,8 @@ from recall_integrations.query.entities.cascade import (
     longest_first,
     references,
 )
-from recall_integrations.query.entities.inflection import names_behind
 from recall_integrations.query.entities.reading import Reading
-from recall_integrations.query.entities.state import Entity, Phrase, State, at
-from recall_integrations.query.entities.units import is_cjk, key_of
+from recall_integrations.query.entities.state import Entity, Phrase, State, at, is_cjk, key_of, names_behind
 from recall_integrations.records import record
 from recall_integrations.text import WORD_CHARS_MAX, Token, language_of
 from recall_integrations.types import EntityRef
@@ -29,21 +27,11 @@ INFLECTED_MAX = 256  # words of one text in another language that are looked at 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Mention:
-    """A place in a text that names an entity.
-
-    Args:
-        entity_id: stable id inside the scope.
-        start: first character.
-        end: character after the last.
-    """
+    """A place in a text that names an entity."""
 
     entity_id: str
     start: int
     end: int
-
-
-def _by_id(entity_id: str, _name: str) -> str:
-    return entity_id
 
 
 class EntityIndex:
@@ -51,19 +39,11 @@ class EntityIndex:
 
     Any number of threads may read while one writes; calls that write must not overlap (the store's lock sees to it).
     A reader sees an entity completely or not at all, except that a name may become visible before its aliases.
-
-    Args:
-        order: function from the id and the name of an entity to its sort key among entities that fit equally well.
-            Default: the id.
-
-    Attributes:
-        state: the maps behind it, for readers of this folder. Only `add` changes them.
-        revision: grows with each name.
     """
 
-    def __init__(self, order: Callable[[str, str], str] = _by_id) -> None:
-        self.state: Final = State()
-        self.revision = 0
+    def __init__(self, order: Callable[[str, str], str] = lambda entity_id, _name: entity_id) -> None:
+        self.state: Final = State()  # for readers of this folder; only `add` changes it
+        self.revision = 0  # grows with each name
         self._order = order
 
     def __len__(self) -> int:
@@ -89,10 +69,7 @@ class EntityIndex:
             self.revision += 1  # last: who sees it finds the name
 
     def lookup(self, name: str) -> tuple[str, ...]:
-        """Return the ids of the entities with this name, then of those with this alias, each in order.
-
-        Compared in normal form: case, width, possessive and punctuation between words do not count.
-        """
+        """Return the ids of the entities with this name, then of those with this alias; compared in normal form."""
         words = key_of(name)
         holders = at(self.state.phrases, " ".join(words))
         # Joined by spaces, a name without any word ("- -") could read like another's words.
@@ -128,11 +105,9 @@ class EntityIndex:
         return not self.state.lengths.keys().isdisjoint([word[:WORD_CHARS_MAX] for word in words])
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the places where `text` names known entities, in order: for stored texts, so only if it is certain.
+        """Return the certain places where a stored text names known entities, in order; no misspellings.
 
-        Names and aliases as they are, the longest where they overlap, no misspellings. An ordinary word has to be
-        written as a name (see `reading`). A name shared by several entities is taken for the one that the text also
-        names in full or by another name, otherwise left out.
+        A name shared by several is taken for the one that the text also names in full or by another name, or left out.
         """
         state = self.state
         if not self.may_mention(text):
@@ -147,7 +122,12 @@ class EntityIndex:
             if any(taken[span.i : span.j]):
                 continue
             holders = entities_of(span.phrases)
-            certain = {e: p for e, p in holders.items() if self._is_certain(reading, span.i, span.j, p)}
+            # A word written as an acronym ("API") names the entity of that name, not a person's alias "PR".
+            certain = {
+                e: p
+                for e, p in holders.items()
+                if reading.phrase_as_name(span.i, span.j, p) >= (0.6 if p.is_name else SURE)
+            }
             if not certain:
                 continue
             taken[span.i : span.j] = b"\x01" * (span.j - span.i)
@@ -178,12 +158,6 @@ class EntityIndex:
                 if len(behind) == 1:
                     reading.words[i] = behind[0]
 
-    @staticmethod
-    def _is_certain(reading: Reading, i: int, j: int, phrase: Phrase) -> bool:
-        likely = reading.phrase_as_name(i, j, phrase)
-        # A word written as an acronym ("API") names the entity of that name, not a person's alias "PR".
-        return likely >= (0.6 if phrase.is_name else SURE)
-
     def resolve(
         self, text: str, *, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None
     ) -> tuple[EntityRef, ...]:
@@ -192,11 +166,6 @@ class EntityIndex:
         One reference per entity, its surest mention, in order of appearance. If several entities fit and the query's
         other words do not decide, each is returned, all below .85; more than about five that fit identify nobody and
         are left out. Never raises for any text; of a text over 32,768 characters the beginning is read.
-
-        Args:
-            text: the query.
-            reserved: `(start, end)` spans that are not entities (dates, negations).
-            tokens: the tokens of `text.tokenize`, if they are at hand.
         """
         state = self.state
         if not state.entities:

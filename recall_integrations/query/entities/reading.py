@@ -1,14 +1,7 @@
 """A text as the matchers read it: its units, the reserved ones, and the evidence of upper case.
 
-Only its spelling tells whether an ordinary word ("will", "mark", "hope", "API") is meant as a name:
-
-- upper case inside a sentence is evidence, except where everything is in upper or title case;
-- upper case at the start of a sentence is none, except with a possessive ("Will's birthday");
-- lower case is none, unless the word was declared as a name: "billing" and "the chief" are, if somebody said so. "Will"
-  and "May", which are verbs and months as well, are names in lower case only if they were declared in it, and "it" and
-  "us" never are: "will it rain" and "may I" name nobody;
-- acronyms ("API", "PR") are always written in upper case, so that it tells little;
-- months and week days after "in", "last", a number, … are dates.
+Only its spelling tells whether an ordinary word ("will", "mark", "API") is meant as a name: upper case inside a
+sentence is evidence, at its start only with a possessive; lower case is none, unless somebody declared the name.
 """
 
 from __future__ import annotations
@@ -17,8 +10,14 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.state import Phrase
-from recall_integrations.query.entities.units import follows_han, is_cjk, splits_a_word, units, without_possessive
+from recall_integrations.query.entities.state import (
+    Phrase,
+    follows_han,
+    is_cjk,
+    splits_a_word,
+    units,
+    without_possessive,
+)
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary
 from recall_integrations.query.glance import word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
@@ -35,13 +34,7 @@ OWNERS = frozenset(("my", "our"))  # with them, one ordinary word is a name that
 
 
 class Reading:
-    """One text, its units, and the words that may be part of a name.
-
-    Args:
-        text: the text to read.
-        reserved: spans whose units are not part of any name.
-        tokens: the tokens of `text.tokenize`, if they are at hand.
-    """
+    """One text, its units, and the words that may be part of a name."""
 
     def __init__(
         self, text: str, reserved: Sequence[tuple[int, int]] = (), tokens: Sequence[Token] | None = None

@@ -1,8 +1,4 @@
-"""Ordinary English words, from which a name has to stand out.
-
-Written for this project by topic (verbs, everyday things, work, software, nature, words that are also given names);
-not a frequency list. It is compared by Snowball stem, so that "deploying" is as ordinary as "deploy".
-"""
+"""Ordinary English words, from which a name has to stand out, listed by topic and compared by Snowball stem."""
 
 from __future__ import annotations
 

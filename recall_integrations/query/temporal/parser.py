@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
-from recall_integrations.languages.coverage import ENGLISH
+from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant

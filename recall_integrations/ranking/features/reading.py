@@ -31,7 +31,7 @@ from recall_integrations.query.by_table import negation as by_table
 from recall_integrations.query.by_table import person
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.negation_words import NEGATED_AUXILIARIES, NEGATIVES
+from recall_integrations.query.negation import NEGATED_AUXILIARIES, NEGATIVES
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, narrow, stem, stems, tokenize

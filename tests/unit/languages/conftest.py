@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.query.asked_role import asked_role
-from recall_integrations.query.entities.implicit import first_person
+from recall_integrations.query.asked_role import asked_role, first_person
 from recall_integrations.query.features import type_cues
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.sessions import read_session

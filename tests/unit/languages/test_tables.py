@@ -6,8 +6,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.coverage import unread
-from recall_integrations.languages.tables import SECTIONS, checked
+from recall_integrations.languages.tables import SECTIONS, checked, unread
 
 WHOLE = "zh es de fr pt ja ru it ko hi".split()
 

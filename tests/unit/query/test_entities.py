@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from recall_integrations.query.entities import EntityIndex, Mention
-from recall_integrations.query.entities.trigrams import TrigramIndex
-from recall_integrations.query.entities.units import units
+from recall_integrations.query.entities.state import TrigramIndex, units
 from recall_integrations.query.entities.words import is_ordinary
 
 SURE = 0.85

@@ -15,8 +15,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.findings import observed
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.query.spelling import Speller
-from recall_integrations.query.vocabulary import Vocabulary
+from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import IRREGULAR, stem
 from recall_integrations.types import ParsedQuery, TemporalWindow
 

@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from recall_integrations.query.identifiers import Kind, find_identifiers
-from recall_integrations.query.routing import (
+from recall_integrations.query.features import (
     INTENTS,
     MODE_TYPES,
     Intent,
@@ -15,6 +14,7 @@ from recall_integrations.query.routing import (
     rare_by,
     router_mode,
 )
+from recall_integrations.query.identifiers import Kind, find_identifiers
 from recall_integrations.text import stem
 from recall_integrations.types import MemoryType
 

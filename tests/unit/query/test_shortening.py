@@ -10,8 +10,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.query import parser as parsing
 from recall_integrations.query.knowledge import ScopeKnowledge
-from recall_integrations.query.parser import QueryParser
-from recall_integrations.query.shortening import REASON
+from recall_integrations.query.parser import LONG, QueryParser
 from recall_integrations.text.shortening import BETWEEN, READ_CHARS_MAX, shortened
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
@@ -37,7 +36,7 @@ def test_of_more_the_beginning_and_the_end_are_read_up_to_a_blank() -> None:
 def test_what_is_asked_at_the_end_has_its_place_in_the_whole_query() -> None:
     text = f"{FILLER} what about ABC-123 and not Python in March 2023?"
     parsed, problems = PARSER.parse(text, NOW, ScopeKnowledge())
-    assert [(p.stage, p.reason) for p in problems] == [("parse", REASON)]
+    assert [(p.stage, p.reason) for p in problems] == [("parse", LONG)]
     assert str(len(text)) in problems[0].detail
     assert parsed.original == text
     assert [text[slice(*i.span)] for i in parsed.identifiers] == ["ABC-123"]
@@ -80,6 +79,6 @@ def test_the_steps_see_no_more_of_a_long_text_than_of_a_page(piece: str, monkeyp
 def test_a_strict_recall_takes_a_long_query(store: MemoryStore) -> None:
     store.remember(Memory(text="Ann likes tea"))
     result = QueryOptimizer(store).recall(f"{FILLER[:9_000]} who likes tea?", strict=True, time_budget_ms=60_000)
-    assert REASON in ASKED_FOR
-    assert [d.reason for d in result.degraded] == [REASON]
+    assert LONG in ASKED_FOR
+    assert [d.reason for d in result.degraded] == [LONG]
     assert [h.memory.text for h in result.hits] == ["Ann likes tea"]

@@ -11,9 +11,17 @@ from types import ModuleType
 
 import pytest
 
-from recall_integrations.query.known_words import is_known, lexicon
-from recall_integrations.query.spelling import Speller, corrected_query, prompt, verdict_of
-from recall_integrations.query.vocabulary import Vocabulary, edits_max, similarity
+from recall_integrations.query.spelling import (
+    Speller,
+    Vocabulary,
+    corrected_query,
+    edits_max,
+    is_known,
+    lexicon,
+    prompt,
+    similarity,
+    verdict_of,
+)
 from recall_integrations.text import stem, stems, tokenize
 from recall_integrations.types.readings import Correction
 

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.database.engine import open_sqlite
-from recall_integrations.query.entities.units import entity_id_of
+from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.store import entity_keys
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Memory

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.text import stem
-from recall_integrations.text.arabic import readable
+from recall_integrations.text.by_language import readable
 
 
 @pytest.mark.parametrize(

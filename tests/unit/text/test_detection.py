@@ -155,7 +155,7 @@ SHARED = [
 _TELL = """
 import json, sys
 from recall_integrations.text.detection import detect_language
-from recall_integrations.text.leanings import leanings
+from recall_integrations.text.spoken import leanings
 print(json.dumps([(detect_language(text), leanings(text)) for text in json.loads(sys.stdin.read())]))
 """
 

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.text.leanings import WHOLE, leanings
-from recall_integrations.text.spoken import NOTHING, UNTOLD, Count, Spoken, counted
+from recall_integrations.text.spoken import NOTHING, UNTOLD, WHOLE, Count, Spoken, counted, leanings
 
 TERSE = {
     language: notes.split("; ")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.choice import (
+from recall_integrations.query.entities.fallback import (
     Question,
     near_names,
     parse_answer,

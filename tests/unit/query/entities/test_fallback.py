@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.choice import (
+from recall_integrations.query.entities.fallback import (
     CLOSED_CONFIDENCE,
     MENTIONS_MAX,
     OPEN_CONFIDENCE,
+    EntityFallback,
 )
-from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import EntityRef
 

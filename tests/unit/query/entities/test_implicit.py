@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.planning.planner import make_plan
+from recall_integrations.query.asked_role import first_person, implicit_user
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.implicit import first_person, implicit_user
-from recall_integrations.query.entities.units import entity_id_of
+from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.features import entity_density
 from recall_integrations.text import tokenize
 from recall_integrations.types import ParsedQuery, Scope

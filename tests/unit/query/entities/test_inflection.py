@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.inflection import root_of
+from recall_integrations.query.entities.state import root_of
 
 NAMES = ["Приянка", "Иван Петров", "Anna", "Lucía", "Ahmet", "Ayşe", "Marek Nowak", "Müller", "Matti", "Анна", "Hans"]
 

@@ -11,7 +11,7 @@ from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
 from recall_integrations.indexes.letter_runs import runs
 from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
 from recall_integrations.indexes.told import Told
-from recall_integrations.query.entities.implicit import implicit_user
+from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.features import match as features
