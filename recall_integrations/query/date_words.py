@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from recall_integrations.languages import READ
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.lexicon import MONTH, ONES, ORDINAL, TEENS, TENS
-from recall_integrations.query.temporal.translation.words import date_words
+from recall_integrations.query.temporal.translation import date_words
 
 # Where a date lies from now.
 _RELATIVE = frozenset(

@@ -1,36 +1,42 @@
-"""A language's reader: the phrases of its table, tried in order over the atoms of a text."""
+"""Translate dates in other languages: a language's table maps its phrases to English ones that the grammar reads.
+
+    text ─ atoms ─ phrases of the table ─▶ "last week", with its place in the text ─▶ grammar
+
+A table (`recall_integrations/languages/*.yaml`, section `dates`) has words by class and phrases in the order in which
+they are tried; docs/languages.md describes the format. Only what a phrase of the table matches is read as a date, and
+all calendar arithmetic is the grammar's.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import tables
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.tokens import DateToken, reduced
-from recall_integrations.query.temporal.translation.patterns import (
+from recall_integrations.query.temporal.atoms import (
+    FIRST_WORD_SYMBOL,
     MONTHS,
+    PLAIN,
     Lexicon,
     Phrase,
     compile_phrase,
-    one_word,
-    spaced_words,
-)
-from recall_integrations.query.temporal.translation.scan import (
-    FIRST_WORD_SYMBOL,
-    PLAIN,
     digits,
     folded,
     joined_atoms,
     joined_scan,
     normal,
+    one_word,
     spaced_atoms,
+    spaced_words,
 )
+from recall_integrations.query.temporal.lexicon import PART_OF_DAY, SEASON, SMALL_UNIT, UNIT
+from recall_integrations.query.temporal.tokens import DateToken, reduced
 from recall_integrations.records import record
 
 KEYS = ("script", "words", "compounds", "not", "phrases")
@@ -46,28 +52,17 @@ _NEEDS_IN = regex(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]
 
 @record(frozen=True, slots=True)
 class Fragment:
-    """A date that was found.
+    """A date that was found, and its place in the text."""
 
-    Args:
-        english: the English that the grammar reads.
-        start: first character in the text.
-        end: first character after it.
-    """
-
-    english: str
+    english: str  # as the grammar reads it
     start: int
     end: int
 
 
 class Reader:
-    """The compiled table of one language.
+    """The compiled table of one language: the section `dates` of its file.
 
-    Args:
-        code: code of the language, for messages.
-        table: the section `dates` of its file.
-
-    Raises:
-        InvalidArgument: the table breaks the format of docs/languages.md; the message quotes the line.
+    A table that breaks the format of docs/languages.md raises `InvalidArgument`; the message quotes the line.
     """
 
     def __init__(self, code: str, table: Mapping[str, Any]) -> None:
@@ -109,13 +104,7 @@ class Reader:
         return out
 
     def fragments(self, text: str, now: datetime, names: Collection[str] = ()) -> list[Fragment]:
-        """Return the dates of a text, in order.
-
-        Args:
-            text: the text.
-            now: gives the century of a year in two digits.
-            names: lower-cased names that the store knows: no dates if a phrase rests on them alone.
-        """
+        """Return the dates of a text, in order; lower-cased `names` that the store knows are none."""
         atoms = self._atoms(text, now)
         symbols = "".join([atom.symbol for atom in atoms])
         if not symbols.strip("xXz!"):
@@ -137,17 +126,10 @@ class Reader:
     def _atoms(self, text: str, now: datetime) -> list[DateToken]:
         if self._scan is not None:
             return joined_atoms(text, self.symbols, self._scan, now, particles=self._particles)
-        atoms = spaced_atoms(text, self.symbols, now)
-        if not self.compounds or not any(a.word in self.compounds for a in atoms if a.symbol in "xX"):
-            return self._known(atoms)
-        return self._known([part for atom in atoms for part in self._parts(atom)])
-
-    def _known(self, atoms: list[DateToken]) -> list[DateToken]:
-        """Replace each word without its marks by the word of the table."""
-        by_symbol = self._by_symbol
+        atoms = [part for atom in spaced_atoms(text, self.symbols, now) for part in self._parts(atom)]
         for atom in atoms:
-            if atom.word and atom.symbol not in "xX!":
-                atom.word = by_symbol[atom.symbol]
+            if atom.word and atom.symbol not in "xX!":  # a word without its marks becomes the word of the table
+                atom.word = self._by_symbol[atom.symbol]
         return atoms
 
     @functools.cached_property
@@ -209,11 +191,7 @@ def _lines(block: Any) -> list[str]:
 
 @functools.cache
 def reader(code: str) -> Reader:
-    """Return the reader of a language with a table file.
-
-    Raises:
-        InvalidArgument: there is no such file, or its section `dates` cannot be read.
-    """
+    """Return the reader of a language with a table file."""
     return Reader(code, tables(code).dates)
 
 
@@ -223,3 +201,67 @@ def plain_fragments(text: str, now: datetime) -> list[Fragment]:
         return []
     atoms = (digits(match, now, day_first=None) for match in PLAIN.finditer(text))
     return [Fragment(atom.value, atom.start, atom.end) for atom in atoms if atom is not None and atom.value]
+
+
+# -- the words of a date -----------------------------------------------------------------------------------------------
+
+_CALENDAR = regex(rf"\b(?:{'|'.join(MONTHS)}|\d{{4}})\b")
+_DAYS = frozenset(("today", "yesterday", "tomorrow", "the day before yesterday", "the day after tomorrow"))
+_SMALL_NUMBER = regex(r"\d{1,2}")
+_YEAR = regex(r"\d{4}")
+
+
+class DateWords:
+    """The words of one language's table, by kind: which of a date only place it relative to now."""
+
+    def __init__(self, table: Reader) -> None:
+        self._reader = table
+        self._months, self._units, self._kept = set[str](), set[str](), set[str]()
+        for values in table.lexicon.values.values():
+            for word, value in values.items():
+                if value in MONTHS:
+                    self._months.add(word)
+                elif value in UNIT or value in SMALL_UNIT:
+                    self._units.add(word)
+                elif value in SEASON or value in PART_OF_DAY:
+                    self._kept.add(word)
+        self._kept |= self._months
+        # "morgen" is a part of the day, and tomorrow: no memory of that day says so.
+        self._kept -= {word for phrase in table.phrases if phrase.english in _DAYS for word in phrase.literals}
+
+    def only_time(self, word: str) -> bool:
+        """Say whether a word of a date only places it relative to now, or is a number; months and years stay."""
+        if _SMALL_NUMBER.fullmatch(word):
+            return True
+        if not self._reader.spaced:
+            parts = self._reader.words(word)
+            return bool(parts) and not self._dated(word) and self._kept.isdisjoint(parts)
+        form = self._known(word)
+        return form is not None and form not in self._kept and form not in self._units
+
+    def only_when(self, date: str) -> bool:
+        """Say whether a whole date only places it relative to now; always false in a script with spaces."""
+        return not self._reader.spaced and self.only_time(date)
+
+    def is_unit(self, word: str) -> bool:
+        """Say whether a word of a date names the unit that is counted."""
+        return self._known(word) in self._units
+
+    def in_calendar(self, words: Iterable[str]) -> bool:
+        """Say whether a date of these words has a month or a year."""
+        if not self._reader.spaced:
+            return any(self._dated(word) for word in words)
+        return any(self._known(word) in self._months or _YEAR.fullmatch(word) for word in words)
+
+    def _dated(self, word: str) -> bool:
+        return any(_CALENDAR.search(f.english) for f in self._reader.fragments(word, ANY_DAY))
+
+    def _known(self, word: str) -> str | None:
+        form = normal(word)
+        return next((self._reader.form(w) for w in (form, folded(form)) if w in self._reader.symbols), None)
+
+
+@functools.cache
+def date_words(code: str) -> DateWords:
+    """Return the words of a language with a table file."""
+    return DateWords(reader(code))
