@@ -15,18 +15,12 @@ _RUN = re.compile(r"\w+")
 
 
 class Glance(NamedTuple):
-    """The folded form, the words and the script of a text.
+    """The folded form, the words and the script of a text."""
 
-    Args:
-        folded: the text as the tables of cues and intents read it, see `folded`.
-        runs: the runs of letters, digits and "_" of `folded`. A pattern that asks for a word between two `\\b` asks for
-            one of these.
-        plain: whether the text is in ASCII. Then a pattern that is matched against the whole text, ignoring case,
-            finds a word only if `runs` has it. In another text "ſ" matches "s" without case, but not in lower case.
-    """
-
-    folded: str
-    runs: frozenset[str]
+    folded: str  # the text as the tables of cues and intents read it, see `folded`
+    runs: frozenset[str]  # of letters, digits and "_" in it; a pattern that asks for a whole word asks for one of these
+    # Whether the text is in ASCII. Then a pattern that is matched against the whole text, ignoring case, finds a word
+    # only if `runs` has it. In another text "ſ" matches "s" without case, but not in lower case.
     plain: bool
 
     def has(self, words: frozenset[str]) -> bool:

@@ -27,12 +27,12 @@ from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.query import negation_words as words
-from recall_integrations.query.by_table.negation import excluded
-from recall_integrations.query.by_table.negation_terms import (
+from recall_integrations.query.by_table.negation import (
     LIST_ITEMS_MAX,
     QUOTE_CHARS_MAX,
     TERM_WORDS_MAX,
     WESTERN_QUOTES,
+    excluded,
     quotation,
 )
 from recall_integrations.query.glance import Glance, glance

@@ -28,8 +28,6 @@ logger = logging.getLogger("recall_integrations")
 
 
 class _Making(NamedTuple):
-    """Tables that are being made, or are ready."""
-
     thread: threading.Thread
     usual: threading.Event  # set when the tables that nearly every query needs are ready
 
@@ -62,11 +60,7 @@ def is_warm(language: str) -> bool:
 
 
 def settle(language: str, *, whole: bool = False) -> None:
-    """Wait for the tables of a language if they are being made right now.
-
-    Args:
-        whole: wait also for the rarely needed tables. Otherwise the first query that needs them makes them.
-    """
+    """Wait for the tables of a language if they are being made right now; with `whole` also for the rarely needed."""
     making = _making.get(language)
     if making is None or not making.thread.is_alive():  # in a forked child no thread goes on
         return
@@ -77,11 +71,7 @@ def settle(language: str, *, whole: bool = False) -> None:
 
 
 def prepare(language: str) -> None:
-    """Make the tables of a language ready now.
-
-    Raises:
-        InvalidArgument: they cannot be read, or the language has none.
-    """
+    """Make the tables of a language ready now."""
     _prepare_usual(language)
     sessions.prepare(language)
 

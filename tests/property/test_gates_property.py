@@ -20,7 +20,6 @@ from recall_integrations.query.glance import Glance, folded, glance
 from recall_integrations.query.identifiers import KINDS, find_identifiers
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.routing import INTENTS, router_mode
-from recall_integrations.query.sessions import read_session
 from recall_integrations.text import tokenize
 from tests.quick import examples
 
@@ -70,7 +69,6 @@ def check(text: str) -> None:
     every, seen = open_to_all(text), glance(text)
     assert find_negations(text, "en", seen) == find_negations(text, "en", every)
     assert courtesies(text, "en", seen) == courtesies(text, "en", every)
-    assert read_session(text, seen=seen) == read_session(text, seen=every)
     assert find_identifiers(text) == find_identifiers(text, list(KINDS))
     for table in (TYPE_CUES, INTENTS):
         for row in table:
