@@ -95,11 +95,7 @@ _FoundSession = tuple[tuple[int, ...], str, bool, tuple[int, int], float]  # pla
 
 
 def read_session(
-    text: str,
-    *,
-    names: Callable[[str], bool] = lambda _word: False,
-    dated: Spans = (),
-    language: str | None = "en",
+    text: str, *, names: Callable[[str], bool] = lambda _word: False, dated: Spans = (), language: str | None = "en"
 ) -> SessionRef | None:
     """Return the session that `text` asks for, or `None`; the first if there are several.
 
@@ -358,10 +354,7 @@ def _last_time(query: _Query) -> Iterator[_FoundSession]:
             yield (-1,), WHOLE, False, match.span(), 0.8
 
 
-_EDGE = regex(
-    rf"\b(?:the )?{_PART}(?P<det>our|this|the|that) (?:whole |entire |very )?(?P<noun>{NOUNS})",
-    re.I,
-)
+_EDGE = regex(rf"\b(?:the )?{_PART}(?P<det>our|this|the|that) (?:whole |entire |very )?(?P<noun>{NOUNS})", re.I)
 _STARTED = regex(
     rf"\bhow did (?P<det>our|this|the) (?:whole |entire )?(?P<noun>{NOUNS}) (?:first )?(?P<how>start|begin"
     rf"|open|kick off|end|finish|close|conclude)\b",

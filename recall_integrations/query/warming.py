@@ -16,8 +16,8 @@ from typing import NamedTuple
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
 from recall_integrations.query.by_table import cues, negation, person, sessions
+from recall_integrations.query.date_words import date_words
 from recall_integrations.query.temporal.parser import prepare_rules
-from recall_integrations.query.temporal.translation import date_words
 from recall_integrations.text import stop_words
 from recall_integrations.text.detection import detect_language
 

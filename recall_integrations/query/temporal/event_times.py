@@ -107,12 +107,6 @@ _STARTS = (
     rf"|(?:{_SEASONS})\b|{WEEKDAYS}|(?:{MONTHS})\b|\d|(?:{'|'.join(_NUMBERS)}) |few |quite a|couple|several |half an?\b"
     r"|(?:in|on|at|by|of|for|from|over|till?|until|since|during|around|all) )"
 )
-_CUE = (
-    rf"\b(?:yesterday|today|tonight|tomorrow|ago|back|before last|after next|from now|the weekend|{WEEKDAYS}"
-    rf"|(?:last|this|next|this past|this coming) (?:morning|afternoon|evening|night|week|weekend|month|year|quarter"
-    rf"|{_SEASONS}|{_SHORT_DAYS}|{MONTHS})|in (?:\w+ ){{1,4}}{_UNITS}|{_BEFORE_MONTH} (?:{_EDGE})?(?:{MONTHS})"
-    rf"|(?:on|by|till|until) (?:{_SHORT_DAYS}))\b|\d"
-)
 _MARKS = blanked(".,;:!?()[]{}\"'’“”…—–-/\n\t*_")
 _DIGIT = regex(r"\d")
 _ORDINARY = frozenset({"epiphany", "ascension"})  # as words, and holidays only with a capital
@@ -128,24 +122,13 @@ def _holiday_names() -> dict[str, holidays.Holiday]:
     return {name: row for name, row in named.items() if name not in _ORDINARY}
 
 
-def _day_words() -> frozenset[str]:
-    """Return words of which each name of a holiday holds one."""
-    return holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
-
-
 @functools.cache
-def _said() -> tuple[frozenset[str], frozenset[str]]:
-    """Return the words that nearly always come with a told time, and those that may."""
-    sure = {*"yesterday today tonight tomorrow ago weekend".split(), *WEEKDAYS.split("|"), *_day_words()}
-    units = "night day week month year fortnight decade quarter".split()
-    maybe = {*units, *(unit + "s" for unit in units), *"weekends morning afternoon evening".split()}
-    return frozenset(sure), frozenset({*maybe, *MONTH, *SEASON, *WEEKDAY})
-
-
-@functools.cache
-def _cue() -> re.Pattern[str]:
-    """Compile the pattern of words, one of which every text with a told time has."""
-    return re.compile(rf"{_CUE}|\b(?:{'|'.join(sorted(_day_words()))})\b")
+def _said() -> frozenset[str]:
+    """Return the words of which each text with a told time has one, or a digit."""
+    days = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
+    units = "night day week month year fortnight decade quarter weekend".split()
+    other = "yesterday today tonight tomorrow ago morning afternoon evening".split()
+    return frozenset({*other, *units, *(unit + "s" for unit in units), *MONTH, *SEASON, *WEEKDAY, *days})
 
 
 @functools.cache
@@ -173,10 +156,7 @@ _COUNTS = regex(r"\b(?:times?|once|twice|first|best|most|worst|biggest|longest|a
 def may_tell(text: str) -> bool:
     """Say whether a text may tell a time: a quick look at its words, before its language is detected."""
     low = lowered(text[:CHARS_MAX])
-    said, (sure, maybe) = low.translate(_MARKS).split(), _said()
-    if not sure.isdisjoint(said):
-        return True
-    return (not maybe.isdisjoint(said) or _DIGIT.search(low) is not None) and _cue().search(low) is not None
+    return not _said().isdisjoint(low.translate(_MARKS).split()) or _DIGIT.search(low) is not None
 
 
 def _kind_of(match: re.Match[str]) -> str:

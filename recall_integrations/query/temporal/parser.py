@@ -75,12 +75,7 @@ def prepare_rules() -> None:
 
 
 def parse_window(
-    text: str,
-    now: datetime,
-    *,
-    week_start: int = 0,
-    names: Collection[str] = (),
-    language: str | None = ENGLISH,
+    text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = (), language: str | None = ENGLISH
 ) -> TemporalWindow | None:
     """Return the span of time that `text` speaks of, or `None`.
 
@@ -155,12 +150,7 @@ def _fragments(text: str, now: datetime, names: Collection[str], language: str |
 
 
 def explain(
-    text: str,
-    now: datetime,
-    *,
-    week_start: int = 0,
-    names: Collection[str] = (),
-    language: str | None = ENGLISH,
+    text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = (), language: str | None = ENGLISH
 ) -> tuple[str, ...]:
     """Return the names of the rules that fire, in order, for tests and for authors of tables.
 

@@ -254,6 +254,10 @@ def named_cycle(hit: RuleMatch) -> tuple[str, Period]:
     return ("S", season_cycle(hit.lex("SEASON", "s"))) if hit.token("s") else ("N", month_cycle(hit.lex("MONTH", "m")))
 
 
+def _quarter(hit: RuleMatch) -> Built:
+    return quarter_cycle(*hit.value("q"))
+
+
 def _quarter_year(hit: RuleMatch) -> Built:
     months, which = hit.value("q") or (6 if hit.word("k") == "half" else 3, hit.value("o", "n"))
     found = year_part(hit.value("y"), months, which) if which * months <= 12 else None
@@ -263,6 +267,10 @@ def _quarter_year(hit: RuleMatch) -> Built:
 def _century(hit: RuleMatch) -> Built:
     first = 100 * (hit.value("o") - 1)
     return one("S", "century", Interval(datetime(max(1, first), 1, 1), datetime(first + 100, 1, 1)))
+
+
+def _decade(hit: RuleMatch) -> Built:
+    return _decade_from(hit.lex("DECADE", "d"))
 
 
 def _numeric(hit: RuleMatch) -> Built:
@@ -448,24 +456,18 @@ DATES = (
          "the third quarter of 2024"),
     Rule("year_nth_quarter", "y:YR (COMMA|DASH)? the? o:ORD k:(quarter|half)", _quarter_year, 0.93,
          "2024, the third quarter"),
-    Rule("quarter_before_quarter", "q:QX(?=(SLASH|TO|and|or) (Q|QX))", lambda h: quarter_cycle(*h.value("q")), 0.9,
-         "Q1 to Q3 2018"),
-    Rule("quarter_after_quarter", "(?<=Q(SLASH|TO|and|or)) q:QX", lambda h: quarter_cycle(*h.value("q")), 0.85,
-         "between Q1 and Q2"),
+    Rule("quarter_before_quarter", "q:QX(?=(SLASH|TO|and|or) (Q|QX))", _quarter, 0.9, "Q1 to Q3 2018"),
+    Rule("quarter_after_quarter", "(?<=Q(SLASH|TO|and|or)) q:QX", _quarter, 0.85, "between Q1 and Q2"),
     Rule("quarter",
          "(?<=(in|of|during|since|for|last|this|next|from|to|by|before|after|until|till|early|late|mid)) q:QX",
-         lambda h: quarter_cycle(*h.value("q")), 0.8, "the plan for Q3"),
+         _quarter, 0.8, "the plan for Q3"),
     Rule("century", "the? o:ORD century", _century, 0.9, "in the 20th century"),
-    Rule("decade_words", "the (roaring|swinging)? d:DECADE", lambda h: _decade_from(h.lex("DECADE", "d")), 0.8,
-         "in the eighties"),
-    Rule("decade_of_part", "(?<=(early|mid|late)) d:DECADE", lambda h: _decade_from(h.lex("DECADE", "d")), 0.8,
-         "in the early nineties"),
-    Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", lambda h: _decade_from(h.lex("DECADE", "d")),
-         0.8, "in the mid-nineties"),
-    Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE",
-         lambda h: _decade_from(h.lex("DECADE", "d")), 0.7, "who sang it in nineties"),
-    Rule("decade_after_decade", "(?<=S(and|or|TO)) d:DECADE", lambda h: _decade_from(h.lex("DECADE", "d")), 0.8,
-         "in the eighties and nineties"),
+    Rule("decade_words", "the (roaring|swinging)? d:DECADE", _decade, 0.8, "in the eighties"),
+    Rule("decade_of_part", "(?<=(early|mid|late)) d:DECADE", _decade, 0.8, "in the early nineties"),
+    Rule("decade_of_part_hyphen", "(?<=(early|mid|late)DASH) d:DECADE", _decade, 0.8, "in the mid-nineties"),
+    Rule("decade_behind_preposition", "(?<=(in|from|during|since|of|throughout)) d:PLAINDECADE", _decade, 0.7,
+         "who sang it in nineties"),
+    Rule("decade_after_decade", "(?<=S(and|or|TO)) d:DECADE", _decade, 0.8, "in the eighties and nineties"),
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
     Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
