@@ -264,15 +264,11 @@ _SEVERAL = regex(
 
 def _several(query: _Query) -> Iterator[_FoundSession]:
     """Find "our last three conversations"."""
-    for match in _SEVERAL.finditer(query.text):
-        count = number_of(match["count"])
-        if not 1 <= count <= PLACES_MAX or _excused(query, match.start()) or not _ends_well(query, match.end()):
+    for match in _standing(query, _SEVERAL):
+        count, own = number_of(match["count"]), match["det"].strip().casefold() == "our"
+        if not 1 <= count <= PLACES_MAX or (not own and (query.foreign or not _personal(query.text))):
             continue
-        own = match["det"].strip().casefold() == "our"
-        if not own and (query.foreign or not _personal(query.text)):
-            continue
-        first = match["which"].casefold() == "first"
-        places = range(1, count + 1) if first else range(-count, 0)
+        places = range(1, count + 1) if match["which"].casefold() == "first" else range(-count, 0)
         yield tuple(places), WHOLE, False, match.span(), 0.9 if own else 0.8
 
 
@@ -299,11 +295,9 @@ _BEFORE_LAST = regex(
 def _before_last(query: _Query) -> Iterator[_FoundSession]:
     """Find "the session before last"."""
     for match in _BEFORE_LAST.finditer(query.text):
-        if match["noun"] is None and not _personal(query.text):
-            continue
-        if not _ends_well(query, match.end()) or query.foreign:
-            continue
-        yield (-2,), WHOLE, False, match.span(), 0.9
+        ours = match["noun"] is not None or _personal(query.text)
+        if ours and _ends_well(query, match.end()) and not query.foreign:
+            yield (-2,), WHOLE, False, match.span(), 0.9
 
 
 _TALK_TIME = (
@@ -319,10 +313,8 @@ _TIME = regex(
 
 def _times(query: _Query) -> Iterator[_FoundSession]:
     """Find "the last time we talked", "the second time we chatted"."""
-    for match in _TIME.finditer(query.text):
+    for match in _standing(query, _TIME):
         rest = query.text[match.end() :]
-        if _excused(query, match.start()) or not _ends_well(query, match.end()):
-            continue
         if re.match(r" (?:to|with)\b", rest, re.I) or (match["names"] is not None and not query.known(match["names"])):
             continue
         if match["who"].casefold() == "they" and not query.people:
@@ -375,21 +367,18 @@ _WHEN_FIRST = regex(
 
 def _edges(query: _Query) -> Iterator[_FoundSession]:
     """Find "at the beginning of our conversation", "how did this chat start", "the first thing we talked about"."""
-    for match in _EDGE.finditer(query.text):
+    for match in _standing(query, _EDGE):
         det, noun = match["det"].casefold(), match["noun"].casefold()
         if det in ("the", "that") and (
             not noun.startswith(("conversation", "chat"))
             and not _personal(query.text[: match.start()] + query.text[match.end() :])
         ):
             continue
-        if det == "the" and query.foreign:
-            continue
-        if not _excused(query, match.start()) and _ends_well(query, match.end()):
+        if det != "the" or not query.foreign:
             yield (), part_of(match["part"]), False, match.span(), 0.85 if det == "our" else 0.75
     for match in _STARTED.finditer(query.text):
-        if match["det"].casefold() == "the" and not match["noun"].casefold().startswith(("conversation", "chat")):
-            continue
-        if _ends_well(query, match.end()):
+        plain = match["det"].casefold() != "the" or match["noun"].casefold().startswith(("conversation", "chat"))
+        if plain and _ends_well(query, match.end()):
             yield (), part_of(match["how"]), False, match.span(), 0.8
     for match in _FIRST_SAID.finditer(query.text):
         yield (), part_of(match["which"].replace("first", "start").replace("last", "end")), False, match.span(), 0.8
@@ -421,6 +410,13 @@ def _edge(query: _Query, end: int) -> str:
         r" (?:first )?(start|begin|open|kick off|end|finish|close|conclude|wrap up)\b", query.text[end:], re.I
     )
     return WHOLE if match is None else END if match[1].casefold() == "wrap up" else part_of(match[1])
+
+
+def _standing(query: _Query, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches that name a session: no word before them makes it a moment, none behind it another one."""
+    for match in pattern.finditer(query.text):
+        if not _excused(query, match.start()) and _ends_well(query, match.end()):
+            yield match
 
 
 def _personal(text: str) -> bool:

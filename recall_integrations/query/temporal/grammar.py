@@ -60,46 +60,27 @@ _FIRST_WORD_SYMBOL = 0x4E00
 
 @record(frozen=True, slots=True)
 class Rule:
-    """A row of a rule table.
+    """A row of a rule table."""
 
-    Args:
-        name: unique name, shown by `explain`.
-        pattern: pattern over tokens, see the module docstring.
-        build: makes the symbol and value of the new token from a match; `None` = the rule does not apply after all.
-        confidence: confidence of the new token, in [0, 1]; the parts' confidence is an upper bound.
-        example: a text in which it fires; tested.
-        weak: the phrase is no date if one of its words is a name that the store knows.
-    """
-
-    name: str
-    pattern: str
-    build: Callable[[RuleMatch], Built]
-    confidence: float
-    example: str
-    weak: bool = False
+    name: str  # unique, shown by `explain`
+    pattern: str  # over tokens, see the module docstring
+    build: Callable[[RuleMatch], Built]  # symbol and value of the new token; `None` = the rule does not apply after all
+    confidence: float  # of the new token, in [0, 1]; the parts' confidence is an upper bound
+    example: str  # a text in which it fires; tested
+    weak: bool = False  # the phrase is no date if one of its words is a name that the store knows
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The text and the time that every builder may read.
-
-    Args:
-        text: the query.
-        now: the moment it is read against, timezone-aware.
-        local: the same on the wall clock, naive.
-        today: midnight before it, naive.
-        week_start: 0 = Monday … 6 = Sunday.
-        names: lower-cased names that the store knows.
-        span: place in the text of the phrase being read; the nearest verb tells its tense.
-    """
+    """The text and the time that every builder may read."""
 
     text: str
-    now: datetime
-    local: datetime
-    today: datetime
-    week_start: int
-    names: Collection[str]
-    span: tuple[int, int] | None = None
+    now: datetime  # the moment it is read against, timezone-aware
+    local: datetime  # the same on the wall clock, naive
+    today: datetime  # midnight before it, naive
+    week_start: int  # 0 = Monday … 6 = Sunday
+    names: Collection[str]  # lower-cased names that the store knows
+    span: tuple[int, int] | None = None  # place of the phrase being read; the nearest verb tells its tense
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:

@@ -66,6 +66,7 @@ _LENGTH = regex(
     r"deadline|sleep|poll|pause|break|intro|ad|advert|spot)\b",
     re.IGNORECASE,
 )
+_PAIRS = frozenset("yy yb yc sD DD ss aa ab bb NN".split())  # of numbers that may be a range
 _MARKS = {"–": "-", "—": "-"}
 _DATE = regex(r"(\d+)([-/.])(\d+)\2(\d+)")
 _TWO = regex(r"(\d+)([-/.])(\d+)")
@@ -295,14 +296,10 @@ def _number(raw: str, tail: bool, start: int, out: list[DateToken], now: datetim
             continue
         first = _run(left, start, False, now)
         second = _run(right, end - len(right), False, now)
-        if first and second and (_range_like(first.symbol, second.symbol) or beside_month):
+        if first and second and (first.symbol + second.symbol in _PAIRS or beside_month):
             out += [first, DateToken("~" if separator == "~" else "-", mark, first.end, second.start), second]
             return
     out.append(DateToken("x", None, start, end))
-
-
-def _range_like(left: str, right: str) -> bool:
-    return left + right in {"yy", "yb", "yc", "sD", "DD", "ss", "aa", "ab", "bb", "NN"}
 
 
 def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken | None:
@@ -321,10 +318,9 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken |
     if not match or beside_month:
         return None
     left, mark, right = match[1], match[2], match[3]
-    if len(left) == 4 and len(right) <= 2 and mark != "." and 1 <= int(right) <= 12 and 1500 <= int(left) <= 2199:
-        return DateToken("N", Period("month", months_from(int(left), int(right))), start, end)
-    if len(right) == 4 and len(left) <= 2 and mark != "." and 1 <= int(left) <= 12 and 1500 <= int(right) <= 2199:
-        return DateToken("N", Period("month", months_from(int(right), int(left))), start, end)
+    for year, month in ((left, right), (right, left)):
+        if len(year) == 4 and len(month) <= 2 and mark != "." and 1 <= int(month) <= 12 and 1500 <= int(year) <= 2199:
+            return DateToken("N", Period("month", months_from(int(year), int(month))), start, end)
     if len(left) <= 2 and len(right) <= 2 and (pair := _month_day(int(left), int(right))):
         return DateToken("s" if mark == "/" else "m", pair, start, end)
     return None
