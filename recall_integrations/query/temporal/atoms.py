@@ -354,8 +354,3 @@ def spaced_words(literal: str) -> list[str]:
     cut = literal.endswith("'")
     words = [match.group() for match in SPACED.finditer(literal + "x" * cut)]
     return words[: len(words) - cut]
-
-
-def one_word(literal: str) -> list[str]:
-    """Return a literal of a script that does not part its words as one."""
-    return [literal]

@@ -42,7 +42,7 @@ from recall_integrations.query.temporal.tense import FUTURE, NEAR, OPEN, PAST, P
 from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.records import record
 
-VERSION = 4  # kept with the times in a store: times of another version are made anew
+VERSION = 5  # kept with the times in a store: times of another version are made anew
 TIMES_MAX = 8  # times of one text
 PHRASES_MAX = 64  # phrases of one text that are read
 CHARS_MAX = 20_000  # of a text that are read

@@ -137,7 +137,7 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
             out.append(DateToken(_MARKS.get(raw, raw), raw, start, position))
         elif kind == "number":
             spaced = _SPACED_DATE.match(text, start) if len(raw) == 4 else None
-            if spaced and (found := _date(*spaced.groups(), now)):
+            if spaced and (found := _date(spaced[1], spaced[2], spaced[3], now)):
                 position = spaced.end()
                 out.append(DateToken("D", Period("day", found), start, position))
             else:

@@ -31,7 +31,6 @@ from recall_integrations.query.temporal.atoms import (
     joined_atoms,
     joined_scan,
     normal,
-    one_word,
     spaced_atoms,
     spaced_words,
 )
@@ -73,7 +72,7 @@ class Reader:
             raise InvalidArgument(f"{code}.yaml: script must be {', '.join(SCRIPTS)}, not {script!r}")
         self.spaced, self._particles = script == "spaced", script == "particles"
         self.lexicon = Lexicon(code, table.get("words", {}), FIRST_WORD_SYMBOL)
-        split = spaced_words if self.spaced else one_word
+        split = spaced_words if self.spaced else lambda literal: [literal]  # in the table a blank parts words
         rejected = (compile_phrase(line, self.lexicon, split, rejects=True) for line in _lines(table.get("not")))
         read = (compile_phrase(line, self.lexicon, split) for line in _lines(table.get("phrases")))
         self.phrases: tuple[Phrase, ...] = (*rejected, *read)
@@ -111,7 +110,8 @@ class Reader:
         for phrase in self.phrases:
             if phrase.pattern.search(symbols) is not None:
                 symbols, atoms = self._apply(phrase, symbols, atoms, text, names)
-        return [Fragment(_alone(a.value), a.start, a.end) for a in atoms if a.symbol == "P"]
+        found = ((f"in {a.value}" if _NEEDS_IN.fullmatch(a.value) else a.value, a) for a in atoms if a.symbol == "P")
+        return [Fragment(english, atom.start, atom.end) for english, atom in found]
 
     def form(self, word: str) -> str:
         """Return the word of the table that a known word stands for: the one with its marks."""
@@ -177,10 +177,6 @@ def _named_in_run(text: str, start: int, end: int, names: Collection[str]) -> bo
         for i in range(max(0, start - JOINED_NAME_MAX), end)
         for j in range(max(i, start) + 1, min(len(text), i + JOINED_NAME_MAX) + 1)
     )
-
-
-def _alone(english: str) -> str:
-    return f"in {english}" if _NEEDS_IN.fullmatch(english) else english
 
 
 def _lines(block: Any) -> list[str]:
