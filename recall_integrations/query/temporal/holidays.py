@@ -164,11 +164,6 @@ def _easter(plus: int = 0) -> Callable[[int], datetime]:
     return lambda year: datetime.combine(easter(year), time()) + timedelta(days=plus)
 
 
-def _last_monday_before(year: int, month: int, day: int) -> datetime:
-    last = datetime(year, month, day) - timedelta(days=1)
-    return last - timedelta(days=last.weekday())
-
-
 # Longer phrases stand before the shorter ones they begin with.
 HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(chinese|lunar) new (year|years) day?", chinese_new_year, "at Chinese New Year"),
@@ -221,7 +216,9 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(child|children|childrens) day", _fixed(6, 1), "on Children's Day"),
     Holiday("(father|fathers) day", _nth(6, SUN, 3), "on Father's Day"),
     Holiday("juneteenth", _fixed(6, 19), "on Juneteenth"),
-    Holiday("victoria day", lambda year: _last_monday_before(year, 5, 25), "on Victoria Day"),
+    Holiday(
+        "victoria day", lambda year: datetime(year, 5, 24) - datetime(year, 5, 24).weekday() * DAY, "on Victoria Day"
+    ),
     Holiday("canada day", _fixed(7, 1), "on Canada Day"),
     Holiday("(american|us|usa)? independence day", _fixed(7, 4), "on Independence Day"),
     Holiday("purim", passover(-30), "at Purim"),

@@ -314,11 +314,6 @@ def _numeric_parts(hit: RuleMatch) -> Built:
     return None if hit.content() or (dotted and hit.beside(-2).word not in EVENT) else _numeric(hit)
 
 
-def _weekday_date(hit: RuleMatch) -> Built:
-    period = hit.value("d")  # the date counts
-    return ("D", period) if period.unit == "day" else None
-
-
 def _weekday_number(hit: RuleMatch) -> Built:
     """Read "Tue 13th": this month's 13th if it is a Tuesday, or else the newest past 13th that was one."""
     weekday, number, token = hit.lex("WD", "w"), hit.value("d"), hit.part("d")
@@ -471,7 +466,8 @@ DATES = (
     Rule("season_year", "the? s:SEASON (of|in|COMMA)? y:YR", _season, 0.9, "in the summer of 2022"),
     Rule("season", f"(?<={_SEASON_CUES}) the:the? s:SEASON", _season, 0.75, "during the winter", weak=True),
     Rule("season_of_part", "(?<=(end|start|beginning|middle) of) the? s:SEASON", _season, 0.75, "at the end of summer"),
-    Rule("weekday_date", "REL? w:WD DOT? COMMA? (OPEN|DASH)? the? d:D CLOSE?", _weekday_date, 0.97, "on Thu June 4"),
+    Rule("weekday_date", "REL? w:WD DOT? COMMA? (OPEN|DASH)? the? d:D CLOSE?",
+         lambda h: ("D", h.value("d")) if h.value("d").unit == "day" else None, 0.97, "on Thu June 4"),
     Rule("weekday_numeric", "r:REL? w:WD COMMA? md:(MD|MDX)", _numeric, 0.9, "on Monday 8/3"),
     Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|SLASH))", _weekday_number, 0.85, "on Tue 13th"),
     Rule("numeric_range", "from:(from|between)? a:MD (and|TO) b:MD (COMMA? (of|in)? y:YR)?", _numeric_range, 0.85,

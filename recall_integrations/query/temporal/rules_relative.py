@@ -113,11 +113,8 @@ def _work_days(today: datetime, count: int, sign: int) -> Built:
     while count:
         moment += sign * DAY
         count -= moment.weekday() < 5
-    return fixed(moment, today) if sign < 0 else fixed(_first_work_day(today), moment + DAY)
-
-
-def _first_work_day(today: datetime) -> datetime:
-    return next(day for day in (today + n * DAY for n in (1, 2, 3)) if day.weekday() < 5)
+    first = today + max(1, 7 - today.weekday() if today.weekday() > 3 else 0) * DAY
+    return fixed(moment, today) if sign < 0 else fixed(first, moment + DAY)
 
 
 def _offset(hit: RuleMatch) -> Built:
@@ -227,11 +224,6 @@ def _night(hit: RuleMatch, ago: int) -> Built:
     return one("D", "time", Interval(start + timedelta(hours=18), start + timedelta(hours=28)))
 
 
-def _close_of(hit: RuleMatch) -> Built:
-    """Read "EOD", "by EOM": the last day of the present unit."""
-    return that_day(unit_of(hit.today, hit.lex("CLOSEOF", "k") or hit.unit, hit.ctx.week_start).end - DAY)
-
-
 def _two_away(hit: RuleMatch) -> Built:
     """Read "the week before last", "the month after next"."""
     sign, today = -2 if hit.says("before") else 2, hit.today
@@ -283,7 +275,9 @@ DAYS = (
     Rule("today", "(today|otd|(current|present) (day|date))", lambda h: that_day(h.today), 0.95, "what happened today"),
     Rule("yesterday", "yesterday", lambda h: that_day(h.today - DAY), 0.97, "what did Priya say yesterday"),
     Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: that_day(h.today + DAY), 0.95, "what is due tomorrow"),
-    Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))", _close_of, 0.85, "due by EOM"),
+    Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))",
+         lambda h: that_day(unit_of(h.today, h.lex("CLOSEOF", "k") or h.unit, h.ctx.week_start).end - DAY), 0.85,
+         "due by EOM"),
     Rule("night_before_last", "the? night before last", lambda h: _night(h, 2), 0.93, "the night before last"),
     Rule("night", "(r:last night|tonight)", lambda h: _night(h, 1 if h.word("r") else 0), 0.9,
          "what did we cook last night"),
@@ -325,11 +319,6 @@ def _relative_unit(hit: RuleMatch) -> Built:
     if word == "past" and hit.beside(-1).word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
     return unit_from_today(ctx, unit, sign)
-
-
-def _same_unit(hit: RuleMatch) -> Built:
-    """Read "the same week": another sentence says which; the present one is a guess, and only a hint."""
-    return None if hit.unit == "day" else unit_from_today(hit.ctx, hit.unit, 0)
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
@@ -398,7 +387,9 @@ def to_date(hit: RuleMatch) -> Built:
 
 
 COUNTS = (
-    Rule("same_unit", "(the|that|this|in|during) same u:UNIT1", _same_unit, 0.45, "we moved the same year"),
+    # Another sentence says which "the same week" is; the present one is a guess, and only a hint.
+    Rule("same_unit", "(the|that|this|in|during) same u:UNIT1",
+         lambda h: None if h.unit == "day" else unit_from_today(h.ctx, h.unit, 0), 0.45, "we moved the same year"),
     Rule("relative_unit",
          "the? r:REL (calendar|fiscal|school|academic|working|work|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
