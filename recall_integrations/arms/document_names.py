@@ -19,7 +19,7 @@ from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.word_rows import cut
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary, looks_ordinary
-from recall_integrations.query.glance import word_set
+from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, tokenize
 from recall_integrations.text.by_language import SEP, language_of, stop_words
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
-from recall_integrations.query.glance import folded
+from recall_integrations.query.folding import folded
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spans import starts_inside
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize

@@ -12,7 +12,6 @@ from typing import TypeVar
 from recall_integrations.errors import RecallError
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.query.asked_role import NOBODY, AskedRole
-from recall_integrations.query.glance import Glance
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import Negation
 from recall_integrations.query.spans import Span, Spans
@@ -50,7 +49,6 @@ class Findings:
     known: ScopeKnowledge
     words: QueryWords
     language: str
-    seen: Glance
     window: TemporalWindow | None = None
     session: SessionRef | None = None
     negations: tuple[Negation, ...] = ()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
-from recall_integrations.query.glance import word_set
+from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.readings import Identifier
 

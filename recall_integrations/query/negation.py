@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.by_table.negation import excluded
-from recall_integrations.query.by_table.negation_terms import (
+from recall_integrations.query.by_table.negation import (
     LIST_ITEMS_MAX,
     QUOTE_CHARS_MAX,
     TERM_WORDS_MAX,
     WESTERN_QUOTES,
+    excluded,
     quotation,
 )
-from recall_integrations.query.glance import word_set
+from recall_integrations.query.folding import word_set
 from recall_integrations.query.spans import Span
 from recall_integrations.records import record
 

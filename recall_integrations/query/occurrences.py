@@ -29,15 +29,10 @@ _SPAN = regex(
 
 @record(frozen=True, slots=True, kw_only=True)
 class Occurrence:
-    """The first or the last of several times that the same happened.
+    """The first or the last of several times that the same happened."""
 
-    Args:
-        last: whether the query asks for the last time, or else the first.
-        words: stems of the words that ask for it. A memory may have them in a name: "the first aid kit".
-    """
-
-    last: bool
-    words: frozenset[str]
+    last: bool  # whether the query asks for the last time, or else the first
+    words: frozenset[str]  # stems of the words that ask for it. A memory may have them in a name: "the first aid kit"
 
 
 def occurrence_asked(
@@ -45,11 +40,7 @@ def occurrence_asked(
 ) -> Occurrence | None:
     """Return the time that a query asks for; `None` if it asks for none, or for both the first and the last.
 
-    Args:
-        text: the query.
-        language: code of its language.
-        window: the time that was read in it: "last" of "last week" says no more than that.
-        session: the session that was read in it: "first" of "our first session" says no more than that.
+    "Last" of the window "last week" says no more than that, nor does "first" of the session "our first session".
     """
     read = [found.span for found in (window, session) if found is not None]
     found = {}
@@ -67,24 +58,14 @@ def occurrence_asked(
 
 @record(frozen=True, slots=True, kw_only=True)
 class Tense:
-    """The time that a query asks about.
+    """The time that a query asks about."""
 
-    Args:
-        past: whether it asks for a past state: "was", "used to", "before".
-        span: whether it asks for more than one time: "first", "last", "ever", "all".
-    """
-
-    past: bool
-    span: bool
+    past: bool  # whether it asks for a past state: "was", "used to", "before"
+    span: bool  # whether it asks for more than one time: "first", "last", "ever", "all"
 
 
 def tense_of(text: str, language: str | None) -> Tense:
-    """Read which time a query asks about; neither past nor span = the present state.
-
-    Args:
-        text: the query.
-        language: code of its language.
-    """
+    """Read which time a query asks about; neither past nor span = the present state."""
     if language in ("en", "", None):
         past, span = _PAST.search(text) is not None, _SPAN.search(text) is not None
     else:

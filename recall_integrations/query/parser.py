@@ -17,7 +17,6 @@ from recall_integrations.query import features
 from recall_integrations.query.asked_role import asked_role, first_person
 from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
-from recall_integrations.query.glance import glance
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.negation import find_negations
@@ -93,7 +92,7 @@ class QueryParser:
         read_in = words.language or ENGLISH  # what cannot be told is read as English
         if read_in != ENGLISH:
             settle(read_in)
-        found = Findings(text, known, words, read_in, glance(text))
+        found = Findings(text, known, words, read_in)
         found.window = window or None
         self._find_places(found, local, times=window is None)
         assistant = known.assistant

@@ -17,8 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from recall_integrations.languages.phrases import Said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
-from recall_integrations.query.glance import Glance, glance
-from recall_integrations.query.session_places import PLACES_MAX, number_of, part_of, place_of, places_counted
 from recall_integrations.query.session_words import (
     BEFORE_NUMBER,
     CARDINAL,
@@ -33,11 +31,16 @@ from recall_integrations.query.session_words import (
     ORDINAL,
     ORDINALS,
     PLACE,
+    PLACES_MAX,
     PLURAL,
     SIZE,
     TALKED,
     TOPICAL,
     alternatives,
+    number_of,
+    part_of,
+    place_of,
+    places_counted,
 )
 from recall_integrations.query.spans import Spans
 from recall_integrations.records import record
@@ -51,9 +54,6 @@ _GATE = regex(
     r"|\blast (?:thing|topic|subject|message|question)",
     re.I,
 )
-# What `_GATE` is the exact form of: pieces of words, and whole ones.
-_TALK_PIECES = ("session", "conversation", "chat", "talk", "discuss", "dialog", "convo")
-_PLACE_WORDS = frozenset(("time", "first", "last"))
 # Nearly every question of a chat has a word of the first gate: a second one spares it the rules.
 _PLACE_GATE = regex(
     rf"\d|\b(?:{alternatives(CARDINALS)}|{alternatives(ORDINALS)}|{LAST}|last|recent|earliest|initial|next|penultimate"
@@ -95,27 +95,16 @@ _FoundSession = tuple[tuple[int, ...], str, bool, tuple[int, int], float]  # pla
 
 
 def read_session(
-    text: str,
-    *,
-    names: Callable[[str], bool] = lambda _word: False,
-    dated: Spans = (),
-    language: str | None = "en",
-    seen: Glance | None = None,
+    text: str, *, names: Callable[[str], bool] = lambda _word: False, dated: Spans = (), language: str | None = "en"
 ) -> SessionRef | None:
     """Return the session that `text` asks for, or `None`; the first if there are several.
 
-    Args:
-        text: the query.
-        names: says whether a case-folded word belongs to a name that the scope knows: "Caroline and Melanie's third
-            conversation" is one of theirs.
-        dated: spans of dates: an "in May" behind "our first session" does not keep it from counting.
-        language: code of the query's language; no session is found in one without tables.
-        seen: `glance(text)`, if it is at hand.
+    `names` says whether a case-folded word belongs to a name that the scope knows: "Caroline and Melanie's third
+    conversation" is one of theirs. `dated` are spans of dates: an "in May" behind "our first session" does not keep it
+    from counting.
     """
     if language != "en":
         return by_table.read_session(text, language)
-    if len(text) <= CHARS_MAX and not _may_name_one(glance(text) if seen is None else seen):
-        return None  # in a longer one the last word that is read may be cut in two
     if _GATE.search(text, 0, CHARS_MAX) is None or _PLACE_GATE.search(text, 0, CHARS_MAX) is None:
         return None
     said = spaced(text[:CHARS_MAX])
@@ -126,10 +115,6 @@ def read_session(
                 span = said.span(start, end)
                 return SessionRef(places=places, part=part, numbered=numbered, span=span, confidence=confidence)
     return None
-
-
-def _may_name_one(seen: Glance) -> bool:
-    return seen.has(_PLACE_WORDS) or any(piece in seen.folded for piece in _TALK_PIECES)
 
 
 def spaced(text: str) -> Said:
@@ -179,11 +164,7 @@ def _placed(query: _Query) -> Iterator[_FoundSession]:
 def _ours(query: _Query, match: re.Match[str], det: str, noun: str) -> bool:
     """Say whether "the third session", without "our", is one of this conversation."""
     rest = query.text[match.end() :]
-    with_you = re.match(
-        r" (?:that |which )?(?:i (?:had|'ve had|have had) )?(?:with you|between us|together)\b", rest, re.I
-    )
-    we_had = re.match(rf" (?:that |which )?{_WE} (?:ever |just |have )*(?:had|held)\b", rest, re.I)
-    if with_you or we_had:
+    if _HAD_BY_US.match(rest):
         return True
     if match["mine"]:
         return False
@@ -199,6 +180,11 @@ def _ours(query: _Query, match: re.Match[str], det: str, noun: str) -> bool:
     return _talks(query, match) or _bare(query, match)
 
 
+_HAD_BY_US = regex(
+    r" (?:that |which )?(?:(?:i (?:had|'ve had|have had) )?(?:with you|between us|together)"
+    rf"|{_WE} (?:ever |just |have )*(?:had|held))\b",
+    re.I,
+)
 _ANOTHER = regex(rf"\b(?:did|does|do|has|had|with) (?:the|my|our|his|her|their) (?:\w+ )?{FOREIGN.pattern}", re.I)
 
 
@@ -278,15 +264,11 @@ _SEVERAL = regex(
 
 def _several(query: _Query) -> Iterator[_FoundSession]:
     """Find "our last three conversations"."""
-    for match in _SEVERAL.finditer(query.text):
-        count = number_of(match["count"])
-        if not 1 <= count <= PLACES_MAX or _excused(query, match.start()) or not _ends_well(query, match.end()):
+    for match in _standing(query, _SEVERAL):
+        count, own = number_of(match["count"]), match["det"].strip().casefold() == "our"
+        if not 1 <= count <= PLACES_MAX or (not own and (query.foreign or not _personal(query.text))):
             continue
-        own = match["det"].strip().casefold() == "our"
-        if not own and (query.foreign or not _personal(query.text)):
-            continue
-        first = match["which"].casefold() == "first"
-        places = range(1, count + 1) if first else range(-count, 0)
+        places = range(1, count + 1) if match["which"].casefold() == "first" else range(-count, 0)
         yield tuple(places), WHOLE, False, match.span(), 0.9 if own else 0.8
 
 
@@ -313,11 +295,9 @@ _BEFORE_LAST = regex(
 def _before_last(query: _Query) -> Iterator[_FoundSession]:
     """Find "the session before last"."""
     for match in _BEFORE_LAST.finditer(query.text):
-        if match["noun"] is None and not _personal(query.text):
-            continue
-        if not _ends_well(query, match.end()) or query.foreign:
-            continue
-        yield (-2,), WHOLE, False, match.span(), 0.9
+        ours = match["noun"] is not None or _personal(query.text)
+        if ours and _ends_well(query, match.end()) and not query.foreign:
+            yield (-2,), WHOLE, False, match.span(), 0.9
 
 
 _TALK_TIME = (
@@ -333,18 +313,13 @@ _TIME = regex(
 
 def _times(query: _Query) -> Iterator[_FoundSession]:
     """Find "the last time we talked", "the second time we chatted"."""
-    for match in _TIME.finditer(query.text):
+    for match in _standing(query, _TIME):
         rest = query.text[match.end() :]
-        if _excused(query, match.start()) or not _ends_well(query, match.end()):
-            continue
-        if re.match(r" (?:to|with)\b", rest, re.I):
-            continue
-        around = query.text[: match.start()] + rest
-        if match["names"] is not None and not query.known(match["names"]):
+        if re.match(r" (?:to|with)\b", rest, re.I) or (match["names"] is not None and not query.known(match["names"])):
             continue
         if match["who"].casefold() == "they" and not query.people:
             continue
-        if match["verb"].casefold() == "met" and not _personal(around):
+        if match["verb"].casefold() == "met" and not _personal(query.text[: match.start()] + rest):
             continue
         start = re.search(r"(?:the |that )$", query.text[: match.start()], re.I)
         end = match.end("place") + len(" time") if match["names"] is not None else match.end()
@@ -365,17 +340,13 @@ def _last_time(query: _Query) -> Iterator[_FoundSession]:
         if _excused(query, match.start()) or query.foreign:
             continue
         # Not "the book that you mentioned last time": that may be any time, and the query asks for the book.
-        who = "we|you|i|they|the two of (?:us|them)" if query.people else "we|you|i|the two of (?:us|them)"
-        if re.search(
-            rf"\b(?:did|had|have|were) (?:{who})\b(?: \w+)? {TALKED}\b|\bwhere (?:did|had) we\b", around, re.I
-        ):
+        who = f"we|you|i|{'they|' if query.people else ''}the two of (?:us|them)"
+        asked = rf"\b(?:did|had|have|were) (?:{who})\b(?: \w+)? {TALKED}\b|\bwhere (?:did|had) we\b"
+        if re.search(asked, around, re.I):
             yield (-1,), WHOLE, False, match.span(), 0.8
 
 
-_EDGE = regex(
-    rf"\b(?:the )?{_PART}(?P<det>our|this|the|that) (?:whole |entire |very )?(?P<noun>{NOUNS})",
-    re.I,
-)
+_EDGE = regex(rf"\b(?:the )?{_PART}(?P<det>our|this|the|that) (?:whole |entire |very )?(?P<noun>{NOUNS})", re.I)
 _STARTED = regex(
     rf"\bhow did (?P<det>our|this|the) (?:whole |entire )?(?P<noun>{NOUNS}) (?:first )?(?P<how>start|begin"
     rf"|open|kick off|end|finish|close|conclude)\b",
@@ -396,21 +367,18 @@ _WHEN_FIRST = regex(
 
 def _edges(query: _Query) -> Iterator[_FoundSession]:
     """Find "at the beginning of our conversation", "how did this chat start", "the first thing we talked about"."""
-    for match in _EDGE.finditer(query.text):
+    for match in _standing(query, _EDGE):
         det, noun = match["det"].casefold(), match["noun"].casefold()
         if det in ("the", "that") and (
             not noun.startswith(("conversation", "chat"))
             and not _personal(query.text[: match.start()] + query.text[match.end() :])
         ):
             continue
-        if det == "the" and query.foreign:
-            continue
-        if not _excused(query, match.start()) and _ends_well(query, match.end()):
+        if det != "the" or not query.foreign:
             yield (), part_of(match["part"]), False, match.span(), 0.85 if det == "our" else 0.75
     for match in _STARTED.finditer(query.text):
-        if match["det"].casefold() == "the" and not match["noun"].casefold().startswith(("conversation", "chat")):
-            continue
-        if _ends_well(query, match.end()):
+        plain = match["det"].casefold() != "the" or match["noun"].casefold().startswith(("conversation", "chat"))
+        if plain and _ends_well(query, match.end()):
             yield (), part_of(match["how"]), False, match.span(), 0.8
     for match in _FIRST_SAID.finditer(query.text):
         yield (), part_of(match["which"].replace("first", "start").replace("last", "end")), False, match.span(), 0.8
@@ -442,6 +410,13 @@ def _edge(query: _Query, end: int) -> str:
         r" (?:first )?(start|begin|open|kick off|end|finish|close|conclude|wrap up)\b", query.text[end:], re.I
     )
     return WHOLE if match is None else END if match[1].casefold() == "wrap up" else part_of(match[1])
+
+
+def _standing(query: _Query, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    """Yield the matches that name a session: no word before them makes it a moment, none behind it another one."""
+    for match in pattern.finditer(query.text):
+        if not _excused(query, match.start()) and _ends_well(query, match.end()):
+            yield match
 
 
 def _personal(text: str) -> bool:

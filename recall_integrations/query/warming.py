@@ -9,51 +9,34 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
 from recall_integrations.query.by_table import cues, negation, person, sessions
+from recall_integrations.query.date_words import date_words
 from recall_integrations.query.temporal.parser import prepare_rules
-from recall_integrations.query.temporal.translation.words import date_words
 from recall_integrations.text import stop_words
 from recall_integrations.text.detection import detect_language
 
 WAIT_S = 1.0  # for tables that are being made; ten times as long as it takes
-PAUSE_S = 0.25  # before the rarely needed tables are made: the first recall shall not share the processor with them
 
 logger = logging.getLogger("recall_integrations")
 
-
-class _Making(NamedTuple):
-    """Tables that are being made, or are ready."""
-
-    thread: threading.Thread
-    usual: threading.Event  # set when the tables that nearly every query needs are ready
-
-
-_making: dict[str, _Making] = {}  # by language, once in a process
+_making: dict[str, threading.Thread] = {}  # by language, once in a process
 
 
 def warm(languages: Iterable[str]) -> None:
     """Make the tables of languages ready in the background, once in a process; those without tables are passed over."""
-    fresh = [code for code in languages if code in READ and code not in _making]
-    if not fresh:
-        return
-    mine: dict[str, _Making] = {}
-    thread = threading.Thread(target=_make, args=(mine,), name="recall-tables", daemon=True)
-    for code in fresh:
-        making = _Making(thread, threading.Event())
-        if _making.setdefault(code, making) is making:  # no other thread was faster
-            mine[code] = making
-    try:
-        if mine:
-            thread.start()
-    except RuntimeError:  # the process can start no more threads: the first query makes them
-        for code in mine:
-            _making.pop(code, None)
+    for code in languages:
+        if code not in READ or code in _making:
+            continue
+        thread = threading.Thread(target=_make, args=(code,), name="recall-tables", daemon=True)
+        if _making.setdefault(code, thread) is thread:  # no other thread was faster
+            try:
+                thread.start()
+            except RuntimeError:  # the process can start no more threads: the first query makes them
+                _making.pop(code, None)
 
 
 def is_warm(language: str) -> bool:
@@ -61,52 +44,25 @@ def is_warm(language: str) -> bool:
     return language in _making
 
 
-def settle(language: str, *, whole: bool = False) -> None:
-    """Wait for the tables of a language if they are being made right now.
-
-    Args:
-        whole: wait also for the rarely needed tables. Otherwise the first query that needs them makes them.
-    """
-    making = _making.get(language)
-    if making is None or not making.thread.is_alive():  # in a forked child no thread goes on
-        return
-    if whole:
-        making.thread.join(WAIT_S)
-    else:
-        making.usual.wait(WAIT_S)
+def settle(language: str) -> None:
+    """Wait for the tables of a language if they are being made right now."""
+    thread = _making.get(language)
+    if thread is not None and thread.is_alive():  # in a forked child no thread goes on
+        thread.join(WAIT_S)
 
 
 def prepare(language: str) -> None:
-    """Make the tables of a language ready now.
-
-    Raises:
-        InvalidArgument: they cannot be read, or the language has none.
-    """
-    _prepare_usual(language)
-    sessions.prepare(language)
-
-
-def _prepare_usual(language: str) -> None:
+    """Make the tables of a language ready now."""
     detect_language("whatever is read first")  # its own lists of words
     stop_words(language)
-    negation.prepare(language)
     prepare_rules()
     date_words(language)
-    person.prepare(language)
-    cues.prepare(language)
+    for readings in (negation, person, cues, sessions):
+        readings.prepare(language)
 
 
-def _make(mine: Mapping[str, _Making]) -> None:
-    for code, making in mine.items():
-        _attempt(_prepare_usual, code)
-        making.usual.set()
-    time.sleep(PAUSE_S)
-    for code in mine:
-        _attempt(sessions.prepare, code)
-
-
-def _attempt(step: Callable[[str], None], language: str) -> None:
+def _make(language: str) -> None:
     try:
-        step(language)
+        prepare(language)
     except InvalidArgument as e:  # a query in it says so again, and goes on without that table
         logger.warning("The tables of the language %s cannot be read: %s", language, e)

@@ -841,7 +841,7 @@ class MemoryStore:
                 self._parts.indexes.neighbours.nearest(self._parts.indexes.home_of(scope_id), query, 1)
         for code in self.languages(scope_id).kept_in:
             warming.warm([code])
-            warming.settle(code, whole=True)
+            warming.settle(code)
         if self.config.query.spelling:
             with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it
                 self.speller(scope_id, wait=True)

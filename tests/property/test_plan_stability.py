@@ -22,7 +22,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.features import ROUNDING, courtesies, normalised, router_mode, specificity, type_cues
-from recall_integrations.query.glance import folded
+from recall_integrations.query.folding import folded
 from recall_integrations.types import (
     EntityRef,
     MemoryType,

@@ -15,19 +15,12 @@ _INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", 
 
 
 class Kind(NamedTuple):
-    """What a cue says of the memory asked for.
+    """What a cue says of the memory asked for."""
 
-    Args:
-        strength: value of the feature, in [0, 1].
-        types: types that it points at; empty if it makes the query more specific without naming a type.
-        filters: whether memories of other types may be left out, if there are memories of these types.
-        keywords: whether the words of its list are looked for: "favourite" is, "how do I" is not.
-    """
-
-    strength: float
-    types: tuple[MemoryType, ...] = ()
-    filters: bool = False
-    keywords: bool = False
+    strength: float  # value of the feature, in [0, 1]
+    types: tuple[MemoryType, ...] = ()  # empty if it makes the query more specific without naming a type
+    filters: bool = False  # whether memories of other types may be left out, if there are memories of these types
+    keywords: bool = False  # whether the words of its list are looked for: "favourite" is, "how do I" is not
 
 
 # By the lists under `types`: as strong as their counterparts in English.
@@ -58,8 +51,7 @@ def prepare(language: str) -> None:
 
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
-    words = wording(language, "types", TYPES)
-    heard = said(text).text
+    words, heard = wording(language, "types", TYPES), said(text).text
     return summed(kind for name, kind in _KINDS.items() if words.says(name, heard))
 
 
@@ -73,23 +65,20 @@ def summed(kinds: Iterable[Kind]) -> tuple[float, tuple[MemoryType, ...], tuple[
 
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
     """Return spans of the words that ask for the first or the last time, or the past: one of `OCCURRENCES`."""
-    words = wording(language, "types", TYPES)
-    read = said(text)
+    words, read = wording(language, "types", TYPES), said(text)
     return [read.span(*match) for match in words.found(which, read.text)]
 
 
 def relations(text: str, language: str | None) -> tuple[str, ...]:
     """Return the English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
-    words = _nested(language, "relations", _RELATIONS)
-    heard = said(text).text
+    words, heard = _nested(language, "relations", _RELATIONS), said(text).text
     found = sorted((start, name) for name in _RELATIONS for start, _ in words.found(name, heard))
     return tuple(dict.fromkeys(name for _, name in found))
 
 
 def intents(text: str, language: str | None) -> frozenset[str]:
     """Return the names of `routing.INTENTS` that the query matches."""
-    words = _nested(language, "intents", _INTENTS)
-    heard = said(text).text
+    words, heard = _nested(language, "intents", _INTENTS), said(text).text
     return frozenset(name.replace("_", " ") for name in _INTENTS if words.says(name, heard))
 
 
@@ -107,18 +96,14 @@ def courtesies(text: str, language: str | None) -> list[Match]:
     spans: list[Match] = []
     at = 0
     for _ in range(4):
-        start = at
-        while start < len(read.text) and not read.text[start].isalnum():
-            start += 1
+        start = next((i for i in range(at, len(read.text)) if read.text[i].isalnum()), len(read.text))
         match = words.pattern("courtesies").match(read.text, start)
         if match is None or match.end() == start:
             break
         at = match.end()
     if at:
         spans.append(read.span(0, at))
-    end = len(read.text)
-    while end > 0 and not read.text[end - 1].isalnum():
-        end -= 1
+    end = next((i for i in range(len(read.text), 0, -1) if read.text[i - 1].isalnum()), 0)
     last = next((match for match in words.found("thanks", read.text) if match[1] == end), None)
     if last is not None and last[0] >= at:
         spans.append((read.span(*last)[0], len(text)))

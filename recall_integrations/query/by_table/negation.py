@@ -11,34 +11,41 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from recall_integrations.languages.phrases import Said, said
+from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
 from recall_integrations.patterns import regex
-from recall_integrations.query.by_table.negation_terms import (
-    QUOTE_CHARS_MAX,
-    QUOTES,
-    WESTERN_QUOTES,
-    WORDLIKE,
-    Terms,
-    tokens_in,
-)
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
 from recall_integrations.query.spans import overlap
 
-KNOWN = (
-    *("except", "without", "plain", "but", "orders", "after", "around", "not_but"),  # cues
-    *("idioms", "nobody", "negatives", "actions", "actions_behind", "openers"),  # what makes them something else
-    *("determiners", "prepositions", "links", "joins", "stops", "stop_endings"),
-    *("stops_before", "nouns", "trailing", "endings", "join_endings", "closers", "compounds"),  # terms
-    *("capitals", "spaces"),
+TERM_WORDS_MAX = 5
+TERM_CHARS_MAX = 20  # of scripts without spaces
+LIST_ITEMS_MAX = 8
+QUOTE_CHARS_MAX = 200
+
+WESTERN_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
+QUOTES = {**WESTERN_QUOTES, "「": "」", "『": "』", "《": "》"}
+_OPENING = {b: a for a, b in QUOTES.items()}
+_TOKEN = regex(rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?{LETTER}+(?:[.&+/\-‑@]{LETTER}+)*(?:\+\+|#|(?<=\b\w)\+)?'?|[^\s]")
+_LATIN = r"[A-Za-zÀ-ɏ0-9][A-Za-zÀ-ɏ0-9.'&/\-]*(?:\+\+|#)?"
+_RUN = regex(rf"{_LATIN}(?: {_LATIN})*|[{UNSPACED}ー々]")
+_BLANK, _BLANK_LATIN = regex(" "), regex(f" (?={_LATIN})")
+_LATIN_RUN = regex(rf"{_LATIN}(?: {_LATIN})*")
+_HIRAGANA = regex("[\u3041-\u309f]")
+WORDLIKE = regex(LETTER)
+
+_CUES = ("except", "without", "plain", "but", "orders", "after")
+_AROUND = ("around", "not_but")  # cues that have the term in them
+_VALUES = ("capitals", "spaces", "endings", "join_endings")  # that are no patterns
+_PHRASES = (
+    *_CUES,
+    *("idioms", "nobody", "negatives", "actions", "actions_behind", "openers"),  # what makes a cue something else
+    *("determiners", "prepositions", "links", "joins", "stops", "stop_endings"),  # terms
+    *("stops_before", "nouns", "trailing", "closers", "compounds"),
 )
+KNOWN = (*_PHRASES, *_AROUND, *_VALUES)
 CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
 _QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in WESTERN_QUOTES.items()))
 _CLAUSE_END = regex(r"[,;:，、；：]")
-
-
-_VALUES = ("capitals", "spaces", "endings", "join_endings")  # that are no patterns
-_AROUND = ("around", "not_but")  # have the term in them
 
 
 class Excluded(NamedTuple):
@@ -59,7 +66,7 @@ def prepare(language: str) -> None:
     """Make the patterns of a language, if it has tables."""
     words = words_of(language)
     words.prepare(_AROUND, lambda: _TERM_SLOT)
-    words.prepare(name for name in KNOWN if name not in (*_VALUES, *_AROUND))
+    words.prepare(_PHRASES)
 
 
 def words_of(language: str | None) -> Wording:
@@ -110,14 +117,14 @@ class _Reader:
         return sorted(found, key=lambda e: e.term)
 
     def _cues(self) -> Iterator[_Cue]:
-        for kind in ("except", "without", "plain", "but", "orders", "after"):
+        for kind in _CUES:
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
         for kind in _AROUND:
             for match in self.words.pattern(kind, lambda: _TERM_SLOT).finditer(self.text):
-                groups = [i for i in range(1, (match.re.groups or 0) + 1) if match.span(i) != (-1, -1)]
-                if groups:
-                    yield _Cue(kind, match.start(), match.end(), match.span(groups[0]))
+                term = next((span for span in match.regs[1:] if span != (-1, -1)), None)
+                if term:
+                    yield _Cue(kind, match.start(), match.end(), term)
 
     # -- whether a cue excludes ------------------------------------------------------------------------------------
 
@@ -171,8 +178,7 @@ class _Reader:
         return token is not None and (
             token.text in QUOTES
             or (WORDLIKE.match(token.text[0]) is not None and token.capital)
-            or self.terms.is_in("determiners", token.text)
-            or self.terms.is_in("prepositions", token.text)
+            or self.terms.leads(token.text)
         )
 
     # -- terms -----------------------------------------------------------------------------------------------------
@@ -193,11 +199,8 @@ class _Reader:
             return terms, cue.start, end
         acts = cue.kind == "without" and self.terms.is_in("actions_behind", behind.text)  # "ohne Anna zu fragen"
         goes_on = cue.kind == "but" and self.terms.spaced and WORDLIKE.match(behind.text)  # "und nicht Lisa hat …"
-        if acts or (
-            goes_on and not self.terms.is_in("joins", behind.text) and not self.terms.is_in("openers", behind.text)
-        ):
-            terms = []
-        return terms, cue.start, end
+        joined = goes_on and self.terms.among(("joins", "openers"), behind.text)
+        return [] if acts or (goes_on and not joined) else terms, cue.start, end
 
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
@@ -205,3 +208,268 @@ def _meets(start: int, end: int, spans: list[Match]) -> bool:
 
 
 _TERM_SLOT = {"term": r"([^?!;:。？！；：]{1,60}?)"}
+
+
+# -- the bounds of a term ----------------------------------------------------------------------------------------------
+
+
+class Piece(NamedTuple):
+    """A word, or one sign, and its place."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def capital(self) -> bool:
+        """True if it may be a name."""
+        return self.text[0].isupper() or not self.text.isalpha()  # "node.js" and "C++" are names, too
+
+
+class Terms:
+    """The terms of one text; all places are in the text of `phrases.said`.
+
+    With spaces between words a term is a noun phrase: it ends where a word of the tables, or a verb, begins. Without
+    them it is a run of signs of one script.
+    """
+
+    def __init__(self, words: Wording, text: str) -> None:
+        self.words, self.text = words, text
+        self.spaced = bool(words.section.get("spaces", True))
+        self.capitals = bool(words.section.get("capitals", False))
+
+    def is_in(self, name: str, word: str) -> bool:
+        """Say whether a word is one of a list."""
+        return self.words.pattern(name).fullmatch(word) is not None
+
+    def behind(self, start: int, stop: int) -> tuple[list[Match], int]:
+        """Return the terms from `start` on, and their end; nothing beyond `stop`."""
+        return self._phrases(start, stop) if self.spaced else self._run_after(start, stop)
+
+    def before(self, stop: int) -> list[Match]:
+        """Return the terms that end at `stop`."""
+        return self._phrases_before(stop) if self.spaced else self._run_before(stop)
+
+    def among(self, names: tuple[str, ...], word: str) -> bool:
+        """Say whether a word is one of some lists."""
+        return any(self.is_in(name, word) for name in names)
+
+    def leads(self, word: str) -> bool:
+        """Say whether a word stands in front of a term and is no part of it: an article, a preposition."""
+        return self.among(("determiners", "prepositions"), word)
+
+    def _phrases(self, start: int, stop: int) -> tuple[list[Match], int]:
+        """Return the noun phrase at `start` and those joined to it, and their end."""
+        tokens = list(tokens_in(self.text, start, min(stop, start + 400)))
+        first = self._phrase(tokens, 0)
+        if first is None:
+            return [], start
+        (term, at), terms = first, [first[0]]
+        pending: list[Match] = []
+        while len(terms) + len(pending) < LIST_ITEMS_MAX and at < len(tokens):
+            comma = tokens[at].text == ","
+            joined = at + comma
+            closes = joined < len(tokens) and self.is_in("joins", tokens[joined].text)
+            following = self._phrase(tokens, joined + closes) if comma or closes else None
+            if following is None or (self.capitals and self._capital(terms[0]) and not self._capital(following[0])):
+                break  # "… und sag mir": nouns have capitals
+            term, at = following
+            if closes:
+                terms, pending = [*terms, *pending, term], []
+            else:
+                pending.append(term)
+        return terms, terms[-1][1]
+
+    def _capital(self, term: Match) -> bool:
+        return any(word[0].isupper() for word in self.text[slice(*term)].split())
+
+    def _phrase(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
+        """Return the noun phrase at a token, behind articles and prepositions, and the index behind it."""
+        first = i
+        while i < len(tokens) and self.leads(tokens[i].text):
+            i += 1
+        if i >= len(tokens) or i - first > TERM_WORDS_MAX:
+            return None
+        if tokens[i].text in QUOTES:
+            return self._quotation(tokens, i)
+        end = self._phrase_end(tokens, i)
+        last = end
+        while last > i and self.among(("trailing", "links"), tokens[last - 1].text):
+            last -= 1
+        if last == i:
+            return None
+        stop = tokens[last - 1].end
+        term = self.text[tokens[i].start : stop]
+        return (tokens[i].start, stop - self._ending(term)), end
+
+    def _ending(self, term: str) -> int:
+        """Return the length of the particle at the end of a term."""
+        return self._particle("endings", term.rsplit(" ", maxsplit=1)[-1])
+
+    def _particle(self, name: str, word: str) -> int:
+        if self.is_in("nouns", word):
+            return 0
+        return max((len(e) for e in self.words.phrases(name) if word.endswith(e) and len(word) > len(e)), default=0)
+
+    def _phrase_end(self, tokens: list[Piece], i: int) -> int:
+        if self.capitals:
+            head = next((k for k in range(i, min(i + 3, len(tokens))) if tokens[k].text[0].isupper()), None)
+            if head is not None and not any(self._stops(tokens, k, i) for k in range(i, head + 1)):
+                end = head + 1
+                while end < len(tokens) and tokens[end].text[0].isupper() and not self._stops(tokens, end, i):
+                    end += 1
+                return end
+        end = i
+        while end < len(tokens) and end - i < TERM_WORDS_MAX and not self._stops(tokens, end, i):
+            end += 1
+        return end
+
+    def _stops(self, tokens: list[Piece], k: int, first: int) -> bool:
+        token = tokens[k]
+        if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("'", "+", "#")):
+            return True
+        if self.is_in("links", token.text):
+            return k == first
+        if self.is_in("joins", token.text):
+            return True
+        linked = k > first and self.is_in("links", tokens[k - 1].text)
+        if (linked or k == first) and self.among(("determiners", "nouns"), token.text):
+            return False
+        # An ending that verbs have may be that of a name, and of the noun that the phrase begins with.
+        return self.is_in("stops", token.text) or (
+            k > first and not token.text[0].isupper() and self.is_in("stop_endings", token.text)
+        )
+
+    def _quotation(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
+        found = quotation(self.text, tokens[i].text, tokens[i].end)
+        if found is None or not WORDLIKE.search(self.text, *found[0]):
+            return None
+        after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > found[1]), len(tokens))
+        return found[0], after
+
+    def _phrases_before(self, stop: int) -> list[Match]:
+        """Return the noun phrase that ends at `stop`, without the particle at its end, and those joined to it."""
+        tokens = list(tokens_in(self.text, max(0, stop - 160), stop))
+        if tokens and tokens[-1].text == ",":
+            tokens.pop()
+        terms: list[Match] = []
+        end = len(tokens)
+        while end > 0 and len(terms) < LIST_ITEMS_MAX:
+            term, start = self._phrase_before(tokens, end)
+            if term is None:
+                break
+            terms.append(term)
+            if start == 0:
+                break
+            if self._particle("join_endings", tokens[start - 1].text):
+                end = start
+            elif self.is_in("joins", tokens[start - 1].text):
+                end = start - 1
+            else:
+                break
+        return terms[::-1]
+
+    def _phrase_before(self, tokens: list[Piece], end: int) -> tuple[Match | None, int]:
+        if tokens[end - 1].text in _OPENING:
+            mark = _OPENING[tokens[end - 1].text]
+            opened = next((k for k in range(end - 2, -1, -1) if tokens[k].text == mark), None)
+            if opened is None or opened + 1 == end - 1:
+                return None, end
+            return (tokens[opened + 1].start, tokens[end - 2].end), opened
+        start = end
+        while start > 0 and end - start < TERM_WORDS_MAX:
+            token = tokens[start - 1]
+            if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("+", "#")):
+                break
+            lower = self.capitals and not token.text[0].isupper()
+            ended = self.is_in("stops_before", token.text) or self._particle("join_endings", token.text) or lower
+            if self.is_in("joins", token.text) or (start < end and ended):
+                break
+            start -= 1
+        while start < end and self.leads(tokens[start].text):
+            start += 1
+        if start == end:
+            return None, end
+        last = tokens[end - 1]
+        cut = self._ending(last.text) or self._particle("join_endings", last.text)
+        return (tokens[start].start, last.end - cut), start
+
+    def _run_after(self, start: int, stop: int) -> tuple[list[Match], int]:
+        """Return the term at `start` in a script without spaces: up to the next word that ends one."""
+        at = start
+        while True:  # blanks, and words in front of a term
+            match = _BLANK.match(self.text, at) or self._at("determiners", at) or self._at("prepositions", at)
+            if match is None or match.end() == match.start() or match.end() > stop:
+                break
+            at = match.end()
+        if at < stop and self.text[at] in QUOTES:
+            closing = self.text.find(QUOTES[self.text[at]], at + 1, min(stop, at + QUOTE_CHARS_MAX))
+            if closing > at + 1 and WORDLIKE.search(self.text, at + 1, closing):
+                return [(at + 1, closing)], closing + 1
+            return [], start
+        end = at
+        while end < stop and end - at < TERM_CHARS_MAX * 2:
+            run = self._at("compounds", end) or _RUN.match(self.text, end) or _BLANK_LATIN.match(self.text, end)
+            stopped = end > at and self._at("compounds", end) is None and self._at("stops", end) is not None
+            if run is None or stopped:
+                break
+            end = min(run.end(), stop)
+        latin = _LATIN_RUN.match(self.text, at, end)
+        if latin is not None and end < stop and self._at("closers", end) is None and WORDLIKE.match(self.text, end):
+            end = latin.end()  # "除了Docker丽娜还会": where nothing closes the term, the other script does
+        return self._split(at, end), end
+
+    def _at(self, name: str, at: int) -> re.Match[str] | None:
+        return self.words.pattern(name).match(self.text, at)
+
+    def _run_before(self, stop: int) -> list[Match]:
+        """Return the term that ends at `stop` in a script without spaces."""
+        while stop > 0 and self.text[stop - 1] in " ,，、":
+            stop -= 1
+        if stop and self.text[stop - 1] in _OPENING:
+            opened = self.text.rfind(_OPENING[self.text[stop - 1]], max(0, stop - QUOTE_CHARS_MAX), stop - 1)
+            return [(opened + 1, stop - 1)] if 0 <= opened < stop - 2 else []
+        first = max(0, stop - TERM_CHARS_MAX * 2)
+        runs: list[Match] = []
+        for match in _RUN.finditer(self.text, first, stop):
+            if runs and self.text[runs[-1][1] : match.start()] not in ("", " "):
+                runs = []
+            runs.append(match.span())
+        if not runs or runs[-1][1] != stop:
+            return []
+        ends = (first + end for _, end in self.words.found("stops_before", self.text[first:stop]))
+        start = max([runs[0][0], *(end for end in ends if end < stop)])
+        if not _HIRAGANA.match(self.text[stop - 1]):  # a name in Chinese or Latin letters holds no endings of verbs
+            start = max([start, *(m.end() for m in _HIRAGANA.finditer(self.text, start, stop))])
+        return self._split(start, stop)
+
+    def _split(self, start: int, end: int) -> list[Match]:
+        """Split a term at each "and" whose both sides could be words, without trailing words."""
+        terms = []
+        joins = [m for m in self.words.found("joins", self.text[start:end]) if m[0] >= 2 and end - start - m[1] >= 2]
+        begins, ends = [start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end]
+        for begin, last in zip(begins, ends, strict=True):
+            stop = begin + len(self.text[begin:last].rstrip(" "))
+            trailing = self.words.pattern("trailing").finditer(self.text, begin, stop)
+            match = next((m for m in trailing if m.end() == stop), None)
+            if match is not None and match.start() > begin:
+                stop = match.start()
+            at = stop - len(self.text[begin:stop].lstrip(" "))
+            if at < stop and stop - at <= TERM_CHARS_MAX * 2 and WORDLIKE.search(self.text, at, stop):
+                terms.append((at, stop))
+        return terms
+
+
+def tokens_in(text: str, start: int, stop: int) -> Iterator[Piece]:
+    """Return the words and signs between two places, in order."""
+    return (Piece(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))
+
+
+def quotation(text: str, mark: str, start: int) -> tuple[Match, int] | None:
+    """Return the span of the words in quotation marks, and the place of the closing mark; `start` is behind `mark`."""
+    closing = text.find(QUOTES[mark], start, start + QUOTE_CHARS_MAX)
+    if closing < 0:
+        return None
+    inner = text[start:closing]
+    first = start + len(inner) - len(inner.lstrip())
+    return (first, first + len(inner.strip())), closing

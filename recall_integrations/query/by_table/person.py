@@ -6,11 +6,9 @@ from recall_integrations.languages.phrases import blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
 from recall_integrations.types.roles import Role
 
-KNOWN = (
-    *("i", "we", "not_me"),
-    *("user_saying", "user_doing", "user_clause"),
-    *("assistant_saying", "assistant_clause", "assistant_words"),
-    *("not_asked", "user"),
+KNOWN = tuple(
+    "i we not_me user_saying user_doing user_clause assistant_saying assistant_clause assistant_words not_asked "
+    "user".split()
 )
 SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, see `query/asked_role.py`
 SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
@@ -38,8 +36,7 @@ def words_of(language: str | None) -> Wording:
 
 def first_person(text: str, language: str | None) -> Match | None:
     """Return the span of the first word by which a query speaks of its user; `None` without one or without tables."""
-    words = words_of(language)
-    read = said(text)
+    words, read = words_of(language), said(text)
     spoken = _without_requests(words, read.text)
     ours = list(words.found("we", spoken))
     found = [*ours, *words.found("i", blanked(spoken, ours))]  # "我们" begins with "我"
@@ -48,8 +45,7 @@ def first_person(text: str, language: str | None) -> Match | None:
 
 def asked_role(text: str, language: str | None) -> tuple[Role | None, float]:
     """Return whose words a query asks for, and how plainly; nobody's if the language has no tables."""
-    words = words_of(language)
-    read = said(text)
+    words, read = words_of(language), said(text)
     # The words of somebody else, and those of two people to each other, are nobody's in particular.
     heard = blanked(read.text, words.found("not_asked", read.text))
     spoken = _without_requests(words, heard)

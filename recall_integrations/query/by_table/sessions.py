@@ -12,43 +12,18 @@ from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
-from recall_integrations.query.session_places import PLACES_MAX
+from recall_integrations.query.session_words import PLACES_MAX
 from recall_integrations.types.readings import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
 
-KNOWN = (
-    *("nouns", "ordinals", "digits", "last", "before_last", "numbers"),
-    *("own", "open", "numbered", "first_several", "last_several", "ago", "last_time", "beginning", "end"),
-    *("said", "we_said", "foreign", "narrowed", "topic", "excused"),
-    *("talk", "said_then"),
-)
-_PLAIN = (
-    "nouns",
-    "said",
-    "we_said",
-    "foreign",
-    "narrowed",
-    "topic",
-    "excused",
-    "talk",
-    "said_then",
-    "last",
-    "before_last",
-)
 BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one
 
 
 class _Form(NamedTuple):
-    """A list of phrases that name sessions.
-
-    Args:
-        name: its name in the tables.
-        confidence: confidence of the sessions that it names.
-        sure: whether the sessions are of this conversation whatever else the query says.
-    """
+    """A list of phrases that name sessions."""
 
     name: str
     confidence: float
-    sure: bool = False
+    sure: bool = False  # whether the sessions are of this conversation whatever else the query says
 
 
 _FORMS = (
@@ -62,6 +37,8 @@ _FORMS = (
     _Form("open", 0.9),
     _Form("last_time", 0.8),
 )
+_PLAIN = tuple("nouns said we_said foreign narrowed topic excused talk said_then last before_last".split())
+KNOWN = (*_PLAIN, *(form.name for form in _FORMS), "ordinals", "digits", "numbers")
 
 
 def prepare(language: str) -> None:
@@ -79,11 +56,11 @@ def read_session(text: str, language: str | None) -> SessionRef | None:
     for form in _FORMS:
         if not named and form.name not in ("numbered", "ago"):
             continue
-        for places, part, (start, end) in _found(words, form.name, read.text):
+        for places, (start, end) in _found(words, form.name, read.text):
             if not _excused(words, read.text, start, end) and (form.sure or _ours(words, form.name, read, start, end)):
                 return SessionRef(
                     places=places,
-                    part=part,
+                    part={"beginning": BEGINNING, "end": END}.get(form.name, WHOLE),
                     numbered=form.name == "numbered",
                     span=read.span(start, end),
                     confidence=form.confidence,
@@ -91,14 +68,11 @@ def read_session(text: str, language: str | None) -> SessionRef | None:
     return None
 
 
-def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ...], str, Match]]:
+def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ...], Match]]:
     for match in words.pattern(name, lambda: _slots(words)).finditer(text):
-        given = next((g for g in match.groups() if g is not None), None)
-        places = _places(words, name, given)
-        if places is None:
-            continue
-        part = {"beginning": BEGINNING, "end": END}.get(name, WHOLE)
-        yield places, part, match.span()
+        places = _places(words, name, next((g for g in match.groups() if g is not None), None))
+        if places is not None:
+            yield places, match.span()
 
 
 def _places(words: Wording, name: str, given: str | None) -> tuple[int, ...] | None:
@@ -170,11 +144,7 @@ def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:
 def talk(text: str, language: str | None, taken: list[Match], *, session: bool) -> str:
     """Return the kind of talk as `talk.asks_talk` does; nothing if the language has no tables.
 
-    Args:
-        text: the query.
-        language: code of its language.
-        taken: spans of its dates, its session, its courtesies and the entities that it names.
-        session: whether it names a session.
+    `taken` are spans of its dates, its session, its courtesies and the entities that it names.
     """
     words = wording(language, "sessions", KNOWN)
     read = said(text)

@@ -14,28 +14,20 @@ from recall_integrations.patterns import regex
 
 Match = tuple[int, int]
 _NEVER = re.compile(r"(?!)")
+_SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
 
 
 class Wording:
-    """The lists of one section, each compiled when it is first asked for.
+    """The lists of one section of a table file, each compiled when it is first asked for.
 
-    Args:
-        section: the section of a table file; lists of phrases by name, and other values.
-        known: names that it may have.
-        where: description of the section, for messages.
-
-    Raises:
-        InvalidArgument: it has a name that no reader asks for, and so one without effect.
+    A name that is not `known` would have no effect, and raises `InvalidArgument`; `where` says where it stands.
     """
 
     def __init__(self, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
         self.section = section
-        allowed = set(known) | {"words"}
-        unknown = sorted(set(map(str, section)) - allowed)
-        if unknown:
-            raise InvalidArgument(
-                f"{where} has unknown entries: {', '.join(unknown)}; known: {', '.join(sorted(allowed))}"
-            )
+        allowed = {*known, "words"}
+        if unknown := ", ".join(sorted(set(map(str, section)) - allowed)):
+            raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
         self.nested: dict[str, Wording] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
@@ -53,13 +45,10 @@ class Wording:
         return listed(self.section.get(name) or [], f"{self.where}.{name}")
 
     def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str]:
-        """Compile all phrases under a name into one pattern; `more` slots are asked for when it is made.
-
-        Without phrases it matches nothing.
-        """
+        """Compile all phrases under a name into one pattern; `more` slots are asked for when it is made."""
         if name not in self._patterns:
             slots = self.slots if more is None else {**self.slots, **more()}
-            self._patterns[name] = pattern(self.phrases(name), slots) or _NEVER
+            self._patterns[name] = pattern(self.phrases(name), slots) or _NEVER  # without phrases it matches nothing
         return self._patterns[name]
 
     def pattern_of(self, name: str, value: Any) -> re.Pattern[str]:
@@ -91,11 +80,7 @@ class Wording:
 
 
 def listed(value: Any, where: str) -> list[str]:
-    """Return the phrases of a table value: a list, or a text: of phrases with a ";" or a sign in it, else of words.
-
-    Raises:
-        InvalidArgument: it is neither.
-    """
+    """Return the phrases of a table value: a list, or a text: of phrases with a ";" or a sign in it, else of words."""
     if isinstance(value, str):
         value = value.split(";") if set(value) & set(";([<#") or ".." in value else value.split()
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
@@ -121,6 +106,3 @@ def sentences(read: Said) -> list[tuple[int, int, bool]]:
     if read.text[start:].strip():
         found.append((start, len(read.text), False))
     return found
-
-
-_SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")

@@ -19,7 +19,7 @@ from recall_integrations.query.entities.state import (
     without_possessive,
 )
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary
-from recall_integrations.query.glance import word_set
+from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
 
 _SENTENCE_END = regex(r"[.!?…:;\n\r。！？]|^\W*$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.glance import word_set
+from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, stem
 from recall_integrations.text.analyser import stemmed
 

@@ -8,8 +8,6 @@ a row to `holidays`; to teach it a word, add it to its class in `lexicon`. Other
 (`translation`).
 """
 
-from __future__ import annotations
-
 from recall_integrations.query.temporal.parser import explain, parse_window
 
 __all__ = ["explain", "parse_window"]

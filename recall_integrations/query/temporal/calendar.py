@@ -16,7 +16,6 @@ from recall_integrations.records import record
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
 WEEKLY_REACH, MONTHLY_REACH, YEARLY_REACH = 4, 8, 12  # turns of a cycle to try; the number tells its kind
-UTC = timezone.utc
 
 UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14}
 UNIT_MONTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12, "decade": 120, "century": 1200}
@@ -25,17 +24,11 @@ UNIT_SECONDS = {"second": 1, "minute": 60, "hour": 3600}
 
 @record(frozen=True, slots=True)
 class Interval:
-    """A span of wall-clock time.
-
-    Args:
-        start: first moment, naive.
-        end: first moment after it, naive.
-        point: the moment meant if the interval is one end of a range ("until the *end of* June" = 1 July).
-    """
+    """A span of wall-clock time, naive; `end` is the first moment after it."""
 
     start: datetime
     end: datetime
-    point: datetime | None = None
+    point: datetime | None = None  # the moment meant at one end of a range ("until the *end of* June" = 1 July)
 
 
 @record(frozen=True, slots=True)
@@ -48,17 +41,11 @@ class HalfOpen:
 
 @record(frozen=True, slots=True)
 class Cycle:
-    """An interval that comes back: every May, every Tuesday, every 25 December.
+    """An interval that comes back: every May, every Tuesday, every 25 December."""
 
-    Args:
-        at: the interval with a given number, or `None` if there is none (29 February).
-        number: the number of the interval around a moment.
-        reach: numbers to try in a row before giving up; it also tells the kind of the cycle.
-    """
-
-    at: Callable[[int], Interval | None]
-    number: Callable[[datetime], int]
-    reach: int = 12
+    at: Callable[[int], Interval | None]  # the interval with a given number; `None` if there is none (29 February)
+    number: Callable[[datetime], int]  # the number of the interval around a moment
+    reach: int  # numbers to try in a row before giving up; it also tells the kind of the cycle
 
     @property
     def is_weekly(self) -> bool:
@@ -86,15 +73,9 @@ class Cycle:
 
 @record(frozen=True, slots=True)
 class Period:
-    """The meaning of a phrase: one interval (`fixed`), or a recurring one that still has to be placed (`cycle`).
+    """The meaning of a phrase: one interval (`fixed`), or a recurring one that still has to be placed (`cycle`)."""
 
-    Args:
-        unit: its size: `day`, `week`, `month`, `quarter`, `half`, `year`, `decade`, `weekend`, `span`, `time`.
-        fixed: the interval, if the phrase names one.
-        cycle: the recurring interval, if it does not ("May", "Tuesday").
-    """
-
-    unit: str
+    unit: str  # day, week, month, quarter, half, year, decade, weekend, span, time
     fixed: Interval | None = None
     cycle: Cycle | None = None
 
@@ -125,13 +106,8 @@ class Duration:
 
 def duration(count: int, unit: str) -> Duration:
     """Make a `Duration` of `count` units."""
-    return Duration(
-        months=count * UNIT_MONTHS.get(unit, 0),
-        days=count * UNIT_DAYS.get(unit, 0),
-        seconds=count * UNIT_SECONDS.get(unit, 0),
-        unit=unit,
-        count=count,
-    )
+    months, days, seconds = (count * units.get(unit, 0) for units in (UNIT_MONTHS, UNIT_DAYS, UNIT_SECONDS))
+    return Duration(months, days, seconds, unit, count)
 
 
 def shift(moment: datetime, length: Duration, sign: int = 1) -> datetime:
@@ -144,8 +120,7 @@ def add_months(moment: datetime, months: int) -> datetime:
     """Move `moment` by calendar months, clipped to the month's length."""
     if not months:
         return moment
-    index = moment.year * 12 + moment.month - 1 + months
-    year, month = divmod(index, 12)
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
     if not 1 <= year <= 9999:
         raise OverflowError("outside the years 1 to 9999")
     return moment.replace(year=year, month=month + 1, day=min(moment.day, days_in(year, month + 1)))
@@ -163,8 +138,7 @@ def midnight(moment: datetime) -> datetime:
 
 def day(year: int, month: int, number: int) -> Interval:
     """Return the interval of one day."""
-    start = datetime(year, month, number)
-    return Interval(start, start + DAY)
+    return one_day(datetime(year, month, number))
 
 
 def one_day(start: datetime) -> Interval:
@@ -199,15 +173,13 @@ def unit_of(moment: datetime, unit: str, week_start: int) -> Interval:
         start = week_of(today, week_start).start
         return Interval(start, start + timedelta(days=UNIT_DAYS[unit]))
     if unit in ("weekend", "workweek"):
-        monday = today - timedelta(days=today.weekday())
-        first, length = (5, 2) if unit == "weekend" else (0, 5)
-        return Interval(monday + first * DAY, monday + (first + length) * DAY)
+        monday = today - today.weekday() * DAY
+        first, after = (5, 7) if unit == "weekend" else (0, 5)
+        return Interval(monday + first * DAY, monday + after * DAY)
     months = UNIT_MONTHS[unit]
-    if months <= 12:
-        start = today.replace(month=(today.month - 1) // months * months + 1, day=1)
-    else:
-        years = months // 12
-        start = today.replace(year=max(1, today.year // years * years), month=1, day=1)
+    years = max(1, months // 12)
+    start = today.replace(day=1, month=(today.month - 1) // months * months + 1 if months < 12 else 1)
+    start = start.replace(year=max(1, start.year // years * years))
     return Interval(start, add_months(start, months))
 
 
@@ -220,16 +192,15 @@ def unit_shifted(moment: datetime, unit: str, count: int, week_start: int) -> In
     return unit_of(moved, unit, week_start)
 
 
-def yearly(build: Callable[[int], Interval | None], reach: int = YEARLY_REACH) -> Cycle:
+def yearly(build: Callable[[int], Interval | None]) -> Cycle:
     """Make a cycle with one interval per year; an impossible one (29 February) is left out."""
-    return Cycle(_tolerant(build), lambda moment: moment.year, reach)
+    return Cycle(_tolerant(build), lambda moment: moment.year, YEARLY_REACH)
 
 
 def monthly(build: Callable[[int, int], Interval | None], reach: int = MONTHLY_REACH) -> Cycle:
     """Make a cycle with at most one interval per month."""
-    return Cycle(
-        _tolerant(lambda i: build(i // 12, i % 12 + 1)), lambda moment: moment.year * 12 + moment.month - 1, reach
-    )
+    at = _tolerant(lambda i: build(i // 12, i % 12 + 1))
+    return Cycle(at, lambda moment: moment.year * 12 + moment.month - 1, reach)
 
 
 def weekly(weekday: int) -> Cycle:
@@ -257,9 +228,9 @@ def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:
     """Return the n-th such weekday of a month; n = -1: the last one."""
     if n < 0:
         last = datetime(year, month, days_in(year, month))
-        return last - timedelta(days=(last.weekday() - weekday) % 7)
+        return last - (last.weekday() - weekday) % 7 * DAY
     first = datetime(year, month, 1)
-    found = first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (n - 1))
+    found = first + ((weekday - first.weekday()) % 7 + 7 * (n - 1)) * DAY
     if found.month != month:
         raise ValueError("the month has no such weekday")
     return found
@@ -268,7 +239,5 @@ def nth_weekday(year: int, month: int, weekday: int, n: int) -> datetime:
 def to_instant(wall: datetime, zone: tzinfo) -> datetime:
     """Put a wall-clock time into a zone. A time that daylight saving skips becomes the first one that exists."""
     aware = wall.replace(tzinfo=zone)
-    there_and_back = aware.astimezone(UTC).astimezone(zone)
-    if there_and_back.replace(tzinfo=None, fold=0) != wall.replace(fold=0):
-        return there_and_back
-    return aware
+    there_and_back = aware.astimezone(timezone.utc).astimezone(zone)
+    return aware if there_and_back.replace(tzinfo=None, fold=0) == wall.replace(fold=0) else there_and_back

@@ -13,64 +13,35 @@ Patterns are regular expressions over tokens:
 | `UNIT` | a word of that class of the lexicon, or a token of that shape (`SHAPES`) |
 | `n:NUM` | the same, and the builder sees it as `n` |
 | `( | )`, `?`, `{0,2}`, `(?=…)`, `(?!…)`, `(?<=…)`, `^`, `$` | as in any regular expression |
+
+Most patterns hold a class without which they cannot match: `NUM COUNTED` needs a number. So one look-up for each
+distinct symbol of a text tells which of hundreds of rules are worth a search, and which patterns are never compiled.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.calendar import Interval, Period, midnight
-from recall_integrations.query.temporal.gate import Gate, needs, pieces
+from recall_integrations.query.temporal.calendar import Cycle, Interval, Period, midnight, one_day
 from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.tense import FUTURE, OPEN, PRESENT, asked_tense
 from recall_integrations.query.temporal.tokens import DateToken, reduced, tokenize
 from recall_integrations.records import record
 
-SHAPES = {
-    "NUM": "abcgy",
-    "DAYNUM": "ab",
-    "SMALL": "abc",
-    "YEAR": "y",
-    "YR": "yu",
-    "ORD": "o",
-    "BIGORD": "ov",
-    "DAY": "abo",
-    "QX": "q",
-    "T": "t",
-    "MD": "s",
-    "MDX": "m",
-    "P": "DFHWNQYS",
-    "D": "DFH",
-    "F": "F",
-    "H": "H",
-    "W": "W",
-    "N": "N",
-    "Q": "Q",
-    "Y": "Y",
-    "S": "S",
-    "U": "U",
-    "R": "R",
-    "DASH": "-~",
-    "TO": "-~",
-    "SLASH": "/",
-    "SEP": "-/.,",
-    "COMMA": ",",
-    "DOT": ".",
-    "COLON": ":",
-    "OPEN": "(",
-    "CLOSE": ")",
-    "EQ": "=",
-    "LT": "<",
-    "GT": ">",
-    "DOLLAR": "$",
-    "X": "x",
-    "BREAK": "!",
-}
+# The symbols of `tokens` that a name in a pattern stands for.
+SHAPES = dict(
+    zip(
+        "NUM DAYNUM SMALL YEAR YR ORD BIGORD DAY QX T MD MDX P D F H W N Q Y S U R DASH TO SLASH SEP COMMA DOT COLON "
+        "OPEN CLOSE EQ LT GT DOLLAR X BREAK".split(),
+        "abcgy ab abc y yu o ov abo q t s m DFHWNQYS DFH F H W N Q Y S U R -~ -~ / -/., , . : ( ) = < > $ x !".split(),
+        strict=True,
+    )
+)
 UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
 Built = tuple[str, Any] | None
 _GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
@@ -79,10 +50,9 @@ _MEASURES = regex(
     r"pulse|scor(?:e[ds]?|ing)|grades?|marks?|percent(?:age|ile)?s?|mph|iq|blood|fever|latency|speed)\b",
     re.IGNORECASE,
 )
-# Pieces of words one of which each match has, in a text in ASCII.
-_IN_MEASURES = tuple(
-    "temp degree fahrenheit celsius humid weather forecast heat hot cold warm bpm rate pulse scor grade mark percent "
-    "mph iq blood fever latency speed".split()
+_PIECE = regex(
+    r"\s*(?:(?P<name>[a-z]\w*):)?"
+    r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
 )
 _NEAR = ("day", "time", "week", "weekend")
 _FIRST_WORD_SYMBOL = 0x4E00
@@ -90,63 +60,38 @@ _FIRST_WORD_SYMBOL = 0x4E00
 
 @record(frozen=True, slots=True)
 class Rule:
-    """A row of a rule table.
+    """A row of a rule table."""
 
-    Args:
-        name: unique name, shown by `explain`.
-        pattern: pattern over tokens, see the module docstring.
-        build: makes the symbol and value of the new token from a match; `None` = the rule does not apply after all.
-        confidence: confidence of the new token, in [0, 1]; the parts' confidence is an upper bound.
-        example: a text in which it fires; tested.
-        weak: the phrase is no date if one of its words is a name that the store knows.
-    """
-
-    name: str
-    pattern: str
-    build: Callable[[RuleMatch], Built]
-    confidence: float
-    example: str
-    weak: bool = False
+    name: str  # unique, shown by `explain`
+    pattern: str  # over tokens, see the module docstring
+    build: Callable[[RuleMatch], Built]  # symbol and value of the new token; `None` = the rule does not apply after all
+    confidence: float  # of the new token, in [0, 1]; the parts' confidence is an upper bound
+    example: str  # a text in which it fires; tested
+    weak: bool = False  # the phrase is no date if one of its words is a name that the store knows
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The text and the time that every builder may read.
-
-    Args:
-        text: the query.
-        now: the moment it is read against, timezone-aware.
-        local: the same on the wall clock, naive.
-        today: midnight before it, naive.
-        week_start: 0 = Monday … 6 = Sunday.
-        names: lower-cased names that the store knows.
-        measures: the text speaks of temperatures, scores and the like, where "the nineties" are no years.
-        span: place in the text of the phrase being read; the nearest verb tells its tense.
-    """
+    """The text and the time that every builder may read."""
 
     text: str
-    now: datetime
-    local: datetime
-    today: datetime
-    week_start: int
-    names: Collection[str]
-    measures: bool = False
-    span: tuple[int, int] | None = None
+    now: datetime  # the moment it is read against, timezone-aware
+    local: datetime  # the same on the wall clock, naive
+    today: datetime  # midnight before it, naive
+    week_start: int  # 0 = Monday … 6 = Sunday
+    names: Collection[str]  # lower-cased names that the store knows
+    span: tuple[int, int] | None = None  # place of the phrase being read; the nearest verb tells its tense
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
         """Make the context of one parse."""
-        local = now.replace(tzinfo=None)
-        lowered, plain = text.lower(), text.isascii()
-        return cls(
-            text=text,
-            now=now,
-            local=local,
-            today=midnight(local),
-            week_start=week_start,
-            names=names if hasattr(names, "isdisjoint") else frozenset(names),
-            measures=(not plain or any(map(lowered.__contains__, _IN_MEASURES))) and _MEASURES.search(text) is not None,
-        )
+        local, today = now.replace(tzinfo=None), midnight(now.replace(tzinfo=None))
+        return cls(text=text, now=now, local=local, today=today, week_start=week_start, names=names)
+
+    @property
+    def measures(self) -> bool:
+        """True if the text speaks of temperatures, scores and the like, where "the nineties" are no years."""
+        return _MEASURES.search(self.text) is not None
 
     @property
     def plans(self) -> bool:
@@ -178,23 +123,37 @@ class Context:
         return found
 
 
+def one(symbol: str, unit: str, found: Interval | None) -> Built:
+    """Make the symbol and value of one interval; nothing of none."""
+    return (symbol, Period(unit, found)) if found else None
+
+
+def every(symbol: str, unit: str, cycle: Cycle) -> Built:
+    """Make the symbol and value of a recurring interval."""
+    return symbol, Period(unit, cycle=cycle)
+
+
+def that_day(start: datetime) -> Built:
+    """Make the symbol and value of a day."""
+    return "D", Period("day", one_day(start))
+
+
 def mapped(symbol: str, period: Period, change: Callable[[Interval], Interval | None], unit: str) -> Built:
     """Make the symbol and value of a period with every interval changed; a recurring one stays recurring."""
     if period.fixed or period.cycle is None:
-        changed = change(period.fixed) if period.fixed else None
-        return (symbol, Period(unit, changed)) if changed else None
+        return one(symbol, unit, change(period.fixed)) if period.fixed else None
     at = period.cycle.at
-    cycle = replace(period.cycle, at=lambda i: change(found) if (found := at(i)) else None)
-    return symbol, Period(unit, cycle=cycle)
+    return every(symbol, unit, replace(period.cycle, at=lambda i: change(found) if (found := at(i)) else None))
 
 
 class RuleMatch:
     """A match, as a builder sees it."""
 
-    __slots__ = ("_match", "_tokens", "ctx")
+    __slots__ = ("_match", "_tokens", "ctx", "today", "tokens")
 
     def __init__(self, match: re.Match[str], tokens: list[DateToken], ctx: Context) -> None:
-        self._match, self._tokens, self.ctx = match, tokens, ctx
+        self._match, self._tokens, self.ctx, self.today = match, tokens, ctx, ctx.today
+        self.tokens = tokens[match.start() : match.end()]
 
     @property
     def here(self) -> Context:
@@ -212,24 +171,28 @@ class RuleMatch:
         """Return the first token of a named part that every match has."""
         return self._tokens[self._match.start(name)]
 
-    def value(self, name: str) -> Any:
-        """Return the value of a named part; `None` if it is not there."""
-        token = self.token(name)
+    def value(self, *names: str) -> Any:
+        """Return the value of the named part that is there; `None` if none is."""
+        token = next(filter(None, map(self.token, names)), None)
         return None if token is None else token.value
 
-    def word(self, name: str) -> str:
-        """Return the word of a named part; "" if it is not there."""
-        token = self.token(name)
+    def word(self, *names: str) -> str:
+        """Return the word of the named part that is there; "" if none is."""
+        token = next(filter(None, map(self.token, names)), None)
         return "" if token is None else token.word
 
-    def lex(self, name: str, kind: str) -> Any:
-        """Return the lexicon's value for the word of a named part."""
-        return CLASSES[kind].get(self.word(name))
+    def lex(self, kind: str, *names: str) -> Any:
+        """Return the lexicon's value for the word of the named part that is there."""
+        return CLASSES[kind].get(self.word(*names))
 
     @property
-    def tokens(self) -> list[DateToken]:
-        """All tokens of the match."""
-        return self._tokens[self._match.start() : self._match.end()]
+    def unit(self) -> Any:
+        """The unit that part `u` names."""
+        return self.lex("UNIT", "u")
+
+    def placed(self, name: str = "p") -> Interval | None:
+        """Return the period of a part as an interval, see `Context.place`."""
+        return self.here.place(self.value(name))
 
     def pair(self, *names: str) -> tuple[int, int] | None:
         """Return the two numbers of the named part that is there, which the tokenizer read as one: "3-7"."""
@@ -243,20 +206,19 @@ class RuleMatch:
         """Say whether one of the words is in the match."""
         return any(token.word in words for token in self.tokens)
 
-    def beside(self, offset: int) -> DateToken | None:
-        """Return the token after the match (`offset` 0, 1, …) or before it (−1, −2, …)."""
+    def beside(self, offset: int) -> DateToken:
+        """Return the token after the match (`offset` 0, 1, …) or before it (−1, −2, …); "∅" if there is none."""
         at = self._match.end() + offset if offset >= 0 else self._match.start() + offset
-        return self._tokens[at] if 0 <= at < len(self._tokens) else None
+        return self._tokens[at] if 0 <= at < len(self._tokens) else _NOTHING
 
-    def content(self, offset: int) -> bool:
-        """Say whether the token after the match (or before it, see `beside`) is a word unrelated to time."""
-        token = self.beside(offset)
-        return token is not None and (token.symbol == "x" or token.word in CLASSES["X"])
+    def content(self) -> bool:
+        """Say whether the token after the match is a word unrelated to time."""
+        token = self.beside(0)
+        return token.symbol == "x" or token.word in CLASSES["X"]
 
     def goes_on(self) -> bool:
         """Say whether the next word continues the sentence, and cannot be counted or named by the match."""
-        token = self.beside(0)
-        return token is not None and token.word in _GOES_ON
+        return self.beside(0).word in _GOES_ON
 
     def capital(self, name: str) -> bool:
         """Say whether a word is written with a capital."""
@@ -265,35 +227,17 @@ class RuleMatch:
 
     def named(self) -> bool:
         """Say whether a word of the match, alone or with a neighbour, is a name that the store knows."""
-        names = self.ctx.names
+        names, words = self.ctx.names, [token.word for token in self.tokens]
         if not names:
             return False
-        first, last = self._match.start(), self._match.end()
-        for i in range(first, last):
-            word = self._tokens[i].word
-            before = self._tokens[i - 1].word if i else ""
-            after = self._tokens[i + 1].word if i + 1 < len(self._tokens) else ""
-            if word and (word in names or f"{before} {word}" in names or f"{word} {after}" in names):
-                return True
-        return False
+        around = [self.beside(-1).word, *words, self.beside(0).word]
+        return any(
+            word and not {word, f"{before} {word}", f"{word} {after}"}.isdisjoint(names)
+            for before, word, after in zip(around, words, around[2:], strict=False)
+        )
 
 
-class _Pattern:
-    """A regular expression that is compiled when it is first searched for: all of them together take some 40 ms."""
-
-    __slots__ = ("search", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.search: Callable[..., re.Match[str] | None] = self._first
-
-    def _first(self, symbols: str, *position: int) -> re.Match[str] | None:
-        self.compile()
-        return self.search(symbols, *position)
-
-    def compile(self) -> None:
-        """Compile the pattern now."""
-        self.search = re.compile(self.text).search
+_NOTHING = DateToken("∅", None, 0, 0)
 
 
 class Grammar:
@@ -305,8 +249,13 @@ class Grammar:
         for words in CLASSES.values():
             for word in words:
                 self._symbol(word)
-        self.rules = [(rule, self._compile(rule.pattern)) for rule in rules]
-        self._gate = Gate([self._needs(rule.pattern) for rule, _ in self.rules])
+        self.rules = [(rule, regex(self._compiled(rule.pattern))) for rule in rules]
+        self._open, self._waiting = 0, dict[str, int]()  # rules, a bit each: those to try always, those by symbol
+        for i, (rule, _) in enumerate(self.rules):
+            needed = self.need(rule.pattern)
+            self._open |= 0 if needed else 1 << i
+            for symbol in needed:
+                self._waiting[symbol] = self._waiting.get(symbol, 0) | 1 << i
 
     def reduce(self, ctx: Context) -> tuple[list[DateToken], list[str]]:
         """Return the tokens that are left after all rules were tried, and the names of the rules that fired."""
@@ -314,7 +263,7 @@ class Grammar:
         symbols = "".join([t.symbol for t in tokens])
         fired: list[str] = []
         seen = set(symbols)
-        left = self._gate.open(seen)  # rules that may match, one bit each
+        left = self._worth(seen)  # rules that may match, one bit each
         while left:
             lowest = left & -left
             left ^= lowest
@@ -324,11 +273,36 @@ class Grammar:
             symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
             if not seen.issuperset(symbols):  # later rules may need the new symbols
                 seen.update(symbols)
-                left = self._gate.open(seen) & -(lowest << 1)
+                left = self._worth(seen) & -(lowest << 1)
         return tokens, fired
 
-    def _needs(self, pattern: str) -> list[frozenset[str]]:
-        return needs(pattern, self._members)
+    def _worth(self, symbols: Iterable[str]) -> int:
+        found = self._open
+        for symbol in symbols:
+            found |= self._waiting.get(symbol, 0)
+        return found
+
+    def need(self, pattern: str) -> frozenset[str]:
+        """Return symbols of which every match of a pattern has one: the fewest; none if there may be no such."""
+        found: list[frozenset[str]] = []
+        group, depth, looks = frozenset[str](), 0, False
+        for piece in _pieces(pattern):
+            op = piece["op"] or ""
+            if op.startswith("("):
+                group, depth = (group if depth else frozenset()), depth + 1
+                looks = op != "(" if depth == 1 else looks
+            elif op == ")":
+                depth -= 1
+                found += [] if depth else [frozenset() if looks else group]
+            elif not op:
+                symbols = self._members(piece["word"], piece["cls"])
+                group |= symbols
+                found += [] if depth else [symbols]
+            elif not depth and op == "|":
+                return frozenset()
+            elif not depth and (op == "?" or op.startswith("{0")):
+                found[-1] = frozenset()
+        return min(filter(None, found), key=len, default=frozenset())
 
     def _members(self, word: str | None, name: str | None) -> frozenset[str]:
         """Return the symbols that a word or a class of a pattern stands for."""
@@ -342,7 +316,7 @@ class Grammar:
 
     @staticmethod
     def _apply(
-        rule: Rule, pattern: _Pattern, symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
+        rule: Rule, pattern: re.Pattern[str], symbols: str, tokens: list[DateToken], ctx: Context, fired: list[str]
     ) -> tuple[str, list[DateToken]]:
         def built(match: re.Match[str]) -> DateToken | None:
             hit = RuleMatch(match, tokens, ctx)
@@ -364,22 +338,32 @@ class Grammar:
     def _symbol(self, word: str) -> str:
         return self.vocabulary.setdefault(word, chr(_FIRST_WORD_SYMBOL + len(self.vocabulary)))
 
-    def _class(self, name: str) -> str:
-        if not self._members(None, name):
-            raise LookupError(f"unknown token class {name}")
-        return f"[{re.escape(''.join(sorted(self._members(None, name))))}]"
-
-    def _compile(self, pattern: str) -> _Pattern:
+    def _compiled(self, pattern: str) -> str:
+        """Return a pattern as a regular expression over symbols."""
         out: list[str] = []
-        for piece in pieces(pattern):
+        for piece in _pieces(pattern):
             if piece["word"]:
                 text = self._symbol(piece["word"])
             elif piece["cls"]:
-                text = self._class(piece["cls"])
+                members = self._members(None, piece["cls"])
+                if not members:
+                    raise LookupError(f"unknown token class {piece['cls']}")
+                text = f"[{re.escape(''.join(sorted(members)))}]"
             elif piece["op"] == "(":
                 out.append(f"(?P<{piece['name']}>" if piece["name"] else "(?:")
                 continue
             else:
                 text = piece["op"]
             out.append(f"(?P<{piece['name']}>{text})" if piece["name"] else text)
-        return _Pattern("".join(out))
+        return "".join(out)
+
+
+def _pieces(pattern: str) -> Iterator[re.Match[str]]:
+    """Yield the pieces of a pattern: a word, a class or a sign each, the first two maybe with a name."""
+    position, end = 0, len(pattern.rstrip())
+    while position < end:
+        piece = _PIECE.match(pattern, position)
+        if piece is None:
+            raise ValueError(f"cannot read the pattern {pattern!r} at {position}")
+        yield piece
+        position = piece.end()

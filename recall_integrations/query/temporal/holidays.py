@@ -1,52 +1,145 @@
 """Holidays that follow a rule. To add one, add a row: its phrase as a token pattern, and the day in a given year.
-Nothing else: the rules (`rules_holidays.holiday_rules`) and the words that let a text through the parser's gate
-(`triggers`) are made from the rows.
+Nothing else: the rules (`holiday_rules`) and the words that let a text through the parser's gate (`triggers`) are made
+from the rows.
 
 Phrases are written as in the rule tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s"
-and a plural apostrophe are not written: the tokenizer drops them. Days of calendars that follow the moon are worked
-out in `moons`.
+and a plural apostrophe are not written: the tokenizer drops them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from datetime import datetime, time, timedelta
 
 from dateutil.easter import easter
 
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.calendar import Cycle, Interval, nth_weekday, yearly
+from recall_integrations.query.temporal.calendar import DAY, Cycle, Interval, midnight, nth_weekday, yearly
+from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch, every
 from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS
-from recall_integrations.query.temporal.moons import (
-    chinese_new_year,
-    diwali,
-    hanukkah,
-    islamic,
-    passover,
-    rosh_hashanah,
-)
 from recall_integrations.records import record
 
-MON, TUE, WED, THU, FRI, SAT, SUN = range(7)
+MON, THU, FRI, SUN = 0, 3, 4, 6
+
+# -- days of the calendars that follow the moon: arithmetic, no tables -------------------------------------------------
+#
+# The Islamic days are those of the tabular calendar, at most a day off from the observed ones where the new moon has to
+# be seen. The Jewish days are exact. Chinese New Year and Diwali hang on the moment of the new moon (Meeus,
+# Astronomical Algorithms, chapter 49: good to minutes). A day that begins in the evening is given as the day after it.
+
+_NEW_MOON = datetime(2000, 1, 6, 14, 20, 38)  # the mean new moon that is counted as number 0, in dynamical time
+_MONTH_DAYS = 29.530588861
+_SEEN = range(1900, 2201)  # the years for which the series below holds
+
+
+def islamic(month: int, number: int) -> Callable[[int], datetime]:
+    """Make the function from a year of ours to its first such day of the Islamic calendar."""
+
+    def in_year(year: int) -> datetime:
+        guess = int((year - 622) * 33 / 32)
+        for hijri in range(max(1, guess - 1), guess + 3):
+            days = number + math.ceil(29.5 * (month - 1)) + (hijri - 1) * 354 + (3 + 11 * hijri) // 30
+            found = datetime(622, 7, 18) + timedelta(days=days - 1)
+            if found.year == year:
+                return found
+        raise ValueError("the year has no such day")
+
+    return in_year
+
+
+def _jewish_new_year(jewish: int) -> int:
+    """Return Rosh Hashanah of a Jewish year as the ordinal of its day, by the molad and the postponements."""
+    months = (235 * jewish - 234) // 19
+    parts = 12084 + 13753 * months
+    day = 29 * months + parts // 25920
+    if 3 * (day + 1) % 7 < 3:
+        day += 1
+    return day
+
+
+def _rosh_hashanah(jewish: int) -> int:
+    before, this, after = (_jewish_new_year(jewish + i) for i in (-1, 0, 1))
+    late = 2 if after - this == 356 else 1 if this - before == 382 else 0
+    return this + late - 1373427
+
+
+def rosh_hashanah(plus: int = 0) -> Callable[[int], datetime]:
+    """Make the function from a year of ours to the day `plus` days after its Jewish New Year."""
+    return lambda year: datetime.fromordinal(_rosh_hashanah(year + 3761) + plus)
+
+
+def passover(plus: int = 0) -> Callable[[int], datetime]:
+    """Make the function from a year to the day `plus` days after the first day of Passover."""
+    return lambda year: datetime.fromordinal(_rosh_hashanah(year + 3761) - 163 + plus)
+
+
+def hanukkah(year: int) -> datetime:
+    """Return 25 Kislev; the month before it has 29 or 30 days."""
+    start, after = _rosh_hashanah(year + 3761), _rosh_hashanah(year + 3762)
+    return datetime.fromordinal(start + 30 + (30 if (after - start) % 10 == 5 else 29) + 24)
+
+
+def chinese_new_year(year: int) -> datetime:
+    """Return the day in China of the new moon between 21 January and 20 February."""
+    china = timedelta(hours=8)
+    return midnight(_new_moon_after(datetime(year, 1, 21) - china) + china)
+
+
+def diwali(year: int) -> datetime:
+    """Return the day of the last evening in India before the new moon between 17 October and 15 November."""
+    evening = timedelta(hours=12, minutes=50)
+    return midnight(_new_moon_after(datetime(year, 10, 17)) - evening)
+
+
+def _new_moon_after(moment: datetime) -> datetime:
+    if moment.year not in _SEEN:
+        raise ValueError("too far from our time")
+    k = math.floor((moment - _NEW_MOON) / DAY / _MONTH_DAYS)
+    while (found := _new_moon(k)) < moment:
+        k += 1
+    return found
+
+
+def _new_moon(k: int) -> datetime:
+    """Return the k-th new moon, in universal time."""
+    t = k / 1236.85
+    sun = math.radians(2.5534 + 29.10535670 * k)
+    moon = math.radians(201.5643 + 385.81693528 * k)
+    node = math.radians(160.7108 + 390.67050284 * k)
+    e = 1 - 0.002516 * t
+    shift = (
+        -0.40720 * math.sin(moon)
+        + 0.17241 * e * math.sin(sun)
+        + 0.01608 * math.sin(2 * moon)
+        + 0.01039 * math.sin(2 * node)
+        + 0.00739 * e * math.sin(moon - sun)
+        - 0.00514 * e * math.sin(moon + sun)
+        + 0.00208 * e * e * math.sin(2 * sun)
+        - 0.00111 * math.sin(moon - 2 * node)
+        - 0.00057 * math.sin(moon + 2 * node)
+        + 0.00056 * e * math.sin(2 * moon + sun)
+        - 0.00042 * math.sin(3 * moon)
+        + 0.00042 * e * math.sin(sun + 2 * node)
+        + 0.00038 * e * math.sin(sun - 2 * node)
+        - 0.00024 * e * math.sin(2 * moon - sun)
+    )
+    dynamical = _NEW_MOON + timedelta(days=_MONTH_DAYS * k + 0.00015437 * t * t + shift)
+    return dynamical - timedelta(seconds=70)
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
 
 
 @record(frozen=True, slots=True)
 class Holiday:
-    """One row.
-
-    Args:
-        pattern: the phrase, as a pattern over tokens.
-        date: function that returns its day in a year; raises `ValueError` or `OverflowError` if there is none.
-        example: a text that names it.
-        days: number of days it lasts.
-        capital: whether it is an ordinary word too ("an epiphany"), and a holiday only with a capital.
-    """
+    """One row."""
 
     pattern: str
-    date: Callable[[int], datetime]
+    date: Callable[[int], datetime]  # its day in a year; raises `ValueError` or `OverflowError` if there is none
     example: str
     days: int = 1
-    capital: bool = False
+    capital: bool = False  # whether it is an ordinary word too ("an epiphany"), and a holiday only with a capital
 
 
 def every_year(date: Callable[[int], datetime], days: int = 1) -> Cycle:
@@ -69,11 +162,6 @@ def _nth(month: int, weekday: int, n: int, plus: int = 0) -> Callable[[int], dat
 
 def _easter(plus: int = 0) -> Callable[[int], datetime]:
     return lambda year: datetime.combine(easter(year), time()) + timedelta(days=plus)
-
-
-def _last_monday_before(year: int, month: int, day: int) -> datetime:
-    last = datetime(year, month, day) - timedelta(days=1)
-    return last - timedelta(days=last.weekday())
 
 
 # Longer phrases stand before the shorter ones they begin with.
@@ -128,7 +216,9 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(child|children|childrens) day", _fixed(6, 1), "on Children's Day"),
     Holiday("(father|fathers) day", _nth(6, SUN, 3), "on Father's Day"),
     Holiday("juneteenth", _fixed(6, 19), "on Juneteenth"),
-    Holiday("victoria day", lambda year: _last_monday_before(year, 5, 25), "on Victoria Day"),
+    Holiday(
+        "victoria day", lambda year: datetime(year, 5, 24) - datetime(year, 5, 24).weekday() * DAY, "on Victoria Day"
+    ),
     Holiday("canada day", _fixed(7, 1), "on Canada Day"),
     Holiday("(american|us|usa)? independence day", _fixed(7, 4), "on Independence Day"),
     Holiday("purim", passover(-30), "at Purim"),
@@ -164,6 +254,26 @@ HOLIDAYS: tuple[Holiday, ...] = (
     Holiday("(christmas|xmas|x DASH mas) day?", _fixed(12, 25), "at Christmas"),
     Holiday("(boxing|(saint|st) DOT? (stephen|stephens)) day", _fixed(12, 26), "on Boxing Day"),
 )
+
+
+def _built(date: Callable[[int], datetime], days: int = 1, capital: bool = False) -> Callable[[RuleMatch], Built]:
+    made = every("H", "day" if days == 1 else "span", every_year(date, days))
+    return lambda hit: None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else made
+
+
+JULY_FOURTH = (
+    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
+         lambda h: _built(_fixed(7, 4))(h) if h.value("o", "o2") == 4 else None, 0.9, "the 4th of July"),
+)  # fmt: skip
+
+
+def holiday_rules(table: Iterable[Holiday]) -> tuple[Rule, ...]:
+    """Make one rule for each holiday, named by its example."""
+    return tuple(
+        Rule("holiday_" + "_".join(row.example.lower().replace("'", "").split()[1:]), row.pattern,
+             _built(row.date, row.days, row.capital), 0.85, row.example, weak=True)
+        for row in table
+    )  # fmt: skip
 
 
 _PIECE = regex(r"[(|)?]|[A-Za-z']+")

@@ -42,40 +42,18 @@ PLAIN_DECADE = {word: DECADE[word] for word in ("sixties", "seventies", "eightie
 
 _UNITS = "day week month quarter year decade century weekend fortnight"
 UNIT = {word: word for word in _UNITS.split()} | {"workweek": "workweek", "wk": "week", "yr": "year", "qtr": "quarter"}
-UNITS = {word + "s": word for word in _UNITS.split()} | {
-    "centuries": "century",
-    "workweeks": "workweek",
-    "wks": "week",
-    "yrs": "year",
-    "qtrs": "quarter",
-    "mths": "month",
-    "mos": "month",
-}
-SMALL_UNIT = {
-    word: unit
-    for unit, words in {
-        "hour": "hour hours hr hrs",
-        "minute": "minute minutes min mins",
-        "second": "seconds secs",
-    }.items()
-    for word in words.split()
-}
+UNITS = {word + "s": word for word in _UNITS.split()} | _same("mths mos", "month")
+UNITS |= {"centuries": "century", "workweeks": "workweek", "wks": "week", "yrs": "year", "qtrs": "quarter"}
+SMALL_UNIT = (
+    _same("hour hours hr hrs", "hour") | _same("minute minutes min mins", "minute") | _same("seconds secs", "second")
+)
 SEASON = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASONS = {"springs": 3, "summers": 6, "autumns": 9, "falls": 9, "winters": 12}
-PART_OF_DAY = {
-    "morning": (5, 12),
-    "afternoon": (12, 18),
-    "evening": (17, 23),
-    "night": (18, 28),  # through 4 o'clock of the day after
-    "nighttime": (18, 28),
-    "daytime": (8, 18),
-    "lunchtime": (11, 14),
-    "lunch": (11, 14),
-    "noon": (12, 13),
-    "midday": (11, 14),
-    "breakfast": (6, 10),
-    "dinnertime": (17, 21),
-}
+PART_OF_DAY = {  # hours; the night lasts through 4 o'clock of the day after
+    "morning": (5, 12), "afternoon": (12, 18), "evening": (17, 23), "night": (18, 28), "nighttime": (18, 28),
+    "daytime": (8, 18), "lunchtime": (11, 14), "lunch": (11, 14), "noon": (12, 13), "midday": (11, 14),
+    "breakfast": (6, 10), "dinnertime": (17, 21),
+}  # fmt: skip
 
 LAST = _same("last past previous prior preceding trailing bygone", -1)
 THIS = _same("this current present", 0)
@@ -130,47 +108,18 @@ TITLE = _same(
 )
 
 CLASSES: dict[str, dict[str, Any]] = {
-    "MONTH": MONTH,
-    "WD": WEEKDAY,
-    "WDS": WEEKDAYS,
-    "ONE": ONES,
-    "TEEN": TEENS,
-    "TEN": TENS,
-    "ORDW": ORDINAL,
-    "DECADE": DECADE,
-    "PLAINDECADE": PLAIN_DECADE,
-    "UNIT1": UNIT,
-    "UNITS": UNITS,
-    "UNIT": UNIT | UNITS,
-    "SMALLUNIT": SMALL_UNIT,
-    "SEASON": SEASON,
-    "SEASONS": SEASONS,
-    "POD": PART_OF_DAY,
-    "LAST": LAST,
-    "THIS": THIS,
-    "NEXT": NEXT,
-    "REL": LAST | THIS | NEXT,
-    "FINISH": FINISH,
-    "COUNTED": COUNTED,
-    "NUMBERED": NUMBERED,
-    "COMPOUND": COMPOUND,
-    "STREET": STREET,
-    "WISH": WISH,
-    "X": NUMBERED | COMPOUND | STREET | WISH | PLAIN,
-    "FUT": FUTURE,
-    "PRON": PRONOUN,
-    "POSS": POSSESSIVE,
-    "AGO": AGO,
-    "CLOSEOF": CLOSE,
-    "PODS": DAYPARTS,
-    "TO": RANGE_TO,
+    "MONTH": MONTH, "WD": WEEKDAY, "WDS": WEEKDAYS, "ONE": ONES, "TEEN": TEENS, "TEN": TENS, "ORDW": ORDINAL,
+    "DECADE": DECADE, "PLAINDECADE": PLAIN_DECADE, "UNIT1": UNIT, "UNITS": UNITS, "UNIT": UNIT | UNITS,
+    "SMALLUNIT": SMALL_UNIT, "SEASON": SEASON, "SEASONS": SEASONS, "POD": PART_OF_DAY, "LAST": LAST, "THIS": THIS,
+    "NEXT": NEXT, "REL": LAST | THIS | NEXT, "FINISH": FINISH, "COUNTED": COUNTED, "NUMBERED": NUMBERED,
+    "COMPOUND": COMPOUND, "STREET": STREET, "WISH": WISH, "X": NUMBERED | COMPOUND | STREET | WISH | PLAIN,
+    "FUT": FUTURE, "PRON": PRONOUN, "POSS": POSSESSIVE, "AGO": AGO, "CLOSEOF": CLOSE, "PODS": DAYPARTS, "TO": RANGE_TO,
     "TITLEWORD": TITLE,
-}
+}  # fmt: skip
 
 # Full names that no ordinary word shares: a date wherever they stand.
 CLEAR_MONTHS = frozenset("january february july september october november december".split())
 CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday tues weds thurs".split())
-
 
 # One of these words, or a digit, or a word that a holiday needs (`holidays.triggers`), has to be in a text that speaks
 # of time; anything else is sent home at once.
@@ -178,25 +127,5 @@ _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
     "recently lately sign thousands next upcoming coming"
 )
-TIME_TRIGGERS = frozenset(
-    word
-    for words in (
-        *(
-            MONTH,
-            WEEKDAY,
-            WEEKDAYS,
-            UNIT,
-            UNITS,
-            SMALL_UNIT,
-            SEASON,
-            SEASONS,
-            PART_OF_DAY,
-            DAYPARTS,
-            DECADE,
-            FINISH,
-            CLOSE,
-        ),
-        _TIME_WORDS.split(),
-    )
-    for word in words
-)
+_TIME_CLASSES = "MONTH WD UNIT SMALLUNIT SEASON SEASONS POD PODS DECADE FINISH CLOSEOF WDS".split()
+TIME_TRIGGERS = frozenset[str]().union(_TIME_WORDS.split(), *(CLASSES[name] for name in _TIME_CLASSES))

@@ -15,19 +15,14 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.rules_calendar import DATES
-from recall_integrations.query.temporal.rules_holidays import JULY_FOURTH, holiday_rules
-from recall_integrations.query.temporal.rules_numbers import NUMBERS
+from recall_integrations.query.temporal.holidays import JULY_FOURTH, holiday_rules
+from recall_integrations.query.temporal.rules_dates import DATES, NUMBERS, TRAPS
 from recall_integrations.query.temporal.rules_parts import PARTS
-from recall_integrations.query.temporal.rules_ranges import BOUNDS, NEIGHBOURS, OFFSETS, RANGES
+from recall_integrations.query.temporal.rules_ranges import BOUNDS, LATE, NEIGHBOURS, OFFSETS, RANGES, TIMES
 from recall_integrations.query.temporal.rules_relative import COUNTS, DAYS, DURATIONS
-from recall_integrations.query.temporal.rules_times import LATE, TIMES
-from recall_integrations.query.temporal.rules_traps import TRAPS
 from recall_integrations.query.temporal.tense import PAST
-from recall_integrations.query.temporal.timestamps import find_timestamp
-from recall_integrations.query.temporal.tokens import DateToken
-from recall_integrations.query.temporal.translation import Fragment, reader
-from recall_integrations.query.temporal.translation.reader import plain_fragments
+from recall_integrations.query.temporal.tokens import DateToken, find_timestamp
+from recall_integrations.query.temporal.translation import Fragment, plain_fragments, reader
 from recall_integrations.types import TemporalWindow, checked_time
 from recall_integrations.types.numbers import is_whole
 
@@ -57,24 +52,9 @@ _NEXT = regex(
 
 def all_rules() -> tuple[Rule, ...]:
     """Return every rule, in the order in which they are tried."""
-    tables = (
-        NUMBERS,
-        JULY_FOURTH,
-        holiday_rules(holidays.HOLIDAYS),
-        TRAPS,
-        DATES,
-        DURATIONS,
-        DAYS,
-        COUNTS,
-        PARTS,
-        NEIGHBOURS,
-        TIMES,
-        OFFSETS,
-        LATE,
-        RANGES,
-        BOUNDS,
-    )
-    return tuple(rule for table in tables for rule in table)
+    named = (*JULY_FOURTH, *holiday_rules(holidays.HOLIDAYS), *TRAPS)
+    relative = (*DURATIONS, *DAYS, *COUNTS)
+    return (*NUMBERS, *named, *DATES, *relative, *PARTS, *NEIGHBOURS, *TIMES, *OFFSETS, *LATE, *RANGES, *BOUNDS)
 
 
 @functools.cache
@@ -90,17 +70,12 @@ def _triggers() -> frozenset[str]:
 def prepare_rules() -> None:
     """Compile the rules now, not at the first query with a date."""
     for _, pattern in _grammar().rules:
-        pattern.compile()
+        pattern.search("")
     _triggers()
 
 
 def parse_window(
-    text: str,
-    now: datetime,
-    *,
-    week_start: int = 0,
-    names: Collection[str] = (),
-    language: str | None = ENGLISH,
+    text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = (), language: str | None = ENGLISH
 ) -> TemporalWindow | None:
     """Return the span of time that `text` speaks of, or `None`.
 
@@ -133,12 +108,28 @@ def parse_window(
     checked_time(now, "now", InvalidArgument)
     if not is_whole(week_start) or not 0 <= week_start <= 6:
         raise InvalidArgument(f"week_start must be 0 (Monday) to 6 (Sunday), not {week_start!r}.")
-    if language != ENGLISH:
-        return _in_other_language(text, now, week_start, names, language)
     if not may_have_window(text, language):
         return None
     if ":" in text and (stamp := find_timestamp(text, now)):
-        return _window(stamp[0], stamp[1], stamp[2], 0.98)
+        return _window(*stamp, 0.98)
+    if language == ENGLISH:
+        return _in_english(text, now, week_start, names)
+    # Its dates are translated to English, and those are read.
+    fragments = _fragments(text, now, names, language)
+    if not fragments:
+        return None
+    window = _in_english(_BETWEEN.join(f.english for f in fragments), now, week_start, ())
+    if window is None or window.span == (0, 0):
+        return window
+    reach = 0
+    for fragment in fragments:
+        reach += len(fragment.english) + len(_BETWEEN)
+        if window.span[0] < reach:
+            return replace(window, span=(fragment.start, fragment.end))
+    raise AssertionError("a window outside the text that was read")
+
+
+def _in_english(text: str, now: datetime, week_start: int, names: Collection[str]) -> TemporalWindow | None:
     ctx = Context.of(text, now, week_start, names)
     tokens, _ = _grammar().reduce(ctx)
     return _choose(ctx, tokens) or _implicit(ctx)
@@ -153,40 +144,13 @@ def may_have_window(text: str, language: str | None = ENGLISH) -> bool:
     )
 
 
-def _in_other_language(
-    text: str, now: datetime, week_start: int, names: Collection[str], language: str | None
-) -> TemporalWindow | None:
-    """Translate the dates of the text to English and read those; the span is that in the text."""
-    if ":" in text and (stamp := find_timestamp(text, now)):
-        return _window(stamp[0], stamp[1], stamp[2], 0.98)
-    fragments = _fragments(text, now, names, language)
-    if not fragments:
-        return None
-    ctx = Context.of(_BETWEEN.join(f.english for f in fragments), now, week_start, ())
-    tokens, _ = _grammar().reduce(ctx)
-    window = _choose(ctx, tokens)
-    if window is None:
-        return _implicit(ctx)
-    reach = 0
-    for fragment in fragments:
-        reach += len(fragment.english) + len(_BETWEEN)
-        if window.span[0] < reach:
-            return replace(window, span=(fragment.start, fragment.end))
-    raise AssertionError("a window outside the text that was read")
-
-
 def _fragments(text: str, now: datetime, names: Collection[str], language: str | None) -> list[Fragment]:
     read = reader(language).fragments(text, now, names) if language in READ else plain_fragments(text, now)
     return read[:FRAGMENTS_MAX]
 
 
 def explain(
-    text: str,
-    now: datetime,
-    *,
-    week_start: int = 0,
-    names: Collection[str] = (),
-    language: str | None = ENGLISH,
+    text: str, now: datetime, *, week_start: int = 0, names: Collection[str] = (), language: str | None = ENGLISH
 ) -> tuple[str, ...]:
     """Return the names of the rules that fire, in order, for tests and for authors of tables.
 
@@ -201,20 +165,13 @@ def explain(
 
 def _choose(ctx: Context, tokens: list[DateToken]) -> TemporalWindow | None:
     found = [t for t in tokens if isinstance(t.value, Period | Interval | HalfOpen)]
-    if not found:
-        return None
-    enough = max(t.confidence for t in found) - CONFIDENCE_BAND
-    for token in found:
-        if token.confidence >= enough and (window := _resolve(ctx, token)):
-            return window
-    return None
+    enough = max((t.confidence for t in found), default=0.0) - CONFIDENCE_BAND
+    return next(filter(None, (_resolve(ctx, token) for token in found if token.confidence >= enough)), None)
 
 
 def _resolve(ctx: Context, token: DateToken) -> TemporalWindow | None:
     try:
-        found = token.value.fixed if isinstance(token.value, Period) else token.value
-        if found is None:
-            found = ctx.at(token.start, token.end).place(token.value)
+        found = ctx.at(token.start, token.end).place(token.value) if isinstance(token.value, Period) else token.value
         if found is None:
             return None
         start, end = (_instant(ctx, wall) for wall in (found.start, found.end))

@@ -1,4 +1,4 @@
-"""Rules for parts of a period ("early June"), for periods beside another ("the week before") and for times of day."""
+"""Rules for parts of a period ("early June", "the first week of July", "March of last year", "the rest")."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from recall_integrations.query.temporal.calendar import (
     unit_of,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, mapped
-from recall_integrations.query.temporal.rules_calendar import month_cycle, named_cycle, quarter_cycle, year_period
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, every, mapped, one
+from recall_integrations.query.temporal.rules_dates import month_cycle, named_cycle, quarter_cycle, year_period
 from recall_integrations.query.temporal.rules_relative import unit_from_today
 from recall_integrations.query.temporal.tokens import year_part
 
@@ -33,7 +33,7 @@ _PART = {
 }  # fmt: skip
 
 
-def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
+def part_of(whole: Interval, unit: str, which: str) -> Interval:
     """Return the early, middle or late part of an interval.
 
     A year has thirds (January–April, May–August, September–December), one that is only named beside another ("late
@@ -43,60 +43,61 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval | None:
     """
     start, end = whole.start, whole.end
     days = (end - start).days
-    point = {_EARLY: start, _MID: start + timedelta(days=days // 2), _LATE: end}[which]
     months = 12 * (end.year - start.year) + end.month - start.month if start.day == end.day == 1 else 0
+    middle: tuple[datetime, datetime] | None = None  # where it is not what lies between the other parts
     if unit == "relative year":
-        if which == _MID:
-            return Interval(add_months(start, 3), add_months(start, 9), point)
-        edges = (start, add_months(start, 6), add_months(start, 6), end)
+        early = late = add_months(start, 6)
+        middle = add_months(start, 3), add_months(start, 9)
     elif unit == "month":
-        if which == _MID:
-            return Interval(start + 9 * DAY, start + 20 * DAY, point)
-        edges = (start, start + 15 * DAY, start + 15 * DAY, end)
+        early = late = start + 15 * DAY
+        middle = start + 9 * DAY, start + 20 * DAY
     elif unit == "week":
-        if which == _MID:
-            return Interval(start + DAY, start + 4 * DAY, point)
-        edges = (start, start + 3 * DAY, start + 3 * DAY, end)
+        early = late = start + 3 * DAY
+        middle = start + DAY, start + 4 * DAY
     elif unit == "decade":  # 0–3, 4–6, 7–9
-        edges = (start, add_months(start, 48), add_months(start, 84), end)
+        early, late = add_months(start, 48), add_months(start, 84)
     elif months and months % 3 == 0:
-        edges = (start, add_months(start, months // 3), add_months(start, months // 3 * 2), end)
+        early, late = add_months(start, months // 3), add_months(start, months // 3 * 2)
     elif days < 3:
-        return Interval(start, end, point)
+        early, late, middle = end, start, (start, end)
     else:
-        third = timedelta(days=days // 3)
-        edges = (start, start + third, end - third, end)
-    first = {_EARLY: 0, _MID: 1, _LATE: 2}[which]
-    return Interval(edges[first], edges[first + 1], point)
+        early, late = start + timedelta(days=days // 3), end - timedelta(days=days // 3)
+    if which == _MID:
+        return Interval(*(middle or (early, late)), start + timedelta(days=days // 2))
+    return Interval(start, early, start) if which == _EARLY else Interval(late, end, end)
 
 
 def _part(hit: RuleMatch) -> Built:
-    word = hit.word("k") or hit.word("k2") or hit.word("k3")
-    which = _PART[word]
-    token = hit.part("p")
+    word = hit.word("k", "k2", "k3")
+    which, token, ctx = _PART[word], hit.part("p"), hit.ctx
     period: Period = token.value
     if period.unit in ("day", "time") and which != _LATE:
         return None
-    ctx = hit.ctx
     by_word = ctx.text[token.start : token.end].lower().endswith("year")
     halves = period.unit == "year" and by_word and not (hit.says("of") and word != "middle")
-    unit = "relative year" if halves else period.unit
 
-    def change(whole: Interval) -> Interval | None:
-        found = part_of(whole, unit, which)
-        if found is None:
-            return None
+    def change(whole: Interval) -> Interval:
+        found = part_of(whole, "relative year" if halves else period.unit, which)
         if word in ("early", "late"):  # a range "from late July" holds all of it, one from "the end of July" none
             return Interval(found.start, found.end)
-        running = whole.start <= ctx.today < whole.end
+        running = whole.start <= hit.today < whole.end
         if word == "earlier" and running:
             end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
-            return Interval(found.start, end) if end > found.start else Interval(found.start, found.start + DAY)
+            return Interval(found.start, end if end > found.start else found.start + DAY)
         if word == "later" and running:
-            return Interval(max(found.start, ctx.today), found.end)
+            return Interval(max(found.start, hit.today), found.end)
         return found
 
     return mapped("S", period, change, "span")
+
+
+def _is_last(hit: RuleMatch) -> bool:
+    return hit.says("last", "final")
+
+
+def _whole(hit: RuleMatch) -> Period:
+    """Return the period of which a phrase names a part."""
+    return hit.value("p", "p2") or year_period(hit.value("y"))
 
 
 def _half(hit: RuleMatch) -> Built:
@@ -106,25 +107,24 @@ def _half(hit: RuleMatch) -> Built:
         return None
     period: Period = hit.value("p")
 
-    def change(whole: Interval) -> Interval | None:
-        if period.unit == "year":
-            middle = add_months(whole.start, 6)
-        else:
-            middle = whole.start + timedelta(days=(whole.end - whole.start).days // 2)
+    def change(whole: Interval) -> Interval:
+        halved = whole.start + timedelta(days=(whole.end - whole.start).days // 2)
+        middle = add_months(whole.start, 6) if period.unit == "year" else halved
         return Interval(middle, whole.end) if second else Interval(whole.start, middle)
 
     return mapped("Q", period, change, "half")
 
 
+_SIZES = ("day", "week", "month", "quarter", "half", "year", "decade", "century")
+
+
 def _nth_unit(hit: RuleMatch) -> Built:
     """Read "the first week of July", "the third quarter of last year", "the last weekend of May"."""
-    unit = hit.lex("u", "UNIT")
-    number = -1 if hit.says("last", "final") else hit.value("o")
-    period: Period = hit.value("p") or hit.value("p2") or year_period(hit.value("y"))
+    unit, period = hit.unit, _whole(hit)
+    number = -1 if _is_last(hit) else hit.value("o")
+    if unit in _SIZES and period.unit in _SIZES and _SIZES.index(unit) >= _SIZES.index(period.unit):
+        return None  # no year of a month
     week_start = hit.ctx.week_start
-    if not _fits(unit, period.unit):
-        return None
-
     return mapped(UNIT_SYMBOL.get(unit, "S"), period, lambda whole: _nth_inside(whole, unit, number, week_start), unit)
 
 
@@ -138,9 +138,7 @@ def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Int
     if unit in ("weekend", "workweek"):
         saturday = unit_of(start, unit, week_start).start
         first = saturday if saturday >= start else saturday + WEEK
-        count = (end - first).days // 7 + (1 if (end - first).days % 7 else 0)
-        index = count if number < 0 else number
-        found = first + (index - 1) * WEEK
+        found = first + ((end - first - DAY) // WEEK if number < 0 else number - 1) * WEEK
         return unit_of(found, unit, week_start) if start <= found < end else None
     length = duration(1, unit)
     found = shift(end, length, -1) if number < 0 else shift(start, duration(number - 1, unit))
@@ -148,21 +146,12 @@ def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Int
     return Interval(found, stop) if start <= found and stop <= end else None
 
 
-_SIZES = ("day", "week", "month", "quarter", "half", "year", "decade", "century")
-
-
-def _fits(unit: str, whole: str) -> bool:
-    """Say whether a unit can be a part of another: a week of a month, not a year of one."""
-    return unit not in _SIZES or whole not in _SIZES or _SIZES.index(unit) < _SIZES.index(whole)
-
-
 def _edge_length(hit: RuleMatch) -> Built:
     """Read "the first twelve days of last month", "the last five months of 2022"."""
     length: Duration = hit.value("u")
-    period: Period = hit.value("p") or hit.value("p2") or year_period(hit.value("y"))
-    last = hit.says("last", "final")
+    period, last = _whole(hit), _is_last(hit)
 
-    def change(whole: Interval) -> Interval | None:
+    def change(whole: Interval) -> Interval:
         if length.unit == "week" and period.unit == "year":  # weeks of a year are counted, those of a month are not
             first, after = (first_week(edge, hit.ctx.week_start) for edge in (whole.start, whole.end))
             return Interval(after - length.count * WEEK, after) if last else Interval(first, shift(first, length))
@@ -174,9 +163,7 @@ def _edge_length(hit: RuleMatch) -> Built:
 
 
 def _nth_weekday_of(hit: RuleMatch) -> Built:
-    weekday = hit.lex("w", "WD")
-    number = -1 if hit.says("last", "final") else hit.value("o")
-    period: Period = hit.value("p")
+    weekday, number = hit.lex("WD", "w"), -1 if _is_last(hit) else hit.value("o")
 
     def change(whole: Interval) -> Interval | None:
         start = whole.start
@@ -186,30 +173,26 @@ def _nth_weekday_of(hit: RuleMatch) -> Built:
         found = start + ((weekday - start.weekday()) % 7 + 7 * (number - 1)) * DAY
         return one_day(found) if found < whole.end else None
 
-    return mapped("D", period, change, "day")
+    return mapped("D", hit.value("p"), change, "day")
 
 
 def _nth_day_of(hit: RuleMatch) -> Built:
-    number = hit.value("o") or hit.value("big")
-    last = hit.says("last", "final")
-    period: Period = hit.value("p")
+    number, last = hit.value("o", "big"), _is_last(hit)
 
     def change(whole: Interval) -> Interval | None:
         found = whole.end - DAY if last else whole.start + (number - 1) * DAY
         return one_day(found) if whole.start <= found < whole.end else None
 
-    return mapped("D", period, change, "day")
+    return mapped("D", hit.value("p"), change, "day")
 
 
 def _days_in_month(hit: RuleMatch) -> Built:
     """Read "last month from 4 to 23": days of a month that another phrase gives."""
     first, last = hit.pair("r", "r2") or (hit.value("a"), hit.value("b"))
-    period: Period = hit.value("p") or hit.value("p2") or month_cycle(hit.lex("m", "MONTH"))
+    period: Period = hit.value("p", "p2") or month_cycle(hit.lex("MONTH", "m"))
 
     def change(month: Interval) -> Interval | None:
-        if first >= last or period.unit != "month":
-            return None
-        return run_of_days(month.start.replace(day=first), month.start.replace(day=last))
+        return run_of_days(*(month.start.replace(day=n) for n in (first, last))) if first < last else None
 
     return mapped("S", period, change, "span")
 
@@ -217,42 +200,34 @@ def _days_in_month(hit: RuleMatch) -> Built:
 def _numbered_week(hit: RuleMatch) -> Built:
     """Read "week 30 of last year": weeks of a year are counted as in ISO 8601."""
     token, written = hit.part("n"), hit.value("y")
-    period: Period = hit.value("p") or year_period(written or hit.ctx.today.year)
-    whole = hit.here.place(period)
-    if whole is None:
-        return None
-    if token.spelled and not (written or hit.token("p")):
+    whole = hit.here.place(hit.value("p") or year_period(written or hit.today.year))
+    if whole is None or (token.spelled and not (written or hit.token("p"))):
         return None  # "week one is the hardest"
-    found = _nth_inside(whole, "week", hit.value("n"), hit.ctx.week_start)
-    return ("W", Period("week", found)) if found else None
+    return one("W", "week", _nth_inside(whole, "week", hit.value("n"), hit.ctx.week_start))
 
 
 def _week_of_number(hit: RuleMatch) -> Built:
     """Read "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
-    token, after = hit.part("d"), hit.beside(0)
-    if token.spelled or hit.content(0) or (after is not None and after.word in ("of", "in")):
+    token, weekend, week_start = hit.part("d"), hit.token("weekend"), hit.ctx.week_start
+    if token.spelled or hit.content() or hit.beside(0).word in ("of", "in"):
         return None
-    number, weekend, week_start = token.value, hit.token("weekend"), hit.ctx.week_start
 
     def build(year: int, month: int) -> Interval | None:
-        start = datetime(year, month, number)
+        start = datetime(year, month, token.value)
         return weekend_at(one_day(start)) if weekend else week_of(start, week_start)
 
-    return ("S", Period("weekend", cycle=monthly(build))) if weekend else ("W", Period("week", cycle=monthly(build)))
+    return every("S" if weekend else "W", "weekend" if weekend else "week", monthly(build))
 
 
 def _month_of_day(hit: RuleMatch) -> Built:
     """Read "the month of September 16th"."""
     period: Period = hit.value("p")
-    if period.unit != "day":
-        return None
-    return mapped("N", period, lambda i: unit_of(i.start, "month", 0), "month")
+    return mapped("N", period, lambda i: unit_of(i.start, "month", 0), "month") if period.unit == "day" else None
 
 
 def _day_in_month(hit: RuleMatch) -> Built:
     """Read "last month on the 5th"."""
-    month: Period = hit.value("p")
-    cycle = hit.value("d").cycle
+    month, cycle = hit.value("p"), hit.value("d").cycle
     if month.unit != "month" or cycle is None or not cycle.is_monthly:
         return None
     return mapped("D", month, lambda i: cycle.next(i.start), "day")
@@ -265,8 +240,8 @@ def _holiday_span(hit: RuleMatch) -> Built:
     if whole is None:
         return None
     if hit.token("weekend"):
-        return "S", Period("weekend", weekend_at(whole))
-    return "W", Period("week", week_of(whole.start, hit.ctx.week_start))
+        return one("S", "weekend", weekend_at(whole))
+    return one("W", "week", week_of(whole.start, hit.ctx.week_start))
 
 
 def _week_of(hit: RuleMatch) -> Built:
@@ -277,12 +252,11 @@ def _week_of(hit: RuleMatch) -> Built:
 
 
 def _weekend_of(hit: RuleMatch) -> Built:
-    """Return the weekend at a day, joined with it: before a Monday or Tuesday, after any other day."""
     return mapped("S", hit.value("p"), weekend_at, "weekend")
 
 
 def weekend_at(whole: Interval) -> Interval:
-    """Return the weekend beside a day, together with it."""
+    """Return the weekend beside a day, together with it: before a Monday or Tuesday, after any other day."""
     weekday = whole.start.weekday()
     if weekday < 2:
         return Interval(whole.start - (weekday + 2) * DAY, whole.start + DAY)
@@ -297,75 +271,55 @@ def _in_year(hit: RuleMatch) -> Built:
     if year is None or period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
         return None
     whole = hit.here.place(year.value) if year.symbol == "Y" else year_period(year.value).fixed
-    if whole is None:
-        return None
-    found = period.cycle.next(whole.start)
-    if found is None or found.start >= whole.end:
-        return None
-    return symbol, Period(period.unit, found)
-
-
-def _bare_quarter(hit: RuleMatch) -> Built:
-    months = 3 if hit.word("u") == "quarter" else 6
-    which = hit.value("o")
-    return ("Q", quarter_cycle(months, which)) if which * months <= 12 else None
+    found = period.cycle.next(whole.start) if whole else None
+    return one(symbol, period.unit, found if found and whole and found.start < whole.end else None)
 
 
 def _rest(hit: RuleMatch) -> Built:
     """Read "the rest of the week": from today on."""
-    if hit.token("p"):
-        whole = hit.here.place(hit.value("p"))
-    else:
-        whole = unit_of(hit.ctx.today, hit.lex("u", "UNIT"), hit.ctx.week_start)
-    if whole is None or whole.end <= hit.ctx.today:
+    whole = hit.placed() if hit.token("p") else unit_of(hit.today, hit.unit, hit.ctx.week_start)
+    if whole is None or whole.end <= hit.today:
         return None
-    return "S", Period("span", Interval(max(whole.start, hit.ctx.today), whole.end))
+    return one("S", "span", Interval(max(whole.start, hit.today), whole.end))
 
 
 def _label_in_year(hit: RuleMatch) -> Built:
-    whole = hit.here.place(hit.value("p"))
-    found = year_part(whole.start.year, *hit.value("q")) if whole else None
-    return ("Q", Period("quarter", found)) if found else None
+    whole = hit.placed()
+    return one("Q", "quarter", year_part(whole.start.year, *hit.value("q")) if whole else None)
 
 
 def _weekday_in(hit: RuleMatch) -> Built:
     """Read "Thursday of last week", "next week Thursday", "the first week of October on Friday"."""
-    weekday = hit.lex("w", "WD")
+    weekday, period = hit.lex("WD", "w"), hit.value("p")
 
     def pick(week: Interval) -> Interval | None:
         found = week.start + ((weekday - week.start.weekday()) % 7) * DAY
         return one_day(found) if found < week.end else None
 
-    period: Period = hit.value("p")
-    if period.unit not in ("week", "weekend", "workweek"):
-        return None
-    return mapped("D", period, pick, "day")
+    return mapped("D", period, pick, "day") if period.unit in ("week", "weekend", "workweek") else None
 
 
 def _weekdays_in(hit: RuleMatch) -> Built:
     """Read "Thursday or Friday next week": from the first to the second, both whole."""
-    first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
 
     def pick(week: Interval) -> Interval | None:
-        days = sorted((weekday - week.start.weekday()) % 7 for weekday in (first, second))
+        days = sorted((hit.lex("WD", name) - week.start.weekday()) % 7 for name in ("a", "b"))
         return Interval(week.start + days[0] * DAY, week.start + (days[1] + 1) * DAY)
 
     return mapped("S", hit.value("p"), pick, "span")
 
 
 def bare_unit(hit: RuleMatch) -> Built:
-    """Read "the week", "for the month": the present one."""
-    ctx, unit = hit.ctx, hit.lex("u", "UNIT") or hit.lex("u2", "UNIT")
-    back = 0
-    if unit == "weekend" and ctx.today.weekday() < 3 and not hit.here.plans:
-        back = -1  # early in the week "the weekend" is the one just past
-    return unit_from_today(ctx, unit, back)
+    """Read "the week", "for the month": the present one; early in the week "the weekend" is the one just past."""
+    unit = hit.lex("UNIT", "u", "u2")
+    past = unit == "weekend" and hit.today.weekday() < 3 and not hit.here.plans
+    return unit_from_today(hit.ctx, unit, -1 if past else 0)
 
 
 PARTS = (
-    Rule("unit_of_part",
-         "(?<=(early|earlier|late|later|end|start|beginning|middle|mid|quarter|half|week|weekend|month|day|"
-         "WD|WDS|U) (in|of) the) u:UNIT1", bare_unit, 0.8, "the second quarter of the year"),
+    Rule("unit_of_part", ""
+         "(?<=(early|earlier|late|later|end|start|beginning|middle|mid|quarter|half|week|weekend|month|day|WD|WDS|U) "
+         "(in|of) the) u:UNIT1", bare_unit, 0.8, "the second quarter of the year"),
     Rule("unit_of_day", "(?<=ORD of the) u:(month|year)", bare_unit, 0.8, "on the first of the month"),
     Rule("unit_of_bare_part", "(?<=(end|start|beginning|middle) of) u:UNIT1", bare_unit, 0.8, "end of week"),
     Rule("cycle_in_year", "(c:(N|D|H|S|Q)|m:MONTH|s:SEASON) (of|in|COMMA)? p:Y", _in_year, 0.95,
@@ -381,14 +335,12 @@ PARTS = (
          "the first Friday next month"),
     Rule("nth_weekday_of", "the? (o:ORD|last|final) w:WD (of|in) the? p:(P)", _nth_weekday_of, 0.95,
          "the second Friday of March"),
-    Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)",
-         _nth_day_of, 0.93, "the 12th day of last month"),
-    Rule("days_in_month",
-         "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)",
-         _days_in_month, 0.93, "last month from 4 to 23"),
-    Rule("days_before_month",
-         "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N", _days_in_month,
-         0.93, "the 4th until the 22nd this month"),
+    Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth_day_of,
+         0.93, "the 12th day of last month"),
+    Rule("days_in_month", "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)", _days_in_month,
+         0.93, "last month from 4 to 23"),
+    Rule("days_before_month", "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N", _days_in_month, 0.93,
+         "the 4th until the 22nd this month"),
     Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
          _days_in_month, 0.9, "from 5-17 in next month"),
     Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
@@ -399,13 +351,14 @@ PARTS = (
          "the first week of July"),
     Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U ((of|in) the? p:P|COMMA? (p2:Y|y:YR))", _edge_length,
          0.93, "the last five months of 2022"),
-    Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)", _bare_quarter, 0.7, "in the second quarter"),
+    Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)",
+         lambda h: quarter_cycle(3 if h.word("u") == "quarter" else 6, h.value("o")), 0.7, "in the second quarter"),
     Rule("year_numbered_week", "p:Y (COMMA|DASH)? week number? n:SMALL", _numbered_week, 0.9, "2018 week 35"),
     Rule("numbered_week", "the? week number? n:SMALL ((of|in|COMMA)? p:Y|COMMA? y:YEAR)?", _numbered_week, 0.85,
          "week 30 of last year"),
     Rule("week_of_number",
-         "the? (week|weekend:weekend) (of|commencing|starting|beginning|ending|around)? on? the d:ORD",
-         _week_of_number, 0.8, "the week of the 18th"),
+         "the? (week|weekend:weekend) (of|commencing|starting|beginning|ending|around)? on? the d:ORD", _week_of_number,
+         0.8, "the week of the 18th"),
     Rule("month_of_day", "the? month (of|DOT) the? p:D", _month_of_day, 0.9, "the month of September 16th"),
     Rule("week_of_day",
          "the? (week (of|commencing|starting|beginning|ending|containing|including)|w SLASH c|wc) on? the? p:D",
@@ -420,7 +373,6 @@ PARTS = (
     Rule("weekday_of_week", "on? w:WD (of|in|from|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95,
          "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),
-    Rule("part",
-         "the? (very)? (k:(early|earlier|late|later) DASH? (in|on)?|k2:(mid|middle|end) DASH? of?|"
-         "k3:(beginning|start|close) (of|DASH)) the? p:P", _part, 0.92, "in early June"),
+    Rule("part", "the? (very)? (k:(early|earlier|late|later) DASH? (in|on)?|k2:(mid|middle|end) DASH? "
+         "of?|k3:(beginning|start|close) (of|DASH)) the? p:P", _part, 0.92, "in early June"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rules that join periods: offsets from a date, ranges, lists and open bounds.
+"""Rules for times of day, and rules that join periods: offsets from a date, ranges, lists and open bounds.
 
 A range holds both its ends whole, as people mean it: "from March to June" ends when June is over, "until Friday" when
 Friday is. (The specifications of Recognizers-Text end a range where its right end begins.) A moment ends the range
@@ -22,65 +22,158 @@ from recall_integrations.query.temporal.calendar import (
     shift,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch, mapped
-from recall_integrations.query.temporal.lexicon import POSSESSIVE, PRONOUN
+from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch, mapped, one
+from recall_integrations.query.temporal.lexicon import PART_OF_DAY, POSSESSIVE, PRONOUN
+from recall_integrations.query.temporal.rules_dates import clear_weekday, cued_weekday
+from recall_integrations.query.temporal.rules_parts import bare_unit
 from recall_integrations.query.temporal.rules_relative import fixed, to_date, unit_from_today
 from recall_integrations.query.temporal.tokens import DateToken
+
+# ------------------------------------------------------------------------------------------------------ times of day
+
+
+def _minutes(count: int) -> timedelta:
+    return timedelta(minutes=count)
+
+
+def _slack(hit: RuleMatch) -> timedelta:
+    return _minutes(30 if hit.says("around", "about") else 0)
+
+
+def _on_day(hit: RuleMatch, first: timedelta, last: timedelta, point: timedelta | None = None) -> Built:
+    """Return these hours of the day (or of every such day) of `d`; `point`: the moment that a time of day names."""
+    period: Period = hit.value("d")
+    if period.unit != "day":
+        return None
+
+    def hours(whole: Interval) -> Interval | None:
+        start = whole.start
+        return Interval(start + first, start + last, None if point is None else start + point)
+
+    return mapped("D", period, hours, "time")
+
+
+def _part_of_day(hit: RuleMatch) -> Built:
+    first, last = PART_OF_DAY[hit.word("k")]
+    if hit.token("early"):
+        last = (first + last) // 2
+    if hit.token("late"):
+        first = (first + last) // 2
+    return _on_day(hit, timedelta(hours=first), timedelta(hours=last))
+
+
+def _clock(hit: RuleMatch) -> Built:
+    """Read 3pm as the hour from 3, 3:30 as the half hour; "around" adds half an hour on both sides."""
+    start, length = map(_minutes, hit.value("t"))
+    return _on_day(hit, start - _slack(hit), start + length + _slack(hit), start)
+
+
+def _clock_range(hit: RuleMatch) -> Built:
+    """Read "between 9am and 11am"; in "from 3 to 5pm" the first is a number that borrows the half of the day."""
+    last = hit.value("t2")[0]
+    if hit.token("t"):
+        first = hit.value("t")[0]
+    else:
+        hour = hit.value("n") % 12 * 60
+        first = hour + 720 if last >= 720 and hour + 720 < last else hour
+    return _on_day(hit, _minutes(first), _minutes(last if last > first else last + 24 * 60))
+
+
+def _clock_bound(hit: RuleMatch) -> Built:
+    moment = _minutes(hit.value("t")[0])
+    if hit.says("after", "since", "from"):
+        return _on_day(hit, moment, DAY)
+    return _on_day(hit, timedelta(0), moment) if moment else None
+
+
+def _today_part(hit: RuleMatch) -> Built:
+    if hit.word("k") in ("lunch", "breakfast"):
+        return None  # "this lunch" is a meal
+    first, last = PART_OF_DAY[hit.word("k")]
+    return one("D", "time", Interval(hit.today + timedelta(hours=first), hit.today + timedelta(hours=last)))
+
+
+def _bare_clock(hit: RuleMatch) -> Built:
+    """Read "at 3pm" without a day: the last time it was that late."""
+    start, length = map(_minutes, hit.value("t"))
+    first, last = start - _slack(hit), start + length + _slack(hit)
+    day = hit.today if hit.today + first <= hit.ctx.local else hit.today - DAY
+    return one("D", "time", Interval(day + first, day + last))
+
+
+TIMES = (
+    Rule("noon", "(?<=(at|by|before|after|until|till|around|since)) (noon|midday|midnight)",
+         lambda h: ("t", (720 if h.says("noon", "midday") else 0, 60)), 0.9, "before noon yesterday"),
+    Rule("today_part", "this k:POD", _today_part, 0.92, "what did I do this morning"),
+    Rule("weekday", "w:WD", clear_weekday, 0.85, "what did I do on Friday", weak=True),
+    Rule("weekday_behind_preposition",
+         "(?<=(on|until|till|since|by|before|after|from|between|to|DASH|and|through)) w:WD", cued_weekday, 0.75,
+         "what did I do on Fri", weak=True),
+    Rule("weekday_before_dash", "w:WD(?=(TO D|POD))", cued_weekday, 0.75, "Mon to Friday", weak=True),
+    Rule("day_part", "d:D COMMA? (in the|at)? early:early? late:late? k:POD", _part_of_day, 0.93, "yesterday morning"),
+    Rule("part_of_day_of", "(in|on|during)? the? early:early? late:late? k:POD (of|on) the? d:D", _part_of_day, 0.93,
+         "on the morning of 3 May"),
+    Rule("day_clock_range", "d:D COMMA? (from|between) (t:T|n:DAYNUM) (and|TO) t2:T", _clock_range, 0.93,
+         "on Monday between 3 and 5pm"),
+    Rule("clock_range_day", "(from|between) (t:T|n:DAYNUM) (and|TO) t2:T on? d:D", _clock_range, 0.93,
+         "from 9am to 11am yesterday"),
+    Rule("clock_bound_day", "(before|after|since|until|till|by|from) t:T (on|COMMA)? d:D", _clock_bound, 0.92,
+         "after 5pm yesterday"),
+    Rule("day_clock_bound", "d:D COMMA? (before|after|since|until|till|by) t:T", _clock_bound, 0.92,
+         "yesterday after 5pm"),
+    Rule("day_clock", "d:D COMMA? (at|around|about|T)? (about|around)? t:T", _clock, 0.93, "on Monday at 3pm"),
+    Rule("clock_day", "(at|around|about)? (about|around)? t:T (on|COMMA|of)? d:D", _clock, 0.93,
+         "around 3pm on Monday"),
+    Rule("bare_clock", "(at|around|about) t:T", _bare_clock, 0.45, "what did she say at 3pm"),
+)  # fmt: skip
+
+LATE = (
+    Rule("bare_unit", "the (u:(week|month|year|quarter)|u2:day(?!X))(?!(UNIT|of|when|that|we|i|you|she|he|they|which))",
+         bare_unit, 0.45, "the partner of the week"),
+    Rule("weekend", "the? u:weekend(?!of)", bare_unit, 0.7, "what did I do over the weekend"),
+)  # fmt: skip
 
 # ---------------------------------------------------------------------------------------------------------- offsets
 
 
-def _anchor(ctx: Context, period: Period, *, ahead: bool) -> Interval | None:
+def _anchor(hit: RuleMatch, *, ahead: bool) -> Interval | None:
     """Return the date that an offset counts from; a recurring one lies ahead if `ahead` is true."""
-    return (period.future(ctx.today) if ahead else None) or ctx.place(period)
+    return (hit.value("p").future(hit.today) if ahead else None) or hit.placed()
 
 
 def _from_date(hit: RuleMatch) -> Built:
     """Read "two weeks before X" as a day, counted from X."""
     length: Duration = hit.value("u")
-    period: Period = hit.value("p")
     before = hit.says("before", "prior", "preceding")
-    ahead = hit.here.plans or (not before and hit.says("from"))
-    anchor = _anchor(hit.here, period, ahead=ahead)
+    anchor = _anchor(hit, ahead=hit.here.plans or (not before and hit.says("from")))
     if anchor is None:
         return None
-    base = anchor.start if before or period.unit in ("day", "time") else anchor.end - DAY
-    found = shift(base, length, -1 if before else 1)
-    return "D", (Period("time" if length.seconds else "day", one_day(found)))
+    base = anchor.start if before or hit.value("p").unit in ("day", "time") else anchor.end - DAY
+    return one("D", "time" if length.seconds else "day", one_day(shift(base, length, -1 if before else 1)))
 
 
 def _weekday_from_date(hit: RuleMatch) -> Built:
     """Read "Tuesday 2 weeks after March 4th": that weekday in the week that the offset leads to."""
-    cycle = hit.value("w").cycle
-    built = _from_date(hit)
+    cycle, built = hit.value("w").cycle, _from_date(hit)
     if built is None or cycle is None or not cycle.is_weekly or built[1].unit != "day":
         return None
-    week = week_of(built[1].fixed.start, hit.ctx.week_start)
-    found = cycle.next(week.start)
-    return ("D", Period("day", found)) if found else None
+    return one("D", "day", cycle.next(week_of(built[1].fixed.start, hit.ctx.week_start).start))
 
 
 def _bounded_offset(hit: RuleMatch) -> Built:
     """Read "less than 3 days after X", "more than two weeks before X"."""
-    length: Duration = hit.value("u")
-    anchor = _anchor(hit.here, hit.value("p"), ahead=hit.here.plans)
+    anchor, before = _anchor(hit, ahead=hit.here.plans), hit.says("before", "prior")
     if anchor is None:
         return None
-    before = hit.says("before", "prior")
-    edge = shift(anchor.start, length, -1 if before else 1)
+    edge = shift(anchor.start, hit.value("u"), -1 if before else 1)
     if hit.says("more", "over"):
         return "R", HalfOpen(end=edge) if before else HalfOpen(edge)
     return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
 
 
-def _neighbour(hit: RuleMatch) -> Built:
-    """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
-    length = duration(1, hit.word("k"))
-    return _beside(hit, length, length.unit)
-
-
 def _beside(hit: RuleMatch, length: Duration, unit: str = "span") -> Built:
-    anchor = _place(hit)
+    """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
+    anchor = hit.placed()
     if anchor is None:
         return None
     if hit.says("before", "preceding", "prior"):
@@ -89,10 +182,10 @@ def _beside(hit: RuleMatch, length: Duration, unit: str = "span") -> Built:
 
 
 def _neighbour_weekend(hit: RuleMatch) -> Built:
-    anchor = _place(hit)
+    anchor = hit.placed()
     if anchor is None:
         return None
-    weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("w", "WD"), 1)
+    weekday, days = (5, 2) if hit.token("weekend") else (hit.lex("WD", "w"), 1)
     if hit.says("before", "preceding"):
         last = anchor.start - days * DAY
         start = last - ((last.weekday() - weekday) % 7) * DAY
@@ -101,27 +194,16 @@ def _neighbour_weekend(hit: RuleMatch) -> Built:
     return fixed(start, start + days * DAY, "day" if days == 1 else "weekend")
 
 
-def _beside_now(hit: RuleMatch) -> Built:
-    """Read "the day before", "the year after" without a date, as the unit beside the present one."""
-    unit, sign = hit.lex("u", "UNIT"), 1 if hit.says("after") else -1
-    return unit_from_today(hit.ctx, unit, sign)
-
-
 def _ended(hit: RuleMatch) -> Built:
     """Read "the year ended June 30": the one up to that day."""
-    anchor = _place(hit)
-    if anchor is None:
-        return None
-    return fixed(shift(anchor.end, duration(1, hit.lex("u", "UNIT")), -1), anchor.end)
+    anchor = hit.placed()
+    return fixed(shift(anchor.end, duration(1, hit.unit), -1), anchor.end) if anchor else None
 
 
 def _starting(hit: RuleMatch) -> Built:
     """Read "for two weeks from May 20th"."""
-    length: Duration = hit.value("u")
-    anchor = _place(hit)
-    if anchor is None:
-        return None
-    return fixed(anchor.start, shift(anchor.start, length))
+    anchor = hit.placed()
+    return fixed(anchor.start, shift(anchor.start, hit.value("u"))) if anchor else None
 
 
 def _length_beside(hit: RuleMatch) -> Built:
@@ -154,9 +236,9 @@ OFFSETS = (
          "4 days after March 11th"),
     Rule("neighbour",
          "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following|prior to) the? p:P",
-         _neighbour, 0.93, "the week before 9 June 2023"),
-    Rule("beside_now", "the u:(day|week|month|year) (before|after)(?=(BREAK|DOT|COMMA|$))", _beside_now, 0.6,
-         "who called the day before"),
+         lambda h: _beside(h, duration(1, h.word("k")), h.word("k")), 0.93, "the week before 9 June 2023"),
+    Rule("beside_now", "the u:(day|week|month|year) (before|after)(?=(BREAK|DOT|COMMA|$))",
+         lambda h: unit_from_today(h.ctx, h.unit, 1 if h.says("after") else -1), 0.6, "who called the day before"),
     Rule("unit_ended", "the? u:(month|quarter|year) (ended|ending) on? p:D", _ended, 0.93,
          "the year ended 30 June 2024"),
 )  # fmt: skip
@@ -177,13 +259,13 @@ def _left_edge(found: Interval) -> datetime:
     return found.point if found.point is not None else found.start
 
 
-def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Interval] | None:
+def _place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Interval] | None:
     """Place two periods in order, a recurring one nearest to the other; of two, `ctx.place` places the first."""
     if left.fixed and right.fixed:
         return left.fixed, right.fixed
-    if right.fixed and left.cycle and right.fixed.start:
-        first = left.cycle.last(right.fixed.start, strict=True)
-        return (first, right.fixed) if first else None
+    if right.fixed and left.cycle:
+        before = left.cycle.last(right.fixed.start, strict=True)
+        return (before, right.fixed) if before else None
     if right.cycle is None:
         return None
     for first in (left.past(ctx.today), left.future(ctx.today)) if ctx.plans else (ctx.place(left),):
@@ -195,7 +277,7 @@ def place_pair(ctx: Context, left: Period, right: Period) -> tuple[Interval, Int
 
 def _range(hit: RuleMatch) -> Built:
     right = hit.part("b")
-    pair = place_pair(hit.here, hit.value("a"), right.value)
+    pair = _place_pair(hit.here, hit.value("a"), right.value)
     if pair is None:
         return None
     start, end = sorted((_left_edge(pair[0]), _right_edge(hit.here, right, pair[1])))
@@ -203,19 +285,16 @@ def _range(hit: RuleMatch) -> Built:
 
 
 def _range_to_now(hit: RuleMatch) -> Built:
-    found = hit.here.place(hit.value("a"))
+    found, local = hit.placed("a"), hit.ctx.local
     start = _left_edge(found) if found else None
-    if start is None or start > hit.ctx.local:
-        return None
-    return "R", Interval(start, hit.ctx.local if hit.ctx.local > start else start + DAY)
+    return None if start is None or start > local else ("R", Interval(start, local if local > start else start + DAY))
 
 
 def _range_from_now(hit: RuleMatch) -> Built:
     token = hit.part("b")
-    period: Period = token.value
-    found = period.future(hit.ctx.today) or hit.here.place(period)
-    end = _right_edge(hit.here, token, found) if found else hit.ctx.today
-    return ("R", Interval(hit.ctx.today, end)) if end > hit.ctx.today else None
+    found = token.value.future(hit.today) or hit.placed("b")
+    end = _right_edge(hit.here, token, found) if found else hit.today
+    return ("R", Interval(hit.today, end)) if end > hit.today else None
 
 
 def _days_of_month(hit: RuleMatch) -> Built:
@@ -226,9 +305,8 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
     def change(found: Interval) -> Interval | None:
         other = found.start.replace(day=number)
-        if bare_first and other > found.start and not hit.says("and", "or"):
-            month_before = add_months(found.start.replace(day=1), -1)
-            other = month_before.replace(day=number)  # "from the 28th to the 2nd of April"
+        if bare_first and other > found.start and not hit.says("and", "or"):  # "from the 28th to the 2nd of April"
+            other = add_months(found.start.replace(day=1), -1).replace(day=number)
         first, last = (other, found.start) if bare_first else (found.start, other)
         return run_of_days(first, last) if first < last else None
 
@@ -239,9 +317,8 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
 def _list(hit: RuleMatch) -> Built:
     """Read "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
-    left: Period = hit.value("a")
-    right: Period = hit.value("b")
-    pair = place_pair(hit.here, left, right) if left.unit == right.unit else None
+    left, right = hit.value("a"), hit.value("b")
+    pair = _place_pair(hit.here, left, right) if left.unit == right.unit else None
     if pair is None:
         return None
     first, second = pair if pair[0].start <= pair[1].start else pair[::-1]
@@ -253,24 +330,19 @@ def _list(hit: RuleMatch) -> Built:
 
 _NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"
 RANGES = (
-    Rule("days_of_month", "from? d:D TO the? n:DAY(?!UNIT)", _days_of_month, 0.93,
-         "October 8th through 15th"),
+    Rule("days_of_month", "from? d:D TO the? n:DAY(?!UNIT)", _days_of_month, 0.93, "October 8th through 15th"),
     Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|MONTH))", _days_of_month, 0.93,
          "between May 3 and 10"),
     Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
-    Rule("days_of_month_reversed",
-         "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (and|or|TO)) the? d:D",
+    Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (and|or|TO)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
-    Rule("range_to_now", f"(from|between|since) the? a:P (and|up? TO) {_NOW}",
-         _range_to_now, 0.95, "from April to date"),
-    Rule("range_to_now_bare", f"(in|on)? the? a:P up? TO {_NOW}", _range_to_now, 0.9,
-         "May 2019 to present"),
-    Rule("range_from_now", "(from|between)? (now|today) (and|TO) the? b:P", _range_from_now,
-         0.9, "between now and October 20th"),
-    Rule("between", "between the? a:P (and|TO) the? b:P", _range, 0.97,
-         "between May 3rd and May 10"),
-    Rule("from_to", "from (on|in|the)? a:P (and|up? TO) (on|in|the)? b:P", _range, 0.97,
-         "from March to June"),
+    Rule("range_to_now", f"(from|between|since) the? a:P (and|up? TO) {_NOW}", _range_to_now, 0.95,
+         "from April to date"),
+    Rule("range_to_now_bare", f"(in|on)? the? a:P up? TO {_NOW}", _range_to_now, 0.9, "May 2019 to present"),
+    Rule("range_from_now", "(from|between)? (now|today) (and|TO) the? b:P", _range_from_now, 0.9,
+         "between now and October 20th"),
+    Rule("between", "between the? a:P (and|TO) the? b:P", _range, 0.97, "between May 3rd and May 10"),
+    Rule("from_to", "from (on|in|the)? a:P (and|up? TO) (on|in|the)? b:P", _range, 0.97, "from March to June"),
     Rule("to", "(in|on)? a:P TO (the|in|on)? b:P", _range, 0.93, "2015 to 2019"),
     Rule("list", "a:P (COMMA P){0,3} (COMMA|SLASH|and|or|COMMA and|COMMA or) (in|on|the)? b:P", _list, 0.9,
          "in March and April"),
@@ -279,13 +351,9 @@ RANGES = (
 # ----------------------------------------------------------------------------------------------------------- bounds
 
 
-def _place(hit: RuleMatch) -> Interval | None:
-    return hit.here.place(hit.value("p"))
-
-
 def _after(hit: RuleMatch) -> Built:
     """Read "after" a day or a time as from it on, "after" anything longer as from its end on."""
-    found = _place(hit)
+    found = hit.placed()
     if found is None:
         return None
     if found.point is not None:
@@ -296,61 +364,44 @@ def _after(hit: RuleMatch) -> Built:
 
 
 def _since(hit: RuleMatch) -> Built:
-    found = _place(hit)
-    return ("R", HalfOpen(found.start)) if found else None
+    return ("R", HalfOpen(found.start)) if (found := hit.placed()) else None
 
 
 def _before(hit: RuleMatch) -> Built:
-    found = _place(hit)
-    return ("R", HalfOpen(end=_left_edge(found))) if found else None
-
-
-def _same(hit: RuleMatch) -> Built:
-    token = hit.part("p")
-    return token.symbol, token.value
+    return ("R", HalfOpen(end=_left_edge(found))) if (found := hit.placed()) else None
 
 
 def _through(hit: RuleMatch) -> Built:
-    found = _place(hit)
-    return ("R", HalfOpen(end=found.point or found.end)) if found else None
+    return ("R", HalfOpen(end=found.point or found.end)) if (found := hit.placed()) else None
 
 
 def _to_date(hit: RuleMatch) -> Built:
     """Read "how many to date?", "to date we have"; and not "wants to date her"."""
     after = hit.beside(0)
-    somebody = after is not None and (after.word in PRONOUN or after.word in POSSESSIVE)
-    opens = hit.beside(-1) is None and hit.ctx.text[hit.tokens[0].start].isupper()
-    if (somebody or hit.content(0)) and not opens and not hit.goes_on():
-        return None
-    return to_date(hit)
+    somebody = after.word in PRONOUN or after.word in POSSESSIVE
+    opens = hit.beside(-1).symbol == "∅" and hit.ctx.text[hit.tokens[0].start].isupper()
+    return None if (somebody or hit.content()) and not opens and not hit.goes_on() else to_date(hit)
 
 
 BOUNDS = (
-    Rule("to_date",
-         "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior|not)) (to|till|until) (current|present)? "
-         "date(?!(NUM|or|not)))", _to_date,
-         0.8, "how many were sold to date"),
-    Rule("at_most",
-         "((LT EQ|EQ LT)|(no|not) (later than|after)|as late as|(on|in|at) or (before|(earlier than)|(prior to))|"
-         "before or (on|in|(equal to))|(earlier|less|older|smaller) than or (equal|equals) to) (the|on|in)? p:P",
+    Rule("to_date", "(ytd|mtd|wtd|qtd|(?<!(equal|equals|due|out|prior|not)) (to|till|until) (current|present)? "
+         "date(?!(NUM|or|not)))", _to_date, 0.8, "how many were sold to date"),
+    Rule("at_most", "((LT EQ|EQ LT)|(no|not) (later than|after)|as late as|(on|in|at) or (before|(earlier than)|(prior "
+         "to))|before or (on|in|(equal to))|(earlier|less|older|smaller) than or (equal|equals) to) (the|on|in)? p:P",
          _through, 0.9, "<= 2019"),
-    Rule("at_least",
-         "((GT EQ|EQ GT)|(no|not) ((earlier|sooner) than|before|(prior to))|(on|in|at) or (after|(later than))|"
-         "after or (on|in|(equal to))|(later|greater|more|newer) than or (equal|equals) to) (the|on|in)? p:P",
+    Rule("at_least", "((GT EQ|EQ GT)|(no|not) ((earlier|sooner) than|before|(prior to))|(on|in|at) or (after|(later "
+         "than))|after or (on|in|(equal to))|(later|greater|more|newer) than or (equal|equals) to) (the|on|in)? p:P",
          _since, 0.9, ">= 2019"),
     Rule("or_later",
          "p:P (or|and) (later|greater|more|newer|above|onward|onwards|beyond|(after|since)(?!X|PRON|POSS|P|NUM|the))",
-         _since, 0.93,
-         "year 2016 or later"),
+         _since, 0.93, "year 2016 or later"),
     Rule("or_earlier", "p:P (or|and) (earlier|older|less|below|(before|prior)(?!X|PRON|POSS|P|NUM|the))", _through,
          0.93, "2012 or earlier"),
-    Rule("than_later", "(later|greater|more|newer|younger) than the? p:P", _after, 0.93,
-         "later than 2016"),
-    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than the? p:P", _before,
-         0.93, "earlier than 2018"),
+    Rule("than_later", "(later|greater|more|newer|younger) than the? p:P", _after, 0.93, "later than 2016"),
+    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than the? p:P", _before, 0.93, "earlier than 2018"),
     Rule("greater", "GT p:P", _after, 0.9, "> 2019"),
     Rule("less", "LT p:P", _before, 0.9, "< 2019"),
-    Rule("equal", "EQ p:P", _same, 0.9, "= 2019"),
+    Rule("equal", "EQ p:P", lambda h: (h.part("p").symbol, h.value("p")), 0.9, "= 2019"),
     Rule("since", "(ever since|since|as early as) (the|about|around|in|on)? p:P", _since, 0.96, "since 2024"),
     Rule("onwards", "from (the|about|around)? p:P (on|onward|onwards|forward|and beyond)(?!P)", _since, 0.94,
          "from May 2023 onwards"),
@@ -359,10 +410,8 @@ BOUNDS = (
          "starting October 6th"),
     Rule("after", "(right|just|shortly|soon|any time|anytime|sometime)? (after|following) (the|about|around)? p:P",
          _after, 0.96, "after 2023"),
-    Rule("before",
-         "(right|just|shortly|any time|anytime|sometime)? (before|(prior|previous) to|ahead of|in advance of) "
-         "(the|about|around)? p:P", _before, 0.95, "before last Christmas"),
-    Rule("until",
-         "(by|until|till|til|through|thru|up (to|until|till)) (and including)? (the|about|around)? p:P", _through, 0.95,
-         "until Friday"),
+    Rule("before", "(right|just|shortly|any time|anytime|sometime)? (before|(prior|previous) to|ahead of|in advance "
+         "of) (the|about|around)? p:P", _before, 0.95, "before last Christmas"),
+    Rule("until", "(by|until|till|til|through|thru|up (to|until|till)) (and including)? (the|about|around)? p:P",
+         _through, 0.95, "until Friday"),
 )  # fmt: skip

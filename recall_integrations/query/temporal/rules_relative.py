@@ -19,14 +19,9 @@ from recall_integrations.query.temporal.calendar import (
     unit_shifted,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch, one, that_day
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
-from recall_integrations.query.temporal.rules_calendar import (
-    named_cycle,
-    season_cycle,
-    verb_like,
-    weekday_cycle,
-)
+from recall_integrations.query.temporal.rules_dates import named_cycle, season_cycle, verb_like, weekday_cycle
 from recall_integrations.query.temporal.tense import PAST
 
 CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
@@ -34,17 +29,12 @@ CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the 
 
 def fixed(start: datetime, end: datetime, unit: str = "span") -> Built:
     """Make the symbol and value of a finished interval."""
-    return UNIT_SYMBOL.get(unit, "S"), Period(unit, Interval(start, end))
-
-
-def days_from_today(ctx: Context, days: int) -> Built:
-    """Return the day that lies `days` days after today."""
-    return "D", Period("day", one_day(ctx.today + days * DAY))
+    return one(UNIT_SYMBOL.get(unit, "S"), unit, Interval(start, end))
 
 
 def unit_from_today(ctx: Context, unit: str, count: int) -> Built:
     """Return the calendar unit that lies `count` units after the present one."""
-    return UNIT_SYMBOL.get(unit, "S"), Period(unit, unit_shifted(ctx.today, unit, count, ctx.week_start))
+    return one(UNIT_SYMBOL.get(unit, "S"), unit, unit_shifted(ctx.today, unit, count, ctx.week_start))
 
 
 # -------------------------------------------------------------------------------------------------------- durations
@@ -59,8 +49,7 @@ def _duration(hit: RuleMatch) -> Built:
         return None
     if hit.token("work"):
         return "U", Duration(days=count, unit="workday", count=count)
-    unit = hit.lex("u", "UNIT") or hit.lex("u", "SMALLUNIT")
-    return "U", duration(count, unit)
+    return "U", duration(count, hit.unit or hit.lex("SMALLUNIT", "u"))
 
 
 def _decimal(hit: RuleMatch) -> Built:
@@ -71,37 +60,24 @@ def _decimal(hit: RuleMatch) -> Built:
 
 
 def _and_half(hit: RuleMatch, count: int) -> Built:
-    word = hit.word("u") or hit.word("u2")
-    unit = UNIT.get(word) or UNITS.get(word) or SMALL_UNIT[word]
-    one = duration(1, unit)
-    half = Duration(months=one.months // 2, days=15 if one.months == 1 else one.days // 2, seconds=one.seconds // 2)
-    return "U", replace(duration(count, unit) + half, unit="month" if one.months else "day", count=count)
+    word = hit.word("u", "u2")
+    whole = duration(1, UNIT.get(word) or UNITS.get(word) or SMALL_UNIT[word])
+    half = Duration(
+        months=whole.months // 2, days=15 if whole.months == 1 else whole.days // 2, seconds=whole.seconds // 2
+    )
+    total = duration(count, whole.unit) + half
+    return "U", replace(total, unit="month" if whole.months else "day", count=count)
 
 
 def _half_unit(hit: RuleMatch) -> Built:
-    whole = duration(1, hit.lex("u", "UNIT"))
+    whole = duration(1, hit.unit)
     return "U", Duration(months=whole.months // 2, days=15 if whole.months == 1 else 0, unit="month")
-
-
-def _half_hour(hit: RuleMatch) -> Built:
-    return "U", Duration(seconds=1800, unit="minute", count=30)
-
-
-def _this_time(hit: RuleMatch) -> Built:
-    """Read "this time last year": the day as far away."""
-    sign = -1 if hit.lex("r", "LAST") else 1
-    return "D", Period("day", one_day(shift(hit.ctx.today, duration(1, hit.lex("u", "UNIT")), sign)))
 
 
 def _small_unit(hit: RuleMatch) -> Built:
     """Read "in the past hour", "within the hour": the one that ends now."""
-    if hit.says("within") and hit.here.plans:
-        return None
-    return _rolling(hit.ctx, duration(1, hit.lex("u", "SMALLUNIT")), -1)
-
-
-def _and_a_half(hit: RuleMatch) -> Built:
-    return _and_half(hit, hit.value("n") or hit.value("n2") or 1)
+    ahead = hit.says("within") and hit.here.plans
+    return None if ahead else _rolling(hit.ctx, duration(1, hit.lex("SMALLUNIT", "u")), -1)
 
 
 def _sum(hit: RuleMatch) -> Built:
@@ -113,38 +89,32 @@ def _sum(hit: RuleMatch) -> Built:
 
 
 def _rolling(ctx: Context, length: Duration, sign: int) -> Built:
-    """Return a run of time that ends now (sign −1) or begins tomorrow (+1); of calendar units whole ones."""
+    """Return a run of time that ends now (sign −1) or begins tomorrow (+1); of calendar units whole ones; none of 0."""
     today = ctx.today
+    if not sign:
+        return None
     if length.unit in CALENDAR_ONLY:
-        near = unit_shifted(today, length.unit, sign, ctx.week_start)
-        far = unit_shifted(today, length.unit, sign * length.count, ctx.week_start)
-        first, last = (far, near) if sign < 0 else (near, far)
-        return fixed(first.start, last.end)
+        near, far = (unit_shifted(today, length.unit, sign * n, ctx.week_start) for n in (1, length.count))
+        return fixed(far.start, near.end) if sign < 0 else fixed(near.start, far.end)
     if length.unit == "workday":
         return _work_days(today, length.count, sign)
     if length.seconds:
         other = shift(ctx.local, length, sign)
-        return fixed(min(other, ctx.local), max(other, ctx.local), "time") if sign else None
+        return fixed(min(other, ctx.local), max(other, ctx.local), "time")
     if sign < 0:
         return fixed(shift(today, length, -1), max(ctx.local, today), "rolling")
     return fixed(today + DAY, shift(today + DAY, length), "rolling")
 
 
 def _work_days(today: datetime, count: int, sign: int) -> Built:
-    if count > 10_000:
+    if not 0 < count <= 10_000:
         return None
-    found: list[datetime] = []
     moment = today
-    while len(found) < count:
+    while count:
         moment += sign * DAY
-        if moment.weekday() < 5:
-            found.append(moment)
-    return fixed(min(found), today if sign < 0 else max(found) + DAY) if found else None
-
-
-def _counted_plural(hit: RuleMatch) -> Built:
-    sign = hit.lex("r", "REL")
-    return _rolling(hit.ctx, duration(hit.value("n"), hit.lex("u", "UNIT")), sign) if sign else None
+        count -= moment.weekday() < 5
+    first = today + max(1, 7 - today.weekday() if today.weekday() > 3 else 0) * DAY
+    return fixed(moment, today) if sign < 0 else fixed(first, moment + DAY)
 
 
 def _offset(hit: RuleMatch) -> Built:
@@ -156,26 +126,24 @@ def _offset(hit: RuleMatch) -> Built:
     if length.unit in CALENDAR_ONLY:
         return unit_from_today(ctx, length.unit, sign * length.count)
     if length.unit == "workday":
-        built = _work_days(ctx.today, length.count, sign)
-        if built is None:
-            return None
-        return "F", Period("day", one_day(built[1].fixed.start if sign < 0 else built[1].fixed.end - DAY))
+        found = built[1].fixed if (built := _work_days(ctx.today, length.count, sign)) else None
+        return one("F", "day", found and one_day(found.start if sign < 0 else found.end - DAY))
     if length.seconds:
         if sign > 0:
             return None  # "bake it in 20 minutes" is no date
         moment = shift(ctx.local, length, -1)
         slack = timedelta(minutes=30) if length.seconds >= 3600 else timedelta(minutes=5)
-        return "F", Period("time", Interval(moment - slack, min(moment + slack, ctx.local)))
-    return "F", Period("day", one_day(shift(ctx.today, length, sign)))
+        return one("F", "time", Interval(moment - slack, min(moment + slack, ctx.local)))
+    return one("F", "day", one_day(shift(ctx.today, length, sign)))
 
 
 def _between_counts(hit: RuleMatch) -> Built:
     """Read "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
-    unit = next(found for found in (hit.lex(name, "UNIT") for name in ("u", "u2", "u3")) if found)
-    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2") or hit.value("n3") or 0)
+    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2", "n3") or 0)
     if not near < far <= near + 50:
         return None
-    start, end = (shift(hit.ctx.today, duration(count, unit), -1) for count in (far, near))
+    unit = hit.lex("UNIT", "u", "u2", "u3")
+    start, end = (shift(hit.today, duration(count, unit), -1) for count in (far, near))
     return fixed(start, end + DAY)
 
 
@@ -183,22 +151,25 @@ _SOME = "(a? couple of?|a? few|several|an|a|n:NUM)"
 DURATIONS = (
     Rule("work_days", "(a? couple of?|n:NUM) work:(business|working|week|work) u:(day|days)", _duration, 0.9,
          "the next 5 business days"),
-    Rule("relative_count", "n:NUM r:REL u:UNITS", _counted_plural, 0.9, "in the 4 next days"),
+    Rule("relative_count", "n:NUM r:REL u:UNITS",
+         lambda h: _rolling(h.ctx, duration(h.value("n"), h.unit), h.lex("REL", "r")), 0.9, "in the 4 next days"),
     Rule("half_unit", "half (a|an|the)? u:(year|month|decade|century)", _half_unit, 0.9, "half a year ago"),
-    Rule("duration_and_a_half",
-         "((an|a|n:NUM) u:UNIT and a half(?=AGO)|n2:NUM and a half u2:(UNIT|SMALLUNIT))", _and_a_half, 0.9,
-         "a year and a half ago"),
+    Rule("duration_and_a_half", "((an|a|n:NUM) u:UNIT and a half(?=AGO)|n2:NUM and a half u2:(UNIT|SMALLUNIT))",
+         lambda h: _and_half(h, h.value("n", "n2") or 1), 0.9, "a year and a half ago"),
     Rule("decimal_duration", "n:MDX u:(UNITS|SMALLUNIT)", _decimal, 0.9, "1.5 years ago"),
-    Rule("this_time", "(this|the? same) (time|day) r:(LAST|NEXT) u:UNIT1", _this_time, 0.93, "this time last year"),
-    Rule("half_hour", "half (a|an) hour", _half_hour, 0.9, "half an hour ago"),
+    Rule("this_time", "(this|the? same) (time|day) r:(LAST|NEXT) u:UNIT1",
+         lambda h: that_day(shift(h.today, duration(1, h.unit), -1 if h.lex("LAST", "r") else 1)), 0.93,
+         "this time last year"),
+    Rule("half_hour", "half (a|an) hour", lambda h: ("U", Duration(seconds=1800, unit="minute", count=30)), 0.9,
+         "half an hour ago"),
     Rule("small_unit", "(in|over|during|within|for) the (last|past|previous) u:(hour|minute)", _small_unit, 0.9,
          "in the past hour"),
     Rule("within_the_hour", "within the u:(hour|minute)", _small_unit, 0.8, "within the hour"),
     Rule("between_counts_ago", "(n:NUM (or|to|DASH) n2:NUM u:UNITS|r:MDX u3:UNITS|a u2:UNIT1 or n3:NUM) ago",
          _between_counts, 0.85, "3 or 4 days ago"),
     # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
-    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration,
-         0.45, "a few weeks ago"),
+    Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration, 0.45,
+         "a few weeks ago"),
     Rule("duration", f"{_SOME} DASH? u:(UNIT|SMALLUNIT)", _duration, 0.9, "three weeks ago"),
     Rule("duration_sum", "a:U (COMMA|and|COMMA and)? b:U ((COMMA|and|COMMA and)? c:U)? ((COMMA|and|COMMA and)? d:U)?",
          _sum, 0.9, "2 years, 3 months and 4 days ago"),
@@ -220,80 +191,71 @@ def _ahead(today: datetime, weekday: int) -> int:
     return (weekday - today.weekday()) % 7 or 7
 
 
+def _day_of_week(ctx: Context, weekday: int, weeks: int) -> datetime:
+    """Return a weekday of the week that lies so many weeks from this one."""
+    return week_of(ctx.today, ctx.week_start).start + weeks * WEEK + ((weekday - ctx.week_start) % 7) * DAY
+
+
 def _relative_weekday(hit: RuleMatch) -> Built:
-    weekday = hit.lex("w", "WD")
-    today, word = hit.ctx.today, hit.word("r")
-    here = week_of(today, hit.ctx.week_start).start + ((weekday - hit.ctx.week_start) % 7) * DAY
-    if hit.lex("r", "REL") < 0:
+    weekday, today, word = hit.lex("WD", "w"), hit.today, hit.word("r")
+    if hit.lex("REL", "r") < 0:
         back = _back(today, weekday)
-        if back == 1 and word == "last":  # the day before today is called yesterday
-            back = 8
-        return days_from_today(hit.ctx, -back)
+        return that_day(today - (8 if back == 1 and word == "last" else back) * DAY)  # the day before is yesterday
     if word in ("coming", "upcoming"):
-        return days_from_today(hit.ctx, _ahead(today, weekday))
-    return "D", Period("day", one_day(here + (WEEK if hit.lex("r", "REL") > 0 else 0 * DAY)))
+        return that_day(today + _ahead(today, weekday) * DAY)
+    return that_day(_day_of_week(hit.ctx, weekday, hit.lex("REL", "r")))
 
 
 def _weekday_list(hit: RuleMatch) -> Built:
     """Read "last Tuesday and Wednesday": neighbouring days, all before today, as one run."""
-    first, second = hit.lex("a", "WD"), hit.lex("b", "WD")
+    first, second = hit.lex("WD", "a"), hit.lex("WD", "b")
     if (first - second) % 7 == 1 and not hit.token("middle"):  # "Wednesday and Tuesday"
         first, second = second, first
-    today = hit.ctx.today
-    if hit.token("r") and hit.lex("r", "REL") >= 0:
-        week = week_of(today, hit.ctx.week_start).start + WEEK * hit.lex("r", "REL")
-        start = week + ((first - hit.ctx.week_start) % 7) * DAY
-        return fixed(start, start + ((second - first) % 7 + 1) * DAY)
-    end = today - _back(today, second) * DAY
-    return fixed(end - ((second - first) % 7) * DAY, end + DAY)
+    more = ((second - first) % 7) * DAY
+    if hit.token("r") and hit.lex("REL", "r") >= 0:
+        start = _day_of_week(hit.ctx, first, hit.lex("REL", "r"))
+        return fixed(start, start + more + DAY)
+    end = hit.today - _back(hit.today, second) * DAY
+    return fixed(end - more, end + DAY)
 
 
-def _night(ctx: Context, ago: int) -> Built:
-    start = ctx.today - ago * DAY
-    return "D", Period("time", Interval(start + timedelta(hours=18), start + timedelta(hours=28)))
-
-
-def _close_of(hit: RuleMatch) -> Built:
-    """Read "EOD", "by EOM": the last day of the present unit."""
-    whole = unit_of(hit.ctx.today, hit.lex("k", "CLOSEOF") or hit.lex("u", "UNIT"), hit.ctx.week_start)
-    return "D", Period("day", one_day(whole.end - DAY))
+def _night(hit: RuleMatch, ago: int) -> Built:
+    start = hit.today - ago * DAY
+    return one("D", "time", Interval(start + timedelta(hours=18), start + timedelta(hours=28)))
 
 
 def _two_away(hit: RuleMatch) -> Built:
     """Read "the week before last", "the month after next"."""
-    sign = -2 if hit.says("before") else 2
-    ctx, unit = hit.ctx, hit.lex("u", "UNIT")
-    if unit:
-        return unit_from_today(ctx, unit, sign)
-    symbol, period = ("D", weekday_cycle(hit.lex("w", "WD"))) if hit.token("w") else named_cycle(hit)
+    sign, today = -2 if hit.says("before") else 2, hit.today
+    if hit.unit:
+        return unit_from_today(hit.ctx, hit.unit, sign)
+    symbol, period = ("D", weekday_cycle(hit.lex("WD", "w"))) if hit.token("w") else named_cycle(hit)
     if hit.token("w") and sign > 0:  # "next Friday" is next week's, and this is the one after it
-        monday = week_of(ctx.today, 0).start
-        return "D", Period("day", one_day(monday + 2 * WEEK + hit.lex("w", "WD") * DAY))
+        return that_day(week_of(today, 0).start + 2 * WEEK + hit.lex("WD", "w") * DAY)
     assert period.cycle is not None
+    first = _before(period, today) if sign < 0 else period.cycle.next(today, strict=True)
     step = period.cycle.last if sign < 0 else period.cycle.next
-    first = step(ctx.today, strict=True)
-    if sign < 0 and first and first.end > ctx.today + DAY:  # still running
-        first = step(first.start, strict=True)
-    second = step(first.start, strict=True) if first else None
-    return (symbol, Period(period.unit, second)) if second else None
+    return one(symbol, period.unit, step(first.start, strict=True) if first else None)
+
+
+def _before(period: Period, today: datetime) -> Interval | None:
+    """Return the newest turn of a recurring period that is over, or ends with today."""
+    assert period.cycle is not None
+    found = period.cycle.last(today, strict=True)
+    return period.cycle.last(found.start, strict=True) if found and found.end > today + DAY else found
 
 
 def _weekdays_away(hit: RuleMatch) -> Built:
-    weekday, today, more = hit.lex("w", "WDS"), hit.ctx.today, 7 * (hit.value("n") - 1)
-    return days_from_today(hit.ctx, -_back(today, weekday) - more if hit.says("ago") else _ahead(today, weekday) + more)
-
-
-def _weekday_week(hit: RuleMatch) -> Built:
-    """Read "Monday week": British for the Monday after the coming one."""
-    return days_from_today(hit.ctx, _ahead(hit.ctx.today, hit.lex("w", "WD")) + 7)
+    weekday, today, more = hit.lex("WDS", "w"), hit.today, 7 * (hit.value("n") - 1)
+    return that_day(today + (-_back(today, weekday) - more if hit.says("ago") else _ahead(today, weekday) + more) * DAY)
 
 
 def _seasons_ago(hit: RuleMatch) -> Built:
     """Read "two summers ago"; a season that is still running is not one of them."""
-    cycle = season_cycle(hit.lex("s", "SEASONS")).cycle
+    cycle = season_cycle(hit.lex("SEASONS", "s")).cycle
     assert cycle is not None
-    found = cycle.last(hit.ctx.today)
-    if found and found.end > hit.ctx.today:
+    found = cycle.last(hit.today)
+    if found and found.end > hit.today:
         found = cycle.last(found.start, strict=True)
     for _ in range(min(hit.value("n"), 1000) - 1):
         found = cycle.last(found.start, strict=True) if found else None
@@ -301,129 +263,105 @@ def _seasons_ago(hit: RuleMatch) -> Built:
 
 
 def _last_weekdays(hit: RuleMatch) -> Built:
-    weekday, today = hit.lex("w", "WDS"), hit.ctx.today
-    newest = today - _back(today, weekday) * DAY
+    newest = hit.today - _back(hit.today, hit.lex("WDS", "w")) * DAY
     return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
 
 
 DAYS = (
-    Rule("two_days_ago", "the? day before yesterday", lambda h: days_from_today(h.ctx, -2), 0.98,
+    Rule("two_days_ago", "the? day before yesterday", lambda h: that_day(h.today - 2 * DAY), 0.98,
          "the day before yesterday"),
-    Rule("in_two_days", "the? day after tomorrow", lambda h: days_from_today(h.ctx, 2), 0.98, "the day after tomorrow"),
-    Rule("today", "(today|otd|(current|present) (day|date))", lambda h: days_from_today(h.ctx, 0), 0.95,
-         "what happened today"),
-    Rule("yesterday", "yesterday", lambda h: days_from_today(h.ctx, -1), 0.97, "what did Priya say yesterday"),
-    Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: days_from_today(h.ctx, 1), 0.95, "what is due tomorrow"),
-    Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))", _close_of, 0.85, "due by EOM"),
-    Rule("night_before_last", "the? night before last", lambda h: _night(h.ctx, 2), 0.93, "the night before last"),
-    Rule("night", "(r:last night|tonight)", lambda h: _night(h.ctx, 1 if h.word("r") else 0), 0.9,
+    Rule("in_two_days", "the? day after tomorrow", lambda h: that_day(h.today + 2 * DAY), 0.98,
+         "the day after tomorrow"),
+    Rule("today", "(today|otd|(current|present) (day|date))", lambda h: that_day(h.today), 0.95, "what happened today"),
+    Rule("yesterday", "yesterday", lambda h: that_day(h.today - DAY), 0.97, "what did Priya say yesterday"),
+    Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: that_day(h.today + DAY), 0.95, "what is due tomorrow"),
+    Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))",
+         lambda h: that_day(unit_of(h.today, h.lex("CLOSEOF", "k") or h.unit, h.ctx.week_start).end - DAY), 0.85,
+         "due by EOM"),
+    Rule("night_before_last", "the? night before last", lambda h: _night(h, 2), 0.93, "the night before last"),
+    Rule("night", "(r:last night|tonight)", lambda h: _night(h, 1 if h.word("r") else 0), 0.9,
          "what did we cook last night"),
     Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|c:H) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
-    Rule("weekday_list",
-         "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? b:WD"
-         "(?!(of|in)? the? REL UNIT1)",
-         _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
+    Rule("weekday_list", "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? "
+         "b:WD(?!(of|in)? the? REL UNIT1)", _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
     Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_away, 0.95, "two Mondays ago"),
-    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_away, 0.9,
-         "2 Sundays from now"),
-    Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))", _weekday_week, 0.8, "on Monday week"),
-    Rule("nights_ago", "n:NUM nights ago", lambda h: _night(h.ctx, h.value("n")), 0.9, "two nights ago"),
+    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_away, 0.9, "2 Sundays from now"),
+    Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))",
+         lambda h: that_day(h.today + (_ahead(h.today, h.lex("WD", "w")) + 7) * DAY), 0.8, "on Monday week"),
+    Rule("nights_ago", "n:NUM nights ago", lambda h: _night(h, h.value("n")), 0.9, "two nights ago"),
     Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
          _relative_weekday, 0.95, "last Tuesday"),
 )  # fmt: skip
 
-
 # ------------------------------------------------------------------------------------------------- units and counts
 
 
 def _relative_unit(hit: RuleMatch) -> Built:
     """Read "last month", "last working week", "the coming quarter"."""
-    ctx, unit, sign, word = hit.ctx, hit.lex("u", "UNIT"), hit.lex("r", "REL"), hit.word("r")
-    if hit.says("working", "business", "work") and unit == "week":
-        unit = "workweek"
-    if hit.says("working", "business", "work") and unit == "day":
-        return _work_days(ctx.today, 1, sign) if sign else None
+    ctx, unit, sign, word = hit.ctx, hit.unit, hit.lex("REL", "r"), hit.word("r")
+    working = hit.says("working", "business", "work")
     if unit == "day":
-        if word == "last":
-            return None  # "the last day of …" is a rule of its own
-        return days_from_today(ctx, sign)
+        if working:
+            return _work_days(ctx.today, 1, sign) if sign else None
+        return None if word == "last" else that_day(ctx.today + sign * DAY)  # "the last day of …" is another rule
+    if working and unit == "week":
+        unit = "workweek"
     after, beyond = hit.beside(0), hit.beside(1)
-    if unit in ("week", "weekend") and after is not None and beyond is not None:
+    if unit in ("week", "weekend"):
         # "the last weekend in May" is a part of May, "the last weekend before 3 May" its neighbour
         if after.word == "in" and (beyond.symbol in "NY" or beyond.word in MONTH):
             return None
         if after.word == "before" and beyond.symbol in "DHFNY":
             return None
-    before = hit.beside(-1)
-    if word == "past" and before is not None and before.word in ("in", "over", "during", "within", "for"):
+    if word == "past" and hit.beside(-1).word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
     return unit_from_today(ctx, unit, sign)
-
-
-def _same_unit(hit: RuleMatch) -> Built:
-    """Read "the same week": another sentence says which; the present one is a guess, and only a hint."""
-    unit = hit.lex("u", "UNIT")
-    return None if unit == "day" else unit_from_today(hit.ctx, unit, 0)
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
     """Read "3 years ago in May", "in May 3 years ago": the one of that year."""
     length: Duration = hit.value("u")
-    year = hit.ctx.today.year - length.count
+    year = hit.today.year - length.count
     if length.unit != "year" or length.days or length.months != 12 * length.count or year < 1:
         return None
     symbol, period = named_cycle(hit)
     if verb_like(hit) or period.cycle is None or period.cycle.is_weekly:
         return None
     found = period.cycle.next(datetime(year, 1, 1))
-    return (symbol, Period(period.unit, found)) if found and found.start.year == year else None
+    return one(symbol, period.unit, found if found and found.start.year == year else None)
 
 
 def _relative_cycle(hit: RuleMatch) -> Built:
     """Read "last March", "this summer", "next Easter"."""
-    ctx, sign = hit.ctx, hit.lex("r", "REL")
-    after = hit.beside(0)
-    modal = hit.content(0) or (after is not None and (after.symbol == "," or after.word in ("not", "or", "and")))
-    if verb_like(hit) and modal:
+    sign, after = hit.lex("REL", "r"), hit.beside(0)
+    if verb_like(hit) and (hit.content() or after.symbol == "," or after.word in ("not", "or", "and")):
         return None  # "this may help"
     symbol, period = named_cycle(hit)
-    if period.cycle is None or period.cycle.is_weekly or period.cycle.is_monthly:
+    cycle = period.cycle
+    if cycle is None or cycle.is_weekly or cycle.is_monthly:
         return None
-    if sign == 0:
-        found = period.cycle.at(ctx.today.year)
-    elif sign > 0:
-        found = period.cycle.next(ctx.today, strict=True)
-    else:
-        found = period.cycle.last(ctx.today, strict=True)
-        if found and found.end > ctx.today + DAY:  # still running: the one before
-            found = period.cycle.last(found.start, strict=True)
-    return (symbol, Period(period.unit, found)) if found else None
-
-
-def _last_length(hit: RuleMatch) -> Built:
-    sign = hit.lex("r", "REL")
-    length: Duration = hit.value("u")
-    return _rolling(hit.ctx, length, sign) if sign else None
+    if sign < 0:
+        return one(symbol, period.unit, _before(period, hit.today))
+    return one(symbol, period.unit, cycle.next(hit.today, strict=True) if sign else cycle.at(hit.today.year))
 
 
 def _offset_weekday(hit: RuleMatch) -> Built:
     """Read "Thursday three weeks from now": in that week; over 27 days away, the next such day from there."""
     period: Period = hit.value("f")
-    start = period.fixed.start if period.fixed else None
-    if start is None or period.unit != "day":
+    if period.fixed is None or period.unit != "day":
         return None
-    weekday = hit.lex("w", "WD")
-    far = abs((start - hit.ctx.today).days) > 27
-    base = start if far else week_of(start, hit.ctx.week_start).start
-    return "D", Period("day", one_day(base + ((weekday - base.weekday()) % 7) * DAY))
+    base = period.fixed.start
+    if abs((base - hit.today).days) <= 27:
+        base = week_of(base, hit.ctx.week_start).start
+    return that_day(base + ((hit.lex("WD", "w") - base.weekday()) % 7) * DAY)
 
 
 def _ago_bound(hit: RuleMatch) -> Built:
     length: Duration = hit.value("u")
-    edge = shift(hit.ctx.local if length.seconds else hit.ctx.today, length, -1)
+    edge = shift(hit.ctx.local if length.seconds else hit.today, length, -1)
     if hit.says("more", "over") and not hit.says("no", "not"):
         return "R", HalfOpen(end=edge)
     if hit.says("least"):
@@ -433,32 +371,32 @@ def _ago_bound(hit: RuleMatch) -> Built:
 
 def _within(hit: RuleMatch) -> Built:
     """Read "within two years": the past ones, unless the text speaks of the future."""
-    length: Duration = hit.value("u")
     if hit.here.plans:
-        return fixed(hit.ctx.today, shift(hit.ctx.today, length), "rolling")
-    return _rolling(hit.ctx, length, -1)
+        return fixed(hit.today, shift(hit.today, hit.value("u")), "rolling")
+    return _rolling(hit.ctx, hit.value("u"), -1)
 
 
 def to_date(hit: RuleMatch) -> Built:
     """Read "quarter to date", "ytd", "to date": from the start of the unit (or ever) until now."""
-    ctx = hit.ctx
-    said = {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}
-    unit = hit.lex("u", "UNIT") or said.get(hit.tokens[0].word)
+    local = hit.ctx.local
+    unit = hit.unit or {"ytd": "year", "mtd": "month", "wtd": "week", "qtd": "quarter"}.get(hit.tokens[0].word)
     if unit is None:
-        return "R", HalfOpen(end=ctx.local)
-    start = unit_of(ctx.today, unit, ctx.week_start).start
-    return "R", Interval(start, ctx.local if ctx.local != start else ctx.today + DAY)
+        return "R", HalfOpen(end=local)
+    start = unit_of(hit.today, unit, hit.ctx.week_start).start
+    return "R", Interval(start, local if local != start else hit.today + DAY)
 
 
 COUNTS = (
-    Rule("same_unit", "(the|that|this|in|during) same u:UNIT1", _same_unit, 0.45, "we moved the same year"),
+    # Another sentence says which "the same week" is; the present one is a guess, and only a hint.
+    Rule("same_unit", "(the|that|this|in|during) same u:UNIT1",
+         lambda h: None if h.unit == "day" else unit_from_today(h.ctx, h.unit, 0), 0.45, "we moved the same year"),
     Rule("relative_unit",
          "the? r:REL (calendar|fiscal|school|academic|working|work|business|full|entire|whole)? u:UNIT1(?!of)",
          _relative_unit, 0.95, "what happened last month"),
     Rule("relative_cycle", "(?<!UNIT1)(?<!UNITS) the? r:REL (m:MONTH|s:SEASON|the? c:(H|N|Q|D))(?!DAY)",
          _relative_cycle, 0.93, "before last Christmas"),
-    Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))", _last_length, 0.93,
-         "in the last 10 days"),
+    Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))",
+         lambda h: _rolling(h.ctx, h.value("u"), h.lex("REL", "r")), 0.93, "in the last 10 days"),
     Rule("more_than_ago", "((no|not)? (more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
          "more than two weeks ago"),
     Rule("years_ago_in", "u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)", _years_ago_in, 0.92,

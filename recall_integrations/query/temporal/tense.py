@@ -97,14 +97,10 @@ def _verbs(text: str) -> tuple[tuple[tuple[int, int, int], ...], bool, bool]:
 
 
 def asked_tense(text: str, start: int | None = None, end: int | None = None) -> int:
-    """Return the tense in which a question asks of a date; `FUTURE` is about plans, and then "March" is the coming one.
+    """Return the tense in which a question asks of a date at a place, by default the end of the text.
 
     The nearest verb decides ("What did I say I will do on Friday?"), and beside a verb in the present, or none, a
-    planned thing does ("what is due", "dentist appointment Friday").
-
-    Args:
-        text: the question.
-        start, end: the place of the date; by default the end of the text.
+    planned thing does ("what is due", "dentist appointment Friday"). In the `FUTURE` "March" is the coming one.
     """
     verbs, planned, record = _verbs(text)
     start, end = len(text) if start is None else start, len(text) if end is None else end

@@ -33,6 +33,7 @@ def days(said: str) -> tuple[datetime, datetime]:
 TOLD = [
     # days beside today
     ("I went to the museum yesterday.", "2023-05-16"),
+    ("We met on Veterans Day.", "2022-11-11"),  # whose words are ordinary ones
     ("Yesterday morning we swam.", "2023-05-16"),
     ("The day before yesterday Sam called.", "2023-05-15"),
     ("I saw Priya today", "2023-05-17"),

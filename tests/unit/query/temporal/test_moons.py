@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from recall_integrations.query.temporal.moons import (
+from recall_integrations.query.temporal.holidays import (
     chinese_new_year,
     diwali,
     hanukkah,

@@ -1,4 +1,11 @@
-"""A language's reader: the phrases of its table, tried in order over the atoms of a text."""
+"""Translate dates in other languages: a language's table maps its phrases to English ones that the grammar reads.
+
+    text ─ atoms ─ phrases of the table ─▶ "last week", with its place in the text ─▶ grammar
+
+A table (`recall_integrations/languages/*.yaml`, section `dates`) has words by class and phrases in the order in which
+they are tried; docs/languages.md describes the format. Only what a phrase of the table matches is read as a date, and
+all calendar arithmetic is the grammar's.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +19,22 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import tables
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.tokens import DateToken, reduced
-from recall_integrations.query.temporal.translation.patterns import (
+from recall_integrations.query.temporal.atoms import (
+    FIRST_WORD_SYMBOL,
     MONTHS,
+    PLAIN,
     Lexicon,
     Phrase,
     compile_phrase,
-    one_word,
-    spaced_words,
-)
-from recall_integrations.query.temporal.translation.scan import (
-    FIRST_WORD_SYMBOL,
-    PLAIN,
     digits,
     folded,
     joined_atoms,
     joined_scan,
     normal,
     spaced_atoms,
+    spaced_words,
 )
+from recall_integrations.query.temporal.tokens import DateToken, reduced
 from recall_integrations.records import record
 
 KEYS = ("script", "words", "compounds", "not", "phrases")
@@ -46,28 +50,17 @@ _NEEDS_IN = regex(rf"(?:(?:{'|'.join(MONTHS)})(?: and .*| or .*)?|\d{{4}}|Q[1-4]
 
 @record(frozen=True, slots=True)
 class Fragment:
-    """A date that was found.
+    """A date that was found, and its place in the text."""
 
-    Args:
-        english: the English that the grammar reads.
-        start: first character in the text.
-        end: first character after it.
-    """
-
-    english: str
+    english: str  # as the grammar reads it
     start: int
     end: int
 
 
 class Reader:
-    """The compiled table of one language.
+    """The compiled table of one language: the section `dates` of its file.
 
-    Args:
-        code: code of the language, for messages.
-        table: the section `dates` of its file.
-
-    Raises:
-        InvalidArgument: the table breaks the format of docs/languages.md; the message quotes the line.
+    A table that breaks the format of docs/languages.md raises `InvalidArgument`; the message quotes the line.
     """
 
     def __init__(self, code: str, table: Mapping[str, Any]) -> None:
@@ -79,7 +72,7 @@ class Reader:
             raise InvalidArgument(f"{code}.yaml: script must be {', '.join(SCRIPTS)}, not {script!r}")
         self.spaced, self._particles = script == "spaced", script == "particles"
         self.lexicon = Lexicon(code, table.get("words", {}), FIRST_WORD_SYMBOL)
-        split = spaced_words if self.spaced else one_word
+        split = spaced_words if self.spaced else lambda literal: [literal]  # in the table a blank parts words
         rejected = (compile_phrase(line, self.lexicon, split, rejects=True) for line in _lines(table.get("not")))
         read = (compile_phrase(line, self.lexicon, split) for line in _lines(table.get("phrases")))
         self.phrases: tuple[Phrase, ...] = (*rejected, *read)
@@ -109,13 +102,7 @@ class Reader:
         return out
 
     def fragments(self, text: str, now: datetime, names: Collection[str] = ()) -> list[Fragment]:
-        """Return the dates of a text, in order.
-
-        Args:
-            text: the text.
-            now: gives the century of a year in two digits.
-            names: lower-cased names that the store knows: no dates if a phrase rests on them alone.
-        """
+        """Return the dates of a text, in order; lower-cased `names` that the store knows are none."""
         atoms = self._atoms(text, now)
         symbols = "".join([atom.symbol for atom in atoms])
         if not symbols.strip("xXz!"):
@@ -123,7 +110,8 @@ class Reader:
         for phrase in self.phrases:
             if phrase.pattern.search(symbols) is not None:
                 symbols, atoms = self._apply(phrase, symbols, atoms, text, names)
-        return [Fragment(_alone(a.value), a.start, a.end) for a in atoms if a.symbol == "P"]
+        found = ((f"in {a.value}" if _NEEDS_IN.fullmatch(a.value) else a.value, a) for a in atoms if a.symbol == "P")
+        return [Fragment(english, atom.start, atom.end) for english, atom in found]
 
     def form(self, word: str) -> str:
         """Return the word of the table that a known word stands for: the one with its marks."""
@@ -137,17 +125,10 @@ class Reader:
     def _atoms(self, text: str, now: datetime) -> list[DateToken]:
         if self._scan is not None:
             return joined_atoms(text, self.symbols, self._scan, now, particles=self._particles)
-        atoms = spaced_atoms(text, self.symbols, now)
-        if not self.compounds or not any(a.word in self.compounds for a in atoms if a.symbol in "xX"):
-            return self._known(atoms)
-        return self._known([part for atom in atoms for part in self._parts(atom)])
-
-    def _known(self, atoms: list[DateToken]) -> list[DateToken]:
-        """Replace each word without its marks by the word of the table."""
-        by_symbol = self._by_symbol
+        atoms = [part for atom in spaced_atoms(text, self.symbols, now) for part in self._parts(atom)]
         for atom in atoms:
-            if atom.word and atom.symbol not in "xX!":
-                atom.word = by_symbol[atom.symbol]
+            if atom.word and atom.symbol not in "xX!":  # a word without its marks becomes the word of the table
+                atom.word = self._by_symbol[atom.symbol]
         return atoms
 
     @functools.cached_property
@@ -198,10 +179,6 @@ def _named_in_run(text: str, start: int, end: int, names: Collection[str]) -> bo
     )
 
 
-def _alone(english: str) -> str:
-    return f"in {english}" if _NEEDS_IN.fullmatch(english) else english
-
-
 def _lines(block: Any) -> list[str]:
     lines = (line.strip() for line in str(block or "").splitlines())
     return [line for line in lines if line and not line.startswith("#")]
@@ -209,11 +186,7 @@ def _lines(block: Any) -> list[str]:
 
 @functools.cache
 def reader(code: str) -> Reader:
-    """Return the reader of a language with a table file.
-
-    Raises:
-        InvalidArgument: there is no such file, or its section `dates` cannot be read.
-    """
+    """Return the reader of a language with a table file."""
     return Reader(code, tables(code).dates)
 
 
