@@ -71,11 +71,7 @@ def connection_class() -> Any:
                 together.sync()
 
     class Waiting(psycopg.Connection[Any]):
-        """A connection that waits as long as `within` says.
-
-        Attributes:
-            together: the pipeline in which statements go together; `None` = each is answered before the next one.
-        """
+        """A connection that waits as long as `within` says."""
 
         def __init__(self, *given: Any, **more: Any) -> None:
             super().__init__(*given, **more)

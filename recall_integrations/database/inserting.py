@@ -25,18 +25,12 @@ COPIED = 4  # rows from which on a copy is faster than an insert
 
 
 class _Statement(NamedTuple):
-    """An insert into all columns of a table.
+    """An insert into all columns of a table."""
 
-    Args:
-        sql: of the driver.
-        names: of its parameters, in order.
-        positional: whether the driver takes them by place.
-        written: how values of a column are written, by place, where it is not as they are.
-    """
-
-    sql: str
-    names: tuple[str, ...]
-    positional: bool
+    sql: str  # of the driver
+    names: tuple[str, ...]  # of its parameters, in order
+    positional: bool  # whether the driver takes them by place
+    # how values of a column are written, by place, where it is not as they are
     written: tuple[tuple[int, Written], ...]
 
 

@@ -79,11 +79,7 @@ def bounded(connection: Connection, milliseconds: float) -> Connection:
 
 
 def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") -> None:
-    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all.
-
-    Raises:
-        InvalidMemory: one holds a NUL character, in PostgreSQL.
-    """
+    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all."""
     if engine.dialect.name == "postgresql" and any(NUL in one for one in texts):
         raise InvalidMemory(
             f"{what} holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it, for example with "

@@ -34,11 +34,7 @@ ALIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, 
 
 
 def require_psycopg() -> Any:
-    """Import and return the driver: the one gate to the optional package.
-
-    Raises:
-        MissingExtra: it is not installed.
-    """
+    """Import and return the driver: the one gate to the optional package."""
     try:
         import psycopg
     except ImportError as e:  # psycopg says so too where no libpq can be loaded
@@ -49,11 +45,7 @@ def require_psycopg() -> Any:
 
 
 def parsed(given: str | URL) -> URL:
-    """Parse an address as SQLAlchemy takes it, for the one driver that is used.
-
-    Raises:
-        StoreError: it is none of PostgreSQL. The message does not repeat it, as it may hold a password.
-    """
+    """Parse an address as SQLAlchemy takes it, for the one driver that is used."""
     try:
         url = make_url(_hosts_apart(given) if isinstance(given, str) else given)
     except (SQLAlchemyError, ValueError):  # whose message may hold the whole of it
@@ -91,21 +83,7 @@ def open_postgres(
     application: str = APPLICATION,
     isolation: Isolation = "READ COMMITTED",
 ) -> Engine:
-    """Return an engine on a database that exists; its tables are not looked at.
-
-    Args:
-        url: `postgresql://user:password@host:port/database?sslmode=…`, with options of libpq.
-        pool_size: connections that are kept open, of this process; as many more while they are needed.
-        pool_timeout_s: seconds that are waited for one of them; no longer than `answering.within` allows.
-        connect_timeout_s: seconds until a server counts as away; 2 at least.
-        application: by which the server's lists of connections name this process.
-        isolation: of transactions.
-
-    Raises:
-        MissingExtra: psycopg is not installed.
-        StoreError: the address is none, or the server cannot be reached or refuses; it never holds the password.
-        StoreVersionError: the server is older than PostgreSQL 13, or the database is not in UTF-8.
-    """
+    """Return an engine on a database that exists; its tables are not looked at."""
     require_psycopg()
     wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
     address, arguments = _arguments(parsed(url), wanted)

@@ -102,12 +102,7 @@ def is_ours(error: BaseException) -> bool:
 
 
 def mapped_error(error: BaseException, url: URL) -> RecallError | None:
-    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other.
-
-    Args:
-        error: met.
-        url: of the database. Its secrets are taken out of what the driver says.
-    """
+    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other."""
     if not is_ours(error):
         return None
     mapped = _mapped(error, url)

@@ -31,13 +31,7 @@ logger = logging.getLogger(__name__)
 def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, within_s: float = WITHIN_S) -> T:
     """Return the result of `work`, tried again where the database says that it may work in a moment.
 
-    Args:
-        work: one transaction, with whatever has to be looked up for it. Errors are SQLAlchemy's, or ours with these as
-            cause.
-        twice: whether doing it twice does no harm, so that it is tried again also where nobody knows whether it was
-            committed.
-        tries: in all.
-        within_s: seconds after which no other try begins.
+    With `twice` it does no harm to do it twice: it is tried again also where nobody knows whether it was committed.
     """
     retrying = Retrying(
         retry=retry_if_exception(lambda error: may_be_tried_again(error, twice=twice)),
@@ -50,12 +44,7 @@ def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, withi
 
 
 def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:
-    """Say whether the same transaction may work in a moment, and doing it again does no harm.
-
-    Args:
-        error: of SQLAlchemy, or ours caused by it.
-        twice: whether it may be done twice.
-    """
+    """Say whether the same transaction may work in a moment, and doing it again does no harm."""
     cause = error.__cause__ if isinstance(error, RecallError) else error
     if sqlstate(cause) == _TAKEN:
         return True

@@ -25,12 +25,7 @@ Statement = Select[Any] | Update | Delete | TextClause
 
 
 class Sent:
-    """A statement that was sent. Its answer is waited for when it is asked for.
-
-    Args:
-        rows: gives what it selected.
-        count: gives how many rows it changed.
-    """
+    """A statement that was sent. Its answer is waited for when it is asked for."""
 
     def __init__(self, rows: Callable[[], Rows], count: Callable[[], int]) -> None:
         self._rows, self._count = rows, count
@@ -54,11 +49,6 @@ def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
     """Open a transaction: commit at the end of the block, roll back after an error; statements go together.
 
     What was sent may be read after the block as well, and then costs nothing more.
-
-    Args:
-        engine: of the database.
-        memories: that are written or removed in it at most. Rows of more than `FEW` are not sent together: PostgreSQL
-            takes them faster as a copy.
     """
     with engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
@@ -83,12 +73,7 @@ def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
 
 
 class Together:
-    """The pipeline of a connection, from `begin` on.
-
-    Args:
-        connection: whose it is.
-        raw: of the driver.
-    """
+    """The pipeline of a connection, from `begin` on."""
 
     def __init__(self, connection: Connection, raw: Any) -> None:
         self._connection, self._raw = connection, raw
@@ -153,13 +138,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def send(connection: Connection, statement: Statement, values: Mapping[str, Any] | None = None) -> Sent:
-    """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction.
-
-    Args:
-        connection: of `begun`; on any other it is answered at once.
-        statement: the same object each time, as what is made of it is kept.
-        values: of its parameters.
-    """
+    """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction."""
     if not is_together(connection):
         result = connection.execute(statement, values)
         rows: Rows = [tuple(row) for row in result] if result.returns_rows else []

@@ -21,14 +21,10 @@ _NAMES = {"FLOAT": "DOUBLE PRECISION"}  # of types, as PostgreSQL says them
 
 @record(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The version of the tables of a database, and their differences from `schema`.
+    """The version of the tables of a database, and their differences from `schema`."""
 
-    Args:
-        version: of the database; 0 = it is empty.
-        differences: between the tables and this package's; looked for where the version is this package's.
-    """
-
-    version: int
+    version: int  # of the database; 0 = it is empty
+    # between the tables and this package's; looked for where the version is this package's
     differences: tuple[str, ...] = ()
 
     @property
@@ -38,15 +34,7 @@ class Checked:
 
 
 def make_ready(engine: Engine) -> None:
-    """Make the tables in an empty database; leave those that are there as they are. Several processes may ask at once.
-
-    Args:
-        engine: of `open_postgres`.
-
-    Raises:
-        StoreVersionError: they are of another version, or others' under the same names.
-        StoreError: this user may not make tables, or the server cannot be reached.
-    """
+    """Make the tables in an empty database; leave those that are there as they are. Several processes may ask at once."""
     with mapped_errors(engine):
         with engine.connect() as connection:
             version = version_of(connection)
@@ -57,11 +45,7 @@ def make_ready(engine: Engine) -> None:
 
 
 def version_of(connection: Connection) -> int:
-    """Return the version of the tables; 0 for a database without any.
-
-    Raises:
-        StoreVersionError: there are tables of somebody else under our names, or ours without a version.
-    """
+    """Return the version of the tables; 0 for a database without any."""
     there = set(inspect(connection).get_table_names()) & set(schema.metadata.tables)
     if not there:
         return 0
@@ -75,12 +59,7 @@ def version_of(connection: Connection) -> int:
 
 
 def check(engine: Engine) -> Checked:
-    """Compare the tables with `schema`. Nothing is changed.
-
-    Raises:
-        StoreVersionError: the database is not one of this package.
-        StoreError: the server cannot be reached.
-    """
+    """Compare the tables with `schema`. Nothing is changed."""
     with mapped_errors(engine), engine.connect() as connection:
         version = version_of(connection)
         differences = tuple(_differences(connection)) if version == schema.SCHEMA_VERSION else ()

@@ -27,31 +27,14 @@ _OF_FILES = ("pg_read_server_files", "pg_write_server_files", "pg_execute_server
 
 @record(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """A role, and what it may see.
+    """A role, and what it may see."""
 
-    Args:
-        role: of the server.
-        user_id: of the scopes whose rows it sees; all agents and namespaces of it.
-    """
-
-    role: str
-    user_id: str
+    role: str  # of the server
+    user_id: str  # of the scopes whose rows it sees; all agents and namespaces of it
 
 
 def isolate(engine: Engine, role: str, user_id: str) -> None:
-    """Let a role see and write the scopes of one user only, from now on. Asked again, it does what lacks.
-
-    Args:
-        engine: of `open_postgres`, as the owner of the tables.
-        role: that is there, and logs in for the tenant.
-        user_id: first part of its scopes.
-
-    Raises:
-        InvalidArgument: the role is not there, could see or spoil what is not its own, or is another user's; or a role
-            that was granted the tables otherwise would see nothing of them from now on. Nothing was changed.
-        StoreVersionError: the tables are not there yet, or nothing was ever remembered.
-        StoreError: this user may not do it, or the server cannot be reached.
-    """
+    """Let a role see and write the scopes of one user only, from now on. Asked again, it does what lacks."""
     checked_id(user_id, "user_id", InvalidArgument)
     with mapped_errors(engine), engine.begin() as connection:
         _check_store(connection)
@@ -80,11 +63,7 @@ def isolate(engine: Engine, role: str, user_id: str) -> None:
 
 
 def give_back(engine: Engine, role: str) -> bool:
-    """Take the store from a role, which sees nothing of it any more; say whether it saw it. Memories stay.
-
-    Raises:
-        StoreError: this user may not do it, or the server cannot be reached.
-    """
+    """Take the store from a role, which sees nothing of it any more; say whether it saw it. Memories stay."""
     with mapped_errors(engine), engine.begin() as connection:
         if role not in {one.role for one in tenants(connection)}:
             return False
@@ -287,15 +266,10 @@ def _granted(connection: Connection) -> list[str]:
 
 @record(frozen=True, slots=True)
 class _Quoting:
-    """Names and texts as the server writes them.
+    """Names and texts as the server writes them."""
 
-    Args:
-        connection: to the server.
-        role: of the tenant.
-    """
-
-    connection: Connection
-    role: str
+    connection: Connection  # to the server
+    role: str  # of the tenant
 
     def text(self, value: str) -> str:
         """Quote a text for a statement."""

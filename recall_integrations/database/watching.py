@@ -13,17 +13,12 @@ VECTORS = "semantic"  # the cursor of the index of vectors
 
 
 class Reached(NamedTuple):
-    """The state that a store has reached.
+    """The state that a store has reached."""
 
-    Args:
-        version: another number than before if anything was written meanwhile.
-        head: number and digest of the last entry of its journal; `None` = not said, or it has none.
-        semantic: up to which entry vectors are made.
-    """
-
-    version: int
+    version: int  # another number than before if anything was written meanwhile
+    # number and digest of the last entry of its journal; `None` = not said, or it has none
     head: tuple[int, str] | None = None
-    semantic: int = 0
+    semantic: int = 0  # up to which entry vectors are made
 
     @classmethod
     def read(cls, said: str) -> Reached:
@@ -37,11 +32,7 @@ class Reached(NamedTuple):
 
 
 class Watch:
-    """A connection of its own, which is asked nothing else. Threads share it; a look takes some microseconds.
-
-    Args:
-        path: of the database file.
-    """
+    """A connection of its own, which is asked nothing else. Threads share it; a look takes some microseconds."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
@@ -52,9 +43,6 @@ class Watch:
         """Return another number than before if anything was committed meanwhile, here or in another process.
 
         https://www.sqlite.org/pragma.html#pragma_data_version
-
-        Raises:
-            sqlite3.Error: the database cannot be read, or this was closed.
         """
         with self._lock:
             return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])

@@ -17,23 +17,14 @@ _WORD = re.compile(r"[a-z0-9]+|[^ a-z0-9]")
 
 
 class KeptWords:
-    """Cache of the token ids of words. Threads share it.
-
-    Args:
-        kept: number of words; one more, and all are forgotten.
-    """
+    """Cache of the token ids of words. Threads share it."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._most = kept
         self._ids: dict[str, list[int]] = {}
 
     def ids(self, text: str, tokenizer: Tokenizer) -> list[int] | None:
-        """Return the ids of a text's tokens, in order; `None` where the tokenizer itself has to be asked.
-
-        Args:
-            text: any.
-            tokenizer: lower-case WordPiece as BERT has it; always the same.
-        """
+        """Return the ids of a text's tokens, in order; `None` where the tokenizer itself has to be asked."""
         # Other letters are normalised, control characters dropped, and "[PAD]" is a token of its own.
         if not text.isascii() or not text.isprintable() or "[" in text:
             return None

@@ -47,11 +47,7 @@ LANGUAGES: tuple[str, ...] = tuple(
 
 @functools.cache
 def pairs(language: str = ENGLISH) -> tuple[tuple[str, str], ...]:
-    """Return questions, each with its answer.
-
-    Raises:
-        InvalidArgument: there are none in this language.
-    """
+    """Return questions, each with its answer."""
     if language not in LANGUAGES:
         raise InvalidArgument(f"There are no pairs in {language!r}, only in {', '.join(LANGUAGES)}.")
     lines = (_folder() / f"{language}.tsv").read_text(encoding="utf-8").splitlines()
@@ -59,12 +55,7 @@ def pairs(language: str = ENGLISH) -> tuple[tuple[str, str], ...]:
 
 
 def mean_reciprocal_rank(embedding: Embedding, language: str = ENGLISH) -> float:
-    """Compute the mean reciprocal rank of each answer among all of them, by cosine with its question.
-
-    Raises:
-        EmbeddingError: the embedding failed, or gave numbers that are not finite.
-        InvalidArgument: there are no pairs in this language.
-    """
+    """Compute the mean reciprocal rank of each answer among all of them, by cosine with its question."""
     return measured(embedding, language)[0]
 
 
@@ -73,12 +64,6 @@ def measured(embedding: Embedding, language: str = ENGLISH) -> tuple[float, floa
 
     Some embeddings put all texts near each other (E5's cosines lie between .7 and .9): a difference of .02 says as much
     there as one of .08 does with the bundled model.
-
-    Returns:
-        The mean reciprocal rank, and the spread of cosines as a multiple of that of the bundled model.
-
-    Raises:
-        EmbeddingError, InvalidArgument: see `mean_reciprocal_rank`.
     """
     # One call for all: an embedding may be a paid service.
     rows = _unit(np.asarray(embedding.embed_documents([text for pair in pairs(language) for text in pair])))
@@ -107,17 +92,7 @@ def bundled_worth(language: str) -> float:
 
 
 def worth_in(language: str | None, text: str, known: Mapping[str, float]) -> float | None:
-    """Estimate the worth of cosines for a text, from languages that were measured.
-
-    Args:
-        language: language of the text; `None` = English, or not known.
-        text: tells the script, where nothing was measured in the language itself: then the least of what was measured
-            in the other languages of that script counts.
-        known: language → factor.
-
-    Returns:
-        The factor; `None` where nothing that was measured says it.
-    """
+    """Estimate the worth of cosines for a text, from languages that were measured."""
     code = language or (ENGLISH if script(text) == "LATIN" else None)
     if code is not None and code in known:
         return known[code]

@@ -55,23 +55,14 @@ _LAYOUTS = (
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """Content of the model files.
+    """Content of the model files."""
 
-    Args:
-        tokenizer: never changed after loading, so threads may share it.
-        rows: `(n, dims)`, int8 or float; int8 has one common scale, which a direction does not depend on.
-        mapping: row of each token id, or `None` where id and row are the same.
-        weights: factor of each token id, or `None` where all are 1.
-        unknown: id that stands for "not in the vocabulary"; left out of every text.
-        digest: digest of the weights and tokenizer files.
-    """
-
-    tokenizer: Tokenizer
-    rows: NDArray[Any]
-    mapping: NDArray[np.int64] | None
-    weights: NDArray[np.float32] | None
-    unknown: int | None
-    digest: str
+    tokenizer: Tokenizer  # never changed after loading, so threads may share it
+    rows: NDArray[Any]  # `(n, dims)`, int8 or float; int8 has one common scale, which a direction does not depend on
+    mapping: NDArray[np.int64] | None  # row of each token id, or `None` where id and row are the same
+    weights: NDArray[np.float32] | None  # factor of each token id, or `None` where all are 1
+    unknown: int | None  # id that stands for "not in the vocabulary"; left out of every text
+    digest: str  # digest of the weights and tokenizer files
 
     def vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the weighted vectors of the tokens, `(len(ids), dims)`."""
@@ -90,12 +81,6 @@ class StaticEmbedding:
     """The bundled model, or any model2vec folder. Satisfies `Embedding`; threads may share one.
 
     Nothing is read before the first use; loading takes about 40 ms.
-
-    Args:
-        folder: holds `model.safetensors` and `tokenizer.json`. Default: the bundled model (English, 256 dimensions).
-
-    Raises:
-        InvalidArgument: the folder does not exist.
     """
 
     remote = False
@@ -123,12 +108,7 @@ class StaticEmbedding:
         return int(self._model.rows.shape[1])
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token.
-
-        Raises:
-            EmbeddingError: the model files are damaged, or a text is not valid Unicode.
-            InvalidArgument: `texts` is one string, or an item is not a string.
-        """
+        """Return unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token."""
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         lists = self.tokenize_ids(texts)
         for first, last in _slices([len(ids) for ids in lists]):
@@ -275,11 +255,7 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _load(folder: Path) -> _Model:
-    """Read and check the model files.
-
-    Raises:
-        EmbeddingError: a file is missing or damaged, or tokenizer and weights do not belong together.
-    """
+    """Read and check the model files."""
     hint = "Reinstall recall-integrations." if folder == BUNDLED else "Save the model again with model2vec."
     try:
         weights_file, tokenizer_file, tensors = _read(folder)
@@ -310,11 +286,7 @@ def _digest_of(folder: Path, weights: bytes | mmap.mmap, tokenizer: bytes) -> st
 
 
 def _read_bundled() -> tuple[mmap.mmap, bytes, dict[str, NDArray[Any]]]:
-    """Map the bundled model into memory; only the rows in use are loaded.
-
-    Raises:
-        KeyError, ValueError, OSError: a file is missing or damaged.
-    """
+    """Map the bundled model into memory; only the rows in use are loaded."""
     weights_name, tokenizer_name, tensor = _LAYOUTS[0]
     with (BUNDLED / weights_name).open("rb") as file:
         held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -48,33 +48,16 @@ class Unfit(Exception):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A mapped file; the mapping ends when the last of its arrays is freed.
+    """A mapped file; the mapping ends when the last of its arrays is freed."""
 
-    Args:
-        tags: plain data that says what the file is of.
-        arrays: may be written to, which changes neither the file nor another mapping of it.
-        buffers: the same memory, with the room behind each.
-        size: bytes of the file.
-    """
-
-    tags: Mapping[str, Any]
-    arrays: dict[str, NDArray[Any]]
-    buffers: dict[str, NDArray[Any]]
-    size: int
+    tags: Mapping[str, Any]  # plain data that says what the file is of
+    arrays: dict[str, NDArray[Any]]  # may be written to, which changes neither the file nor another mapping of it
+    buffers: dict[str, NDArray[Any]]  # the same memory, with the room behind each
+    size: int  # bytes of the file
 
 
 def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str, int] | None = None) -> Path:
-    """Write a file beside its target, for `place` to put there; return its path.
-
-    Args:
-        path: of the target, in a directory that there is.
-        tags: plain data that says what it is of.
-        arrays: of whole numbers, flags or floats of at most 8 bytes.
-        room: rows that can be added behind some of them.
-
-    Raises:
-        OSError: it cannot be written; nothing of it stays.
-    """
+    """Write a file beside its target, for `place` to put there; return its path."""
     beside = path.with_name(path.name + DRAFT)
     try:
         with beside.open("wb") as file:
@@ -87,46 +70,27 @@ def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str
 
 
 def place(beside: Path, path: Path) -> None:
-    """Move a draft to `path`, in place of the file there.
-
-    Raises:
-        OSError: it cannot be. What was at `path` is as it was.
-    """
+    """Move a draft to `path`, in place of the file there."""
     beside.replace(path)
     _sync_directory(path.parent)
 
 
 def read_tags(path: Path) -> Mapping[str, Any]:
-    """Read the tags of a file without its arrays.
-
-    Raises:
-        Unfit: it is damaged or none of ours.
-        OSError: it cannot be read.
-    """
+    """Read the tags of a file without its arrays."""
     with path.open("rb") as file:
         tags, _, _ = _header(file, os.fstat(file.fileno()).st_size)
     return tags
 
 
 def check(path: Path) -> None:
-    """Read the whole file and compare the checksums.
-
-    Raises:
-        Unfit: it is damaged or none of ours.
-        OSError: it cannot be read.
-    """
+    """Read the whole file and compare the checksums."""
     with path.open("rb") as file:
         _, listed, _ = _header(file, os.fstat(file.fileno()).st_size)
         _verify(file, listed)
 
 
 def mapped(path: Path) -> Opened:
-    """Map a file into memory; read it whole first if it was touched since it was written.
-
-    Raises:
-        Unfit: it is damaged or none of ours.
-        OSError: it cannot be read.
-    """
+    """Map a file into memory; read it whole first if it was touched since it was written."""
     with path.open("rb") as file:
         state = os.fstat(file.fileno())
         tags, listed, written = _header(file, state.st_size)
@@ -157,12 +121,6 @@ def let_go(array: NDArray[Any]) -> bool:
     """Give back the memory pages read from a mapped array; the next read takes them from the file again.
 
     Nothing may have been written to the array. Another thread may read it meanwhile.
-
-    Args:
-        array: any; only those of `mapped` hold such memory, and not on every system.
-
-    Returns:
-        Whether there was anything to give back.
     """
     held, advice = mapping_of(array), getattr(mmap, "MADV_DONTNEED", None)
     if held is None or advice is None:

@@ -45,29 +45,19 @@ class CollectionBusy(Exception):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Seen:
-    """State of a collection, as the server reports it.
+    """State of a collection, as the server reports it."""
 
-    Args:
-        dimension: numbers in a vector; `None` = it never had one.
-        seq, digest: the point of the journal beyond which it holds nothing; 0 and "" = none was noted.
-    """
-
-    dimension: int | None
-    seq: int
+    dimension: int | None  # numbers in a vector; `None` = it never had one
+    seq: int  # with `digest`: the point of the journal beyond which it holds nothing; 0 and "" = none was noted
     digest: str
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """State of a collection that is being filled and that nobody relies on yet.
+    """State of a collection that is being filled and that nobody relies on yet."""
 
-    Args:
-        upto: the number up to which it holds vectors; 0 = it is to be made.
-        indexed: whether its index is there.
-    """
-
-    upto: int = 0
-    indexed: bool = False
+    upto: int = 0  # the number up to which it holds vectors; 0 = it is to be made
+    indexed: bool = False  # whether its index is there
 
 
 class Loading(Protocol):
@@ -164,15 +154,7 @@ class CollectionServer(Neighbours, Protocol):
 
 
 class Asking:
-    """Requests to one server: counted, timed, and not made while the server is left alone. Threads share it.
-
-    Args:
-        called: name of the server in messages.
-        limit_s: longest wait for an answer, in seconds.
-        failures_max: failures in a row, after which the server is left alone.
-        open_s: seconds for which it is left alone.
-        met: turns an error of a request into one of ours.
-    """
+    """Requests to one server: counted, timed, and not made while the server is left alone. Threads share it."""
 
     def __init__(
         self,
@@ -207,17 +189,7 @@ class Asking:
         )
 
     def ask(self, call: Callable[[float], T], seconds: float = math.inf) -> T:
-        """Return the server's answer, or raise an error of ours that says what is wrong and holds no secret.
-
-        Args:
-            call: makes the request, and takes no longer than it is told, in seconds.
-            seconds: to wait, if that is less than the limit.
-
-        Raises:
-            VectorsAway: it is left alone, does not answer in time, or answers with an error.
-            VectorsRefused: it does not let us in, or cannot be used.
-            CollectionLost: it has no such collection, or one for other vectors.
-        """
+        """Return the server's answer, or raise an error of ours that says what is wrong and holds no secret."""
         given = self._breaker.enter()
         if given is None:
             why, left = self._breaker.known.why, math.ceil(self._breaker.left_s)

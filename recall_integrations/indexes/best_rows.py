@@ -25,21 +25,14 @@ _SLACK = 1e-6  # share of a score that float32 cannot tell apart, and more
 
 @record(frozen=True)
 class Entries:
-    """Gains of one word for the rows that hold it: `weight · count / (count + k)`.
+    """Gains of one word for the rows that hold it: `weight · count / (count + k)`."""
 
-    Args:
-        parts: rows that hold the word, rising, and their counts; the rows of each part lie above those before.
-        weight: upper limit of a gain.
-        most: the largest of the counts.
-        k: returns `k` of rows.
-        lowest: the smallest `k`.
-    """
-
+    # rows that hold the word, rising, and their counts; the rows of each part lie above those before
     parts: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]
-    weight: float
-    most: int
-    k: Callable[[NDArray[Any]], Scores]
-    lowest: float
+    weight: float  # upper limit of a gain
+    most: int  # the largest of the counts
+    k: Callable[[NDArray[Any]], Scores]  # returns `k` of rows
+    lowest: float  # the smallest `k`
 
     def __len__(self) -> int:
         return sum([len(rows) for rows, _ in self.parts])
@@ -72,12 +65,6 @@ def best_rows(
     """Return rows that may be among the best `limit` by the sum of their gains, rising, and the sums.
 
     All rows that share the score of the last of the best are among them. Gains are added in the order of `lists`.
-
-    Args:
-        lists: entries of each word.
-        size: rows that there are.
-        limit: how many are wanted.
-        allowed: rows that count; `None` = all that are in a list.
     """
     sums: Scores = np.zeros(size)
     falling = sorted(lists, key=lambda one: one.bound, reverse=True)

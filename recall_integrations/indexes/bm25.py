@@ -64,21 +64,14 @@ def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
 
 @record(frozen=True)
 class Bm25:
-    """BM25 of one query in one scope.
+    """BM25 of one query in one scope."""
 
-    Args:
-        view: the scope.
-        terms: stems to look for.
-        weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
-        frequency: counts the memories of the scope that hold a stem.
-        index: looks up memories where the words are not in memory.
-    """
-
-    view: ScopeView
-    terms: Sequence[str]
+    view: ScopeView  # the scope
+    terms: Sequence[str]  # stems to look for
+    # stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term
     weaker: Sequence[str]
-    frequency: Frequency
-    index: Callable[[], WordIndex]
+    frequency: Frequency  # counts the memories of the scope that hold a stem
+    index: Callable[[], WordIndex]  # looks up memories where the words are not in memory
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -94,16 +87,7 @@ class Bm25:
     def search(
         self, limit: int, allowed: Mask | None = None, check_time: Callable[[], None] = lambda: None
     ) -> tuple[Rows, NDArray[np.float32]]:
-        """Return living, allowed rows that hold a stem, at least the best of them, and their scores, in order of row.
-
-        Args:
-            limit: how many are wanted; those that share the score of the last are among them.
-            allowed: rows that may be returned; `None` = all.
-            check_time: called between two questions to the index; may raise.
-
-        Raises:
-            IndexUnavailable: the words are not in memory, and the index failed.
-        """
+        """Return living, allowed rows that hold a stem, at least the best of them, and their scores, in order of row."""
         if not self.weights:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if self.view.text is not None:

@@ -27,9 +27,6 @@ def of_a_request(said: str) -> str:
     """Say which limit one request broke, and which setting to lower; empty = the text names no such limit.
 
     No other part of the text is repeated.
-
-    Args:
-        said: by the server, or by its client.
     """
     quota = _QUOTA.search(said)
     if quota is not None and quota["what"] in _SETTING:
@@ -45,9 +42,6 @@ def of_a_request(said: str) -> str:
 def of_a_quota(said: str) -> str:
     """Say which quota a request broke, also one without a setting; empty = the text names no quota, or one of
     concurrent requests, which passes.
-
-    Args:
-        said: by the server, or by its client.
     """
     found = of_a_request(said)
     if found or not _ANY.search(said) or "concurrent" in said.lower():

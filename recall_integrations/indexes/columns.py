@@ -69,57 +69,39 @@ def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = co
 
 @record(frozen=True, slots=True, kw_only=True)
 class TextColumns:
-    """Columns of one scope.
+    """Columns of one scope."""
 
-    Args:
-        lexicon: gives the meaning of word ids.
-        starts: int64 `(n + 1,)`; words of row `i` are `words[starts[i]:starts[i + 1]]`.
-        words: int32, word ids of the texts in order, stop words left out, at most `WORDS_MAX` of a memory.
-        lengths: int32 `(n,)`: content words of the text, however many are kept.
-        threads: int32 `(n,)`: code of the thread, -1 = none.
-        thread_names: shared list: what the codes stand for.
-        before, after: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none.
-        actors: int32 `(n,)`: index into `actor_names`, -1 = none.
-        actor_names: shared list, the first so many belong to the snapshot.
-        actor_words: stem number → codes of the actors whose name holds it, of those that a living row has.
-        roles: int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or
-            else that of the actor's name.
-        role_actors: code of a role → codes of the actors that have it in some living row.
-        questions: bool `(n,)`: whether the text asks something.
-        asked: bool, beside `words`: whether the word stands in a sentence that asks.
-        alive: bool `(n,)`: false of what was forgotten.
-        kind: what the scope is made of.
-        mean_log_length: mean of `ln(1 + length)` over all living rows.
-        postings: which rows hold a stem, those that were forgotten included.
-        counted: of a scope of which only some rows are there, how many living memories of all hold each of some stems;
-            `None` = all rows are there, and are counted.
-        spoken_in: of such a scope, in which of some threads one of some actors speaks, all by their names.
-        memo: what was computed from the snapshot once, by name.
-    """
-
-    lexicon: Lexicon
-    starts: Rows
-    words: Ids
-    lengths: NDArray[np.int32]
-    threads: NDArray[np.int32]
-    thread_names: Sequence[str]
+    lexicon: Lexicon  # gives the meaning of word ids
+    starts: Rows  # int64 `(n + 1,)`; words of row `i` are `words[starts[i]:starts[i + 1]]`
+    words: Ids  # int32, word ids of the texts in order, stop words left out, at most `WORDS_MAX` of a memory
+    lengths: NDArray[np.int32]  # int32 `(n,)`: content words of the text, however many are kept
+    threads: NDArray[np.int32]  # int32 `(n,)`: code of the thread, -1 = none
+    thread_names: Sequence[str]  # shared list: what the codes stand for
+    # with `after`: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none
     before: Rows
     after: Rows
-    actors: NDArray[np.int32]
-    actor_names: Sequence[str]
+    actors: NDArray[np.int32]  # int32 `(n,)`: index into `actor_names`, -1 = none
+    actor_names: Sequence[str]  # shared list, the first so many belong to the snapshot
+    # stem number → codes of the actors whose name holds it, of those that a living row has
     actor_words: Mapping[int, Sequence[int]]
+    # int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or else that of the
+    # actor's name
     roles: NDArray[np.int8]
-    role_actors: Mapping[int, Sequence[int]]
-    questions: NDArray[np.bool_]
-    asked: NDArray[np.bool_]
-    alive: NDArray[np.bool_]
-    kind: Kind
-    mean_log_length: float
-    postings: Sequence[Postings] = ()
+    role_actors: Mapping[int, Sequence[int]]  # code of a role → codes of the actors that have it in some living row
+    questions: NDArray[np.bool_]  # bool `(n,)`: whether the text asks something
+    asked: NDArray[np.bool_]  # bool, beside `words`: whether the word stands in a sentence that asks
+    alive: NDArray[np.bool_]  # bool `(n,)`: false of what was forgotten
+    kind: Kind  # what the scope is made of
+    mean_log_length: float  # mean of `ln(1 + length)` over all living rows
+    postings: Sequence[Postings] = ()  # which rows hold a stem, those that were forgotten included
+    # of a scope of which only some rows are there, how many living memories of all hold each of some stems; `None` =
+    # all rows are there, and are counted
     counted: Callable[[Sequence[str]], Mapping[str, int]] | None = field(default=None, compare=False, repr=False)
+    # of such a scope, in which of some threads one of some actors speaks, all by their names
     spoken_in: Callable[[Sequence[str], Sequence[str]], Collection[str]] | None = field(
         default=None, compare=False, repr=False
     )
+    # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -227,11 +209,7 @@ class TextColumns:
         return self._step(self.after, rows)
 
     def beside(self, rows: Rows) -> Rows:
-        """Return the rows before and after each of `rows`, `(2, len(rows))`; `size` = none, as for a `size` in `rows`.
-
-        Args:
-            rows: of these columns, or `size`; there is one at least.
-        """
+        """Return the rows before and after each of `rows`, `(2, len(rows))`; `size` = none, as for a `size` in `rows`."""
         size = self.size
         found = np.empty((2, len(rows)), dtype=np.int64)
         found[0] = self.before.take(rows, mode="clip")
@@ -253,75 +231,45 @@ class TextColumns:
 
 @record(frozen=True, slots=True, kw_only=True)
 class TextRow:
-    """A memory as input of `ColumnsBuilder.append`.
+    """A memory as input of `ColumnsBuilder.append`."""
 
-    Args:
-        num: the memory's number in the store; rising over all rows of a scope.
-        words: ids of its content words, or `None` to have `text` cut into words.
-        text: without the actor in front. May be empty where `words` is given.
-        asks: whether the text is a question; `None` = look at `text`.
-        asked: for each word whether its sentence asks; `None` = look at `text`.
-        length: content words, where `words` holds only a part of them.
-        more: ids of the words that BM25 reads besides, or `None` to have them cut: those of the actor's name, and those
-            of the text that are too many to be kept.
-        actor, thread: names, `None` = none.
-        role: a role's name; `None` = that of the actor's name, if it is the spelling of one.
-        position: place in the thread; without meaning where there is no thread.
-    """
-
-    num: int
-    text: str = ""
-    words: Ids | None = None
-    asks: bool | None = None
-    asked: Sequence[bool] | None = None
-    length: int | None = None
+    num: int  # the memory's number in the store; rising over all rows of a scope
+    text: str = ""  # without the actor in front. May be empty where `words` is given
+    words: Ids | None = None  # ids of its content words, or `None` to have `text` cut into words
+    asks: bool | None = None  # whether the text is a question; `None` = look at `text`
+    asked: Sequence[bool] | None = None  # for each word whether its sentence asks; `None` = look at `text`
+    length: int | None = None  # content words, where `words` holds only a part of them
+    # ids of the words that BM25 reads besides, or `None` to have them cut: those of the actor's name, and those of the
+    # text that are too many to be kept
     more: Ids | None = None
-    actor: str | None = None
-    role: str | None = None
+    actor: str | None = None  # with `thread`: names, `None` = none
+    role: str | None = None  # a role's name; `None` = that of the actor's name, if it is the spelling of one
     thread: str | None = None
-    position: int | None = None
+    position: int | None = None  # place in the thread; without meaning where there is no thread
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class TextBlock:
-    """Many memories as input of `ColumnsBuilder.extend`: the fields of `TextRow`, each as a sequence.
+    """Many memories as input of `ColumnsBuilder.extend`: the fields of `TextRow`, each as a sequence."""
 
-    Args:
-        nums: rising over all rows of a scope.
-        words: ids of the content words of all of them, one memory after the other.
-        counts: how many of `words` belong to each, at most `WORDS_MAX`.
-        lengths: content words of each, however many are given.
-        asks: whether the text is a question.
-        actors, threads: names, `None` = none.
-        roles: names of roles; `None` = that of the actor's name, if it is the spelling of one.
-        positions: places in the thread.
-        asked: bool, beside `words`: whether the word's sentence asks; `None` = no word's does.
-        more: ids of the words that BM25 reads besides, one memory after the other; `None` = there are none.
-        more_counts: how many of `more` belong to each.
-    """
-
-    nums: Sequence[int]
-    words: Ids
-    counts: Sequence[int]
-    lengths: Sequence[int]
-    asks: Sequence[bool | int]
-    actors: Sequence[str | None]
-    roles: Sequence[str | None]
+    nums: Sequence[int]  # rising over all rows of a scope
+    words: Ids  # ids of the content words of all of them, one memory after the other
+    counts: Sequence[int]  # how many of `words` belong to each, at most `WORDS_MAX`
+    lengths: Sequence[int]  # content words of each, however many are given
+    asks: Sequence[bool | int]  # whether the text is a question
+    actors: Sequence[str | None]  # with `threads`: names, `None` = none
+    roles: Sequence[str | None]  # names of roles; `None` = that of the actor's name, if it is the spelling of one
     threads: Sequence[str | None]
-    positions: Sequence[int | None]
+    positions: Sequence[int | None]  # places in the thread
+    # bool, beside `words`: whether the word's sentence asks; `None` = no word's does
     asked: NDArray[np.bool_] | None = None
+    # ids of the words that BM25 reads besides, one memory after the other; `None` = there are none
     more: Ids | None = None
-    more_counts: Sequence[int] | None = None
+    more_counts: Sequence[int] | None = None  # how many of `more` belong to each
 
 
 class ColumnsBuilder:
-    """Growing buffers behind the snapshots of one scope. The caller locks out other threads; snapshots need no lock.
-
-    Args:
-        lexicon: gives word ids.
-        capacity: rows expected.
-        scratch: where words and postings of a large scope are put.
-    """
+    """Growing buffers behind the snapshots of one scope. The caller locks out other threads; snapshots need no lock."""
 
     def __init__(self, lexicon: Lexicon, capacity: int = 64, scratch: Scratch | None = None) -> None:
         capacity = max(64, capacity)
@@ -691,12 +639,6 @@ def window_rows(columns: TextColumns, rows: Rows, scores: NDArray[np.float32], l
 
     A text that answers a question often shares no word with it, but stands beside a text that does: this is the BM25 of
     ±1 windows without asking the index for windows.
-
-    Args:
-        columns: the scope.
-        rows: the hits, distinct.
-        scores: of the hits, at least 0.
-        limit: neighbours at most; ties go to the earlier row.
     """
     if not len(rows):
         return np.empty(0, dtype=np.int64)

@@ -14,12 +14,7 @@ _whole = cast(_at, BigInteger) == _at
 
 
 def ends(*, after: int | None = None, upto: int | None = None) -> ColumnElement[bool]:
-    """Return the condition for rows that end after one time and up to another, both in microseconds.
-
-    Args:
-        after: rows that end at this time or before are left out; `None` = no bound.
-        upto: latest end; `None` = no bound.
-    """
+    """Return the condition for rows that end after one time and up to another, both in microseconds."""
     bounds: list[ColumnElement[bool]] = [_at.is_not(None)] if after is None and upto is None else []
     if after is not None:
         bounds.append(_at > after)

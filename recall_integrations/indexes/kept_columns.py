@@ -61,18 +61,7 @@ def restore(
     buffers: Arrays | None = None,
     scratch: Scratch | None = None,
 ) -> None:
-    """Fill empty columns with the arrays of `arrays_of`.
-
-    Args:
-        columns: columns without a row, their vectors excepted.
-        arrays: arrays of the rows.
-        lexicon: gets the words; `None` = the columns have no texts.
-        buffers: the arrays with room behind them, which the columns use up before they copy any.
-        scratch: where words and postings of a large scope are put.
-
-    Raises:
-        KeyError, ValueError, IndexError: something is missing, or does not fit together.
-    """
+    """Fill empty columns with the arrays of `arrays_of`."""
     n, buffers = len(arrays["nums"]), arrays if buffers is None else buffers
     for name in _PER_ROW:
         if arrays[name].shape != (n,):

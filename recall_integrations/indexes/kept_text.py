@@ -68,17 +68,7 @@ def arrays_of(builder: ColumnsBuilder) -> Arrays:
 def builder_of(
     lexicon: Lexicon, arrays: Arrays, buffers: Arrays | None = None, scratch: Scratch | None = None
 ) -> ColumnsBuilder:
-    """Return a builder as if the rows had been appended to it, one after the other.
-
-    Args:
-        lexicon: gets the words.
-        arrays: the arrays of `arrays_of`, and the numbers of the rows as `nums`.
-        buffers: the same arrays with room behind them, if there is any.
-        scratch: where words and postings of a large scope are put.
-
-    Raises:
-        KeyError, ValueError, IndexError: they do not fit together.
-    """
+    """Return a builder as if the rows had been appended to it, one after the other."""
     n, buffers = len(arrays["nums"]), arrays if buffers is None else buffers
     builder = ColumnsBuilder(lexicon, 0, scratch)
     block = WordBlock(

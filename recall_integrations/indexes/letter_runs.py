@@ -32,11 +32,7 @@ def runs(word: str) -> list[str]:
 
 
 class RunTable:
-    """Runs of the words of a lexicon, each word read at its first use.
-
-    Args:
-        word: returns the normal form of a word's id.
-    """
+    """Runs of the words of a lexicon, each word read at its first use."""
 
     def __init__(self, word: Callable[[int], str]) -> None:
         self._word = word

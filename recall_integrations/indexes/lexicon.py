@@ -73,21 +73,13 @@ def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
 
 @record(frozen=True, slots=True, kw_only=True)
 class WordBlock:
-    """Words and all that a `Lexicon` knows of them, as arrays: the words of a scope on disk.
+    """Words and all that a `Lexicon` knows of them, as arrays: the words of a scope on disk."""
 
-    Args:
-        keys: the words as `Lexicon.ids_of` takes them, joined by line feeds, in UTF-8.
-        stems: int32: of each word the place of its stem in `roots`.
-        roots: texts of the stems, likewise joined; some may belong to none of the words.
-        root_count: how many there are.
-        dated, rows, factors: of each word, as the lexicon has them.
-    """
-
-    keys: NDArray[np.uint8]
-    stems: Ids
-    roots: NDArray[np.uint8]
-    root_count: int
-    dated: NDArray[np.bool_]
+    keys: NDArray[np.uint8]  # the words as `Lexicon.ids_of` takes them, joined by line feeds, in UTF-8
+    stems: Ids  # int32: of each word the place of its stem in `roots`
+    roots: NDArray[np.uint8]  # texts of the stems, likewise joined; some may belong to none of the words
+    root_count: int  # how many there are
+    dated: NDArray[np.bool_]  # with `rows`, `factors`: of each word, as the lexicon has them
     rows: NDArray[np.int8]
     factors: Vectors
 
@@ -104,11 +96,7 @@ def _split(joined: NDArray[np.uint8], count: int) -> list[str]:
 
 
 class Lexicon:
-    """Content words, their stems and their vectors. Threads may share one.
-
-    Args:
-        embedding: gives a unit vector per word. Default: the bundled static model.
-    """
+    """Content words, their stems and their vectors. Threads may share one."""
 
     def __init__(self, embedding: Embedding | None = None) -> None:
         self._embedding = bundled() if embedding is None else embedding
@@ -230,12 +218,7 @@ class Lexicon:
         return products
 
     def likeness(self, keys: Sequence[str], words: Sequence[str]) -> Vectors:
-        """Compute the cosine of each word of a query with each of a text, `(len(words), len(keys))`, as `cosines` does.
-
-        Args:
-            keys: words of the text, as `ids_of` takes them; new ones are not added.
-            words: words of the query.
-        """
+        """Compute the cosine of each word of a query with each of a text, `(len(words), len(keys))`, as `cosines` does."""
         ids = np.fromiter((self._ids.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
         known = (ids >= 0) & (ids < self._ready)
         rows = np.empty((len(keys), self._embedding.dimensions), dtype=np.float32)
@@ -348,9 +331,6 @@ class Lexicon:
         """Add the words of a block; return the ids of its words and of its stems, `None` where both are their places.
 
         An empty lexicon takes the block as it is, without a copy of the vectors.
-
-        Raises:
-            ValueError: the parts of the block do not fit together.
         """
         keys, roots = _split(block.keys, len(block.stems)), _split(block.roots, block.root_count)
         with self._lock:
@@ -405,29 +385,18 @@ def shared() -> Lexicon:
 
 @record(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
-    """A query as the features need it.
+    """A query as the features need it."""
 
-    Args:
-        stems: distinct stems to look for.
-        words: a word for each of them, for its vector; the stem itself where the query does not say it.
-        sequence: stems of the content words in the order of the text, for pairs.
-        window: the time it speaks of.
-        asker: where the query speaks in the first person, stems that the actor's name may hold who asks.
-        when: whether it asks for a time.
-        dating: whether it asks when something was, in English.
-        counts: how often the query says each of the stems, at least 1; empty = once each.
-        role: whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular.
-    """
-
-    stems: tuple[str, ...]
-    words: tuple[str, ...]
-    sequence: tuple[str, ...] = ()
-    window: TemporalWindow | None = None
+    stems: tuple[str, ...]  # distinct stems to look for
+    words: tuple[str, ...]  # a word for each of them, for its vector; the stem itself where the query does not say it
+    sequence: tuple[str, ...] = ()  # stems of the content words in the order of the text, for pairs
+    window: TemporalWindow | None = None  # the time it speaks of
+    # where the query speaks in the first person, stems that the actor's name may hold who asks
     asker: tuple[str, ...] = ()
-    when: bool = False
-    dating: bool = False
-    counts: tuple[int, ...] = ()
-    role: Role | None = None
+    when: bool = False  # whether it asks for a time
+    dating: bool = False  # whether it asks when something was, in English
+    counts: tuple[int, ...] = ()  # how often the query says each of the stems, at least 1; empty = once each
+    role: Role | None = None  # whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular
     strength: float = 0.0
 
 

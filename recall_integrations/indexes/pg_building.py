@@ -43,15 +43,11 @@ _MEMORY = (
 
 @record(frozen=True, slots=True, kw_only=True)
 class Way:
-    """Way to build an index.
+    """Way to build an index."""
 
-    Args:
-        alone: without workers beside. They share memory, of which a container has little (64 MB in `/dev/shm`).
-        raised: with as much memory as the graph needs, if that is no more than the server's `shared_buffers`.
-    """
-
+    # without workers beside. They share memory, of which a container has little (64 MB in `/dev/shm`)
     alone: bool = False
-    raised: bool = True
+    raised: bool = True  # with as much memory as the graph needs, if that is no more than the server's `shared_buffers`
 
 
 WAYS = (Way(), Way(alone=True), Way(alone=True, raised=False))  # the next one where there is no room for one
@@ -59,15 +55,10 @@ WAYS = (Way(), Way(alone=True), Way(alone=True, raised=False))  # the next one w
 
 @record(frozen=True, slots=True, kw_only=True)
 class Built:
-    """Result of a build.
+    """Result of a build."""
 
-    Args:
-        lacked: MB of `maintenance_work_mem` that there were, where the graph needs more; 0 = it had enough.
-        needed: MB that it needs.
-    """
-
-    lacked: int = 0
-    needed: int = 0
+    lacked: int = 0  # MB of `maintenance_work_mem` that there were, where the graph needs more; 0 = it had enough
+    needed: int = 0  # MB that it needs
 
 
 def is_free(connection: Connection, home: str) -> bool:

@@ -22,15 +22,10 @@ HOME_CHARS_MAX = 40
 
 @record(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """The extension in a database.
+    """The extension in a database."""
 
-    Args:
-        version: major and minor.
-        schema: schema of its types, as written in statements.
-    """
-
-    version: tuple[int, int]
-    schema: str
+    version: tuple[int, int]  # major and minor
+    schema: str  # schema of its types, as written in statements
 
 
 def table_of(home: str) -> str:

@@ -78,14 +78,7 @@ _SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock
 
 
 class PgVectors:
-    """pgvector in the database of a store. Threads share it; it connects at the first request.
-
-    Args:
-        address: address of the store.
-        settings: time limits.
-        failures_max: failures in a row, after which the server is left alone for `OPEN_S`.
-        makes: whether it may make a missing extension.
-    """
+    """pgvector in the database of a store. Threads share it; it connects at the first request."""
 
     def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3, makes: bool = True) -> None:
         self._url = parsed(address)
@@ -134,13 +127,7 @@ class PgVectors:
         return self._asking.health()
 
     def check(self, seconds: float = math.inf) -> None:
-        """Check that the server can be used; make a missing extension if allowed.
-
-        Raises:
-            VectorsAway: the server cannot be reached now.
-            VectorsRefused: it has no pgvector, one that is too old, or does not let us make the extension.
-            ConfigError: the address is that of a tenant's role.
-        """
+        """Check that the server can be used; make a missing extension if allowed."""
         tenant = self._asked(role_under_policies, seconds)
         if tenant is not None:
             raise ConfigError(
@@ -181,12 +168,7 @@ class PgVectors:
     # -- collections -----------------------------------------------------------------------------------------------
 
     def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there. Its table follows with the first vectors.
-
-        Args:
-            home: name of the collection.
-            store: owner of the collection.
-        """
+        """Make a collection, unless it is there. Its table follows with the first vectors."""
 
         def made(connection: Connection) -> None:
             see_catalogue(connection)
@@ -208,11 +190,7 @@ class PgVectors:
         return self._asked(listed)
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """Return the state of a collection, as the server reports it.
-
-        Raises:
-            CollectionLost: it is not there, or not whole.
-        """
+        """Return the state of a collection, as the server reports it."""
         table = table_of(home)
 
         def looked(connection: Connection) -> Seen:
@@ -237,11 +215,7 @@ class PgVectors:
         return self._asked(looked, seconds)
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        """Note the point of the journal beyond which a collection holds nothing.
-
-        Raises:
-            CollectionLost: it is not there.
-        """
+        """Note the point of the journal beyond which a collection holds nothing."""
         noted = text(f"UPDATE {CATALOGUE} SET store = :store, seq = :seq, digest = :digest WHERE home = :home")
         given = {"home": home, "store": store, "seq": seq, "digest": digest}
         if not self._asked(lambda connection: connection.execute(noted, given).rowcount):
@@ -258,12 +232,7 @@ class PgVectors:
         self._asked(dropped)
 
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection.
-
-        Raises:
-            CollectionLost: it is not there, or holds vectors of another length.
-            VectorsRefused: they are longer than pgvector indexes.
-        """
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
         self._apply(home, nums, vectors, deletes, BATCH)
 
     def _apply(
@@ -291,11 +260,7 @@ class PgVectors:
         return self
 
     def loaded(self, home: str) -> Loaded:
-        """Return how far a collection is filled that nobody relies on yet.
-
-        Raises:
-            CollectionBusy: another node builds its index.
-        """
+        """Return how far a collection is filled that nobody relies on yet."""
         listed = text(f"SELECT loaded, indexed FROM {CATALOGUE} WHERE home = :home")
 
         def asked(connection: Connection) -> Loaded | None:
@@ -312,20 +277,11 @@ class PgVectors:
         return found
 
     def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Add and remove vectors as `apply` does, for a collection without an index.
-
-        Raises:
-            CollectionLost: it is not there, or holds vectors of another length.
-            VectorsRefused: they are longer than pgvector indexes.
-        """
+        """Add and remove vectors as `apply` does, for a collection without an index."""
         self._apply(home, nums, vectors, deletes, max(BATCH, LOADED_NUMBERS // max(1, vectors.shape[1])))
 
     def note(self, home: str, upto: int) -> None:
-        """Note the number up to which a collection is loaded.
-
-        Raises:
-            CollectionLost: it is not there.
-        """
+        """Note the number up to which a collection is loaded."""
 
         def noted(connection: Connection) -> int:
             # Not before what was loaded: the log keeps the order, and what is lost of its end is lost of both.
@@ -340,18 +296,6 @@ class PgVectors:
         """Build the index of a collection over all loaded vectors, unless it is there.
 
         The build has no timeout, and says nothing about whether the server answers: the breaker hears of none of it.
-
-        Args:
-            home: the collection.
-            given_up: looked at ten times a second; the server stops soon after.
-
-        Returns:
-            A note for the operator; empty = none.
-
-        Raises:
-            CollectionBusy: another node builds it.
-            CollectionLost: it is not there.
-            VectorsAway: it was given up, or did not work.
         """
         if self.look(home).dimension is None:
             raise CollectionLost(f"The collection {home} is empty.")
@@ -400,15 +344,6 @@ class PgVectors:
         """Return nums and cosines of the approximate nearest neighbours, falling, equal ones by rising number.
 
         pgvector's graph holds no zero vectors: they are nobody's neighbours. A zero vector has no neighbours.
-
-        Args:
-            home: the collection.
-            vector: vector of the query.
-            limit: number of neighbours at most.
-            seconds: to wait, if that is less than the limit of the settings.
-
-        Raises:
-            CollectionLost: it is not there, or holds vectors of another length.
         """
         length = float(np.linalg.norm(vector))
         if not math.isfinite(length) or not length:

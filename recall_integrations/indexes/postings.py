@@ -25,24 +25,15 @@ MERGED = 2  # a part is swallowed by the next one when it is not larger than thi
 
 @record(frozen=True, slots=True, kw_only=True)
 class Postings:
-    """Postings of rows `first` to `end` of a scope.
+    """Postings of rows `first` to `end` of a scope."""
 
-    Args:
-        first, end: the rows that are covered, `end` exclusive.
-        stems: int32, rising: numbers of the stems that occur.
-        begins: int64 `(len(stems) + 1,)`: where the entries of each begin in the other two.
-        rows: int32: rows that hold the stem, rising.
-        counts: int32, beside `rows`: how often they hold it.
-        tops: int32, beside `stems`: the largest of the counts of each.
-    """
-
-    first: int
+    first: int  # with `end`: the rows that are covered, `end` exclusive
     end: int
-    stems: NDArray[np.int32]
-    begins: Rows
-    rows: NDArray[np.int32]
-    counts: Counts
-    tops: Counts
+    stems: NDArray[np.int32]  # int32, rising: numbers of the stems that occur
+    begins: Rows  # int64 `(len(stems) + 1,)`: where the entries of each begin in the other two
+    rows: NDArray[np.int32]  # int32: rows that hold the stem, rising
+    counts: Counts  # int32, beside `rows`: how often they hold it
+    tops: Counts  # int32, beside `stems`: the largest of the counts of each
 
     @property
     def bytes(self) -> int:
@@ -83,12 +74,7 @@ class Postings:
 
 
 def made(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Rows]]) -> Postings:
-    """Build the postings of rows.
-
-    Args:
-        first, end: the rows.
-        occurrences: numbers of stems, and beside each the row that holds it; in any order, repeats count.
-    """
+    """Build the postings of rows."""
     packed = [(stems.astype(np.int64) << _ROW_BITS) | rows for stems, rows in occurrences]
     keys = np.concatenate(packed) if packed else np.empty(0, dtype=np.int64)
     keys.sort()

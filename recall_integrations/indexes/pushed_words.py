@@ -31,19 +31,12 @@ _GAIN = "q.weight * p.count / (p.count + :k0 * (:k1 + :k2 * (p.length / CAST(:me
 
 @record(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Selection of memories.
+    """Selection of memories."""
 
-    Args:
-        sql: a condition on `m`, the row of `memories`; empty = all.
-        values: values of its parameters.
-        gone: numbers of memories that have ended, and are still in the tables.
-        upto: numbers above it are not shown yet.
-    """
-
-    upto: int
-    sql: str = ""
-    values: Mapping[str, Any] | None = None
-    gone: Sequence[int] = ()
+    upto: int  # numbers above it are not shown yet
+    sql: str = ""  # a condition on `m`, the row of `memories`; empty = all
+    values: Mapping[str, Any] | None = None  # values of its parameters
+    gone: Sequence[int] = ()  # numbers of memories that have ended, and are still in the tables
 
 
 def held(connection: Connection, scope_id: int, terms: Sequence[str]) -> dict[str, int]:
@@ -65,15 +58,6 @@ def best(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the best memories by BM25 and their scores, best first: at least `limit` if possible, with all that share
     the score of the last or, where these are many, the first of them by id.
-
-    Args:
-        connection: connection to the store.
-        scope_id: number of the scope.
-        weights: largest gain of each stem: `Bm25.weights`.
-        frequency: counts the memories of the scope that hold a stem.
-        mean_length: `ScopeView.mean_length`.
-        limit: number of memories wanted.
-        where: selection of memories.
     """
     rarest = sorted(weights, key=lambda term: (frequency(term), term))
     asked = _Asked(connection, scope_id, weights, mean_length, where)

@@ -29,12 +29,6 @@ def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> 
     """Return replies to short questions two to `STEPS` turns after found rows, the nearest and best first.
 
     Row by row: of ten rows that is a fraction of what arrays cost.
-
-    Args:
-        columns: the scope.
-        rows: found rows, best first.
-        known: rows to leave out.
-        limit: replies at most.
     """
     after, size = columns.after.item, columns.size
     before, questions = columns.before.item, columns.questions.item

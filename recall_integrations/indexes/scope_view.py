@@ -73,48 +73,36 @@ Mask = NDArray[np.bool_]
 
 @record(frozen=True, slots=True, kw_only=True)
 class ScopeView:
-    """Columns of one scope, row `i` of each belonging to the same memory; rows in order of `nums`.
+    """Columns of one scope, row `i` of each belonging to the same memory; rows in order of `nums`."""
 
-    Args:
-        scope_id, version, seq: what the snapshot shows.
-        nums: int64 `(n,)`, rising: the memory's number in the store.
-        ids: the memory's id; the first `n` entries of a shared sequence.
-        at: int64 `(n,)`: `event_at`, or `created_at` where there is none, in microseconds.
-        dated: bool `(n,)`: whether `at` says when it was. Not of a `chunk` without `event_at`: when a document was
-            stored says nothing about its time.
-        types: int8 `(n,)`: index into `MemoryType`.
-        importance: float32 `(n,)`.
-        alive: bool `(n,)`: false for rows that were forgotten or replaced since.
-        vectors: unit rows (0 where the memory has none), or `None` where they do not fit into memory.
-        stored: reads the vectors of nums from the store, float32 `(len(nums), d)`.
-        lengths: int32 `(n,)`: words of the actor's name and the text, all of them, as BM25 counts them.
-        mean_length: mean of `lengths` over the living rows, `PIVOT` at least for each.
-        spelled: reads from the store how often memories hold stems, int32 `(stems, len(nums))`.
-        memo: what was computed from the snapshot once, by name.
-        told_column: reads from the store the times that memories tell; `None` = none do.
-        drawn: whether only some rows of the scope are here, which a query has drawn (`store.outlines`), while all that
-            is said of the scope as a whole is said of all of it.
-        text: words, threads and actors, row by row; `None` where they are switched off or do not fit into memory.
-    """
-
-    scope_id: int
+    scope_id: int  # with `version`, `seq`: what the snapshot shows
     version: int
     seq: int
-    nums: NDArray[np.int64]
-    ids: Sequence[str]
-    at: NDArray[np.int64]
+    nums: NDArray[np.int64]  # int64 `(n,)`, rising: the memory's number in the store
+    ids: Sequence[str]  # the memory's id; the first `n` entries of a shared sequence
+    at: NDArray[np.int64]  # int64 `(n,)`: `event_at`, or `created_at` where there is none, in microseconds
+    # bool `(n,)`: whether `at` says when it was. Not of a `chunk` without `event_at`: when a document was stored says
+    # nothing about its time
     dated: Mask
-    types: NDArray[np.int8]
-    importance: NDArray[np.float32]
-    alive: Mask
-    vectors: VectorRows | None
+    types: NDArray[np.int8]  # int8 `(n,)`: index into `MemoryType`
+    importance: NDArray[np.float32]  # float32 `(n,)`
+    alive: Mask  # bool `(n,)`: false for rows that were forgotten or replaced since
+    vectors: VectorRows | None  # unit rows (0 where the memory has none), or `None` where they do not fit into memory
+    # reads the vectors of nums from the store, float32 `(len(nums), d)`
     stored: Callable[[NDArray[np.int64]], NDArray[np.float32]] | None = None
+    # words, threads and actors, row by row; `None` where they are switched off or do not fit into memory
     text: TextColumns | None = None
+    # int32 `(n,)`: words of the actor's name and the text, all of them, as BM25 counts them
     lengths: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
-    mean_length: float = float(PIVOT)
+    mean_length: float = float(PIVOT)  # mean of `lengths` over the living rows, `PIVOT` at least for each
+    # reads from the store how often memories hold stems, int32 `(stems, len(nums))`
     spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
+    # reads from the store the times that memories tell; `None` = none do
     told_column: Callable[[], ToldColumn] | None = None
+    # whether only some rows of the scope are here, which a query has drawn (`store.outlines`), while all that is said
+    # of the scope as a whole is said of all of it
     drawn: bool = False
+    # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -383,19 +371,7 @@ class Files(Protocol):
 
 
 class ScopeViews:
-    """Recently used scopes; the least recently used leaves first beyond `budget_bytes` (one always stays).
-
-    Args:
-        shown: a scope's version and the last change that belongs to it. What is committed after it is not whole yet
-            (its vectors are still being made) and stays out of the columns.
-        dimensions: of the embedding.
-        texts: whether views have `TextColumns`.
-        met: told what cannot be read.
-        files: where columns are kept on disk; `None` = nowhere.
-        ended: up to when what ends is left out of a scope, in microseconds; 0 = nothing of it has ended.
-        scratch: a directory for what need not stay in memory of a large scope; `None` = all of it stays there.
-        left: told of each scope that has left for others, by whoever keeps more of a scope; under no lock of ours.
-    """
+    """Recently used scopes; the least recently used leaves first beyond `budget_bytes` (one always stays)."""
 
     def __init__(
         self,
@@ -461,15 +437,7 @@ class ScopeViews:
     def drawn(
         self, connection: Connection, scope_id: int, version: int, upto: int, nums: Sequence[int], actors: Sequence[str]
     ) -> ScopeView:
-        """Build a view of some memories of a scope. The caller has to replace what it says of the scope as a whole.
-
-        Args:
-            connection: connection to the store.
-            scope_id: number of the scope.
-            version, upto: version and last change that the view shows.
-            nums: numbers of the memories; missing ones are left out.
-            actors: actors of the scope, whether they speak in these memories or not.
-        """
+        """Build a view of some memories of a scope. The caller has to replace what it says of the scope as a whole."""
         count, dimensions = len(nums), self._dimensions()
         columns = Columns(VectorColumn(dimensions, count, scanned=True), count, ColumnsBuilder(lexicon.shared(), count))
         assert columns.text is not None
@@ -504,12 +472,7 @@ class ScopeViews:
         self._let_go(scope_id)
 
     def close(self, written: Iterable[int] = (), built_max: int = 0) -> None:
-        """Save due columns on disk, and drop all columns.
-
-        Args:
-            written: scopes that were written to, and may not be in memory.
-            built_max: memories of those that are read for it, at most.
-        """
+        """Save due columns on disk, and drop all columns."""
         if self._files is not None:
             with self._lock:
                 held = [(scope_id, kept[0].living) for scope_id, kept in self._kept.items()]

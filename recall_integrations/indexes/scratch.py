@@ -27,13 +27,9 @@ Number = TypeVar("Number", bound=np.generic)
 
 @record(frozen=True, slots=True)
 class Scratch:
-    """Maker of the large arrays of one store.
+    """Maker of the large arrays of one store."""
 
-    Args:
-        directory: directory of the files; `None` = arrays are plain memory.
-    """
-
-    directory: Path | None = None
+    directory: Path | None = None  # directory of the files; `None` = arrays are plain memory
 
     def empty(self, shape: int | tuple[int, ...], dtype: type[Number] | np.dtype[Number]) -> NDArray[Number]:
         """Return an array without content, in a file where it is large and the disk has room, else in memory."""

@@ -28,32 +28,20 @@ _NUMBERED = regex(r"(?P<stem>[^\d]*)(?P<number>\d{1,6})")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Sessions:
-    """The threads of a scope that are conversations, in order.
+    """The threads of a scope that are conversations, in order."""
 
-    Args:
-        codes: codes of the threads, first to last.
-        counted: bool `(n,)`: rows that belong to one.
-    """
-
-    codes: NDArray[np.int64]
-    counted: Mask
+    codes: NDArray[np.int64]  # codes of the threads, first to last
+    counted: Mask  # bool `(n,)`: rows that belong to one
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """A reference to sessions, resolved in a scope.
+    """A reference to sessions, resolved in a scope."""
 
-    Args:
-        session: the reference, with `found` or with what keeps it from being found in `because`.
-        mask: bool `(n,)`: living rows of it; `None` where it is not found.
-        threads: their codes, in the order in which they were asked for.
-        absent: whether the scope has sessions and this is none of them.
-    """
-
-    session: SessionRef
-    mask: Mask | None = None
-    threads: tuple[int, ...] = ()
-    absent: bool = False
+    session: SessionRef  # the reference, with `found` or with what keeps it from being found in `because`
+    mask: Mask | None = None  # bool `(n,)`: living rows of it; `None` where it is not found
+    threads: tuple[int, ...] = ()  # their codes, in the order in which they were asked for
+    absent: bool = False  # whether the scope has sessions and this is none of them
 
 
 def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) -> Sessions:
@@ -75,13 +63,7 @@ def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) 
 
 
 def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> Settled:
-    """Resolve `session` in the scope.
-
-    Args:
-        session: reference in the query.
-        view: the scope.
-        window: rows of the time that is asked for besides: "our first session in May" is the first of these.
-    """
+    """Resolve `session` in the scope."""
     text = view.text
     if text is None:
         return _missing(session, "the threads of this scope are not in memory")

@@ -29,16 +29,12 @@ def _nothing() -> Rows:
 
 @record(frozen=True, slots=True, kw_only=True)
 class ToldColumn:
-    """Told times of a scope in the store, by number of the memory.
+    """Told times of a scope in the store, by number of the memory."""
 
-    Args:
-        upto: number up to which it was read.
-        nums: int64 `(m,)`, rising; a memory that tells several times is there several times.
-        start, stop: int64 `(m,)`: the times in microseconds, `stop` exclusive.
-    """
-
-    upto: int = 0
+    upto: int = 0  # number up to which it was read
+    # int64 `(m,)`, rising; a memory that tells several times is there several times
     nums: Rows = field(default_factory=_nothing)
+    # with `stop`: int64 `(m,)`: the times in microseconds, `stop` exclusive
     start: Rows = field(default_factory=_nothing)
     stop: Rows = field(default_factory=_nothing)
 
@@ -60,17 +56,11 @@ class ToldColumn:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Told:
-    """Times that the memories of a view tell.
+    """Times that the memories of a view tell."""
 
-    Args:
-        size: rows of the view.
-        rows: int64 `(m,)`, rising: one that tells several times is there several times.
-        start, stop: int64 `(m,)`: the times in microseconds, `stop` exclusive.
-    """
-
-    size: int
-    rows: Rows
-    start: Rows
+    size: int  # rows of the view
+    rows: Rows  # int64 `(m,)`, rising: one that tells several times is there several times
+    start: Rows  # with `stop`: int64 `(m,)`: the times in microseconds, `stop` exclusive
     stop: Rows
 
     @classmethod
@@ -88,9 +78,6 @@ class Told:
         """Compute for each row the share of a told time that lies in a window, in [0, 1], float32 `(size,)`.
 
         Among several times the one with the largest share counts; shares below `SHARE_LEAST` are 0.
-
-        Args:
-            start, stop: bounds of the window in microseconds, `stop` exclusive; `None` = open.
         """
         found = np.zeros(self.size, dtype=np.float32)
         if not len(self.rows):

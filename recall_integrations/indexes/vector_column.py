@@ -56,13 +56,7 @@ def scan_max(exact_max: int, dimensions: int, budget_bytes: int) -> int:
 
 
 class Mapped:
-    """Rows mapped from a file and read here and there, with a bound on their resident memory.
-
-    Args:
-        rows: an array of `array_file`.
-        most: bytes that may be resident, roughly: rows read together lie together at times, and the system may map
-            more than `_AROUND` at once.
-    """
+    """Rows mapped from a file and read here and there, with a bound on their resident memory."""
 
     __slots__ = ("_left", "_most", "_rows")
 
@@ -83,23 +77,14 @@ class Mapped:
 
 @record(frozen=True, slots=True, kw_only=True)
 class VectorRows:
-    """Rows of a column at one time.
+    """Rows of a column at one time."""
 
-    Args:
-        halves: float16 `(n, d)`: unit rows, 0 where there is none.
-        codes: int8 `(n, d)`, or `None` where they are only for scoring subsets.
-        scales: float32 `(n,)`: what a code is multiplied by.
-        lost: length of the longest difference between a row and its code.
-        bits: uint8 `(n, ⌈d/8⌉)`: signs; `None` where all codes are compared.
-        mapped: told of what is read of `halves`, where they are mapped.
-    """
-
-    halves: NDArray[np.float16]
-    codes: NDArray[np.int8] | None = None
-    scales: NDArray[np.float32] | None = None
-    lost: float = 0.0
-    bits: NDArray[np.uint8] | None = None
-    mapped: Mapped | None = None
+    halves: NDArray[np.float16]  # float16 `(n, d)`: unit rows, 0 where there is none
+    codes: NDArray[np.int8] | None = None  # int8 `(n, d)`, or `None` where they are only for scoring subsets
+    scales: NDArray[np.float32] | None = None  # float32 `(n,)`: what a code is multiplied by
+    lost: float = 0.0  # length of the longest difference between a row and its code
+    bits: NDArray[np.uint8] | None = None  # uint8 `(n, ⌈d/8⌉)`: signs; `None` where all codes are compared
+    mapped: Mapped | None = None  # told of what is read of `halves`, where they are mapped
 
     def __len__(self) -> int:
         return len(self.halves)
@@ -139,14 +124,7 @@ class VectorRows:
 
 
 class VectorColumn:
-    """Column of vectors that grows row by row. Snapshots share its rows; not safe to extend from two threads.
-
-    Args:
-        dimensions: length of a vector.
-        capacity: rows to make room for.
-        scanned: whether there are codes.
-        scratch: where the rows of a large scope are put.
-    """
+    """Column of vectors that grows row by row. Snapshots share its rows; not safe to extend from two threads."""
 
     def __init__(
         self, dimensions: int, capacity: int = 64, *, scanned: bool = True, scratch: Scratch | None = None
@@ -224,17 +202,7 @@ class VectorColumn:
         buffers: Mapping[str, NDArray[Any]] | None = None,
         scratch: Scratch | None = None,
     ) -> VectorColumn:
-        """Return a column as if `kept` rows had been appended to it; it goes on with these very arrays.
-
-        Args:
-            arrays: the arrays of `kept`.
-            scanned: whether it is to have codes.
-            buffers: the arrays with room behind them, which is used up before any is copied.
-            scratch: where the rows of a large scope are put when they are copied.
-
-        Raises:
-            KeyError, ValueError: what is kept is something else.
-        """
+        """Return a column as if `kept` rows had been appended to it; it goes on with these very arrays."""
         halves = arrays["vectors.halves"]
         if halves.ndim != 2:
             raise ValueError(f"vectors of the shape {halves.shape}")
@@ -293,11 +261,6 @@ class Similarities:
 
     Several arms and the ranking ask for the same rows: exact numbers are kept. Threads may share one; two that ask for
     a row at once both compute the same number.
-
-    Args:
-        vectors: vectors of the scope.
-        queries: float32 `(m, d)`; a row's similarity is its best cosine with any of them.
-        best: picks so many of rows and their scores: falling, ties by id.
     """
 
     __slots__ = ("_best", "_codes", "_exact", "_known", "_queries", "_rough", "_vectors", "margin")
@@ -336,12 +299,7 @@ class Similarities:
         return self._compared(rows) if self._rough is None else self._rough[rows]
 
     def top(self, allowed: Mask | None, limit: int) -> tuple[Rows, Scores]:
-        """Return the most similar rows and their similarities: falling, ties by id.
-
-        Args:
-            allowed: rows that may be returned; `None` = all.
-            limit: number of rows at most.
-        """
+        """Return the most similar rows and their similarities: falling, ties by id."""
         if self._rough is None or (allowed is not None and np.count_nonzero(allowed) <= _FEW):
             rows = self._near(allowed, limit)
             return self.top_of(rows, limit)
@@ -351,14 +309,9 @@ class Similarities:
     def top_of(
         self, rows: Rows, limit: int, base: Scores | float | None = None, share: float = 1.0
     ) -> tuple[Rows, Scores]:
-        """Return the best of some rows and their scores: falling, ties by id.
+        """Return the best of some rising rows and their scores: falling, ties by id.
 
-        Args:
-            rows: rows of the view, rising.
-            limit: number of rows at most.
-            base: other part of each score; `None`: rows are ordered by their similarity alone. Else the score is
-                `base + share · similarity`, with similarities below 0 as 0.
-            share: factor of the similarity.
+        With `base`, a score is `base + share · similarity`, with similarities below 0 as 0; else the similarity alone.
         """
         if base is None:
             return self._best_of(rows, self.roughly(rows) if len(rows) > _FEW else None, limit, self.of, self.margin)

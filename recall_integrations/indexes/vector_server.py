@@ -40,15 +40,7 @@ SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construc
 
 
 class VectorServer:
-    """Chroma behind HTTP. Threads share it; chromadb is loaded at the first request.
-
-    Args:
-        settings: address and limits. The token is read from the environment now.
-        failures_max: failures in a row, after which the server is left alone for `OPEN_S`.
-
-    Raises:
-        ConfigError: the environment variable of the token is not set.
-    """
+    """Chroma behind HTTP. Threads share it; chromadb is loaded at the first request."""
 
     def __init__(self, settings: VectorsConfig, *, failures_max: int = 3) -> None:
         self.name = settings.address  # which has no token in it
@@ -101,12 +93,7 @@ class VectorServer:
         return self._asking.health()
 
     def check(self, seconds: float = math.inf) -> None:
-        """Check that the server can be used and takes the token.
-
-        Raises:
-            VectorsAway: it cannot be reached now.
-            VectorsRefused: it is none, or does not let us in.
-        """
+        """Check that the server can be used and takes the token."""
         settings = self._settings
         version = str(self._asked(lambda client: client.get_version(), seconds))
         if version.partition(".")[0] != MAJOR:
@@ -124,12 +111,7 @@ class VectorServer:
     # -- collections -----------------------------------------------------------------------------------------------
 
     def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there.
-
-        Args:
-            home: name of the collection.
-            store: owner of the collection.
-        """
+        """Make a collection, unless it is there."""
         where = self._where()
         model = self._asked(
             lambda client: client.create_collection(
@@ -147,11 +129,7 @@ class VectorServer:
         return []
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """Return the state of a collection, as the server reports it.
-
-        Raises:
-            CollectionLost: it is not there.
-        """
+        """Return the state of a collection, as the server reports it."""
         where = self._where()
         model = self._asked(lambda client: client.get_collection(name=home_name(home), **where), seconds)
         self._keep(home, model)
@@ -190,14 +168,7 @@ class VectorServer:
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling.
-
-        Args:
-            home: the collection.
-            vector: vector of the query.
-            limit: number of neighbours; no more than the server gives are asked for.
-            seconds: to wait, if that is less than the server's own limit.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
         collection, most = self._collection(home, seconds), min(max(1, limit), self._results)
         found = self._asked(
             lambda _: collection.query(query_embeddings=vector[None], n_results=most, include=["distances"]),
@@ -256,14 +227,7 @@ class VectorServer:
             return self._client
 
     def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:
-        """Return the server's answer, or raise an error of ours that says what is wrong and never holds the token.
-
-        Raises:
-            VectorsAway: it is left alone, does not answer in time, or answers with an error.
-            VectorsRefused: it does not let us in, or is no Chroma server.
-            VectorsOver: the request is larger than it takes, or asks for more than it gives.
-            CollectionLost: it has no such collection, or one for other vectors.
-        """
+        """Return the server's answer, or raise an error of ours that says what is wrong and never holds the token."""
         client = self._opened()  # which loads chromadb: that is no part of the time
         from recall_integrations.indexes.chroma_http import within
 

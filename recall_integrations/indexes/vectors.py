@@ -54,22 +54,11 @@ class Neighbours(Protocol):
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling.
-
-        Args:
-            home: the collection.
-            vector: vector of the query.
-            limit: number of neighbours at most.
-            seconds: to wait for a server.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
 
 
 class SemanticIndex:
-    """Chroma in a directory, opened on first use.
-
-    Raises:
-        IndexUnavailable: by every method, when Chroma cannot open or use the directory.
-    """
+    """Chroma in a directory, opened on first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -134,11 +134,7 @@ def write(connection: Connection, scope_id: int, cuts: Iterable[tuple[int, Cut]]
 
 
 def fill(connection: Connection, advance: Callable[[int], None] = lambda _n: None) -> None:
-    """Store the words of all memories that have none yet, in the caller's transaction.
-
-    Args:
-        advance: told how many more are done.
-    """
+    """Store the words of all memories that have none yet, in the caller's transaction."""
     m, w = schema.memories, schema.words
     present = exists().where(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num)
     for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
@@ -166,12 +162,7 @@ def joined(source: FromClause) -> FromClause:
 def text_block(
     connection: Connection, scope_id: int, nums: Sequence[int], fields: Sequence[Sequence[Any]], lexicon: Lexicon
 ) -> TextBlock:
-    """Collect memories for the text columns.
-
-    Args:
-        nums: numbers of the memories.
-        fields: values of each of `COLUMNS`.
-    """
+    """Collect memories for the text columns."""
     actors, roles, threads, positions, words, more, lengths, asks, asked = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
     for i, row in zip(missing, cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):

@@ -38,19 +38,13 @@ WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from t
 
 
 class Put(NamedTuple):
-    """A memory to index: its scope, number, and text with the actor in front.
+    """A memory to index: its scope, number, and text with the actor in front."""
 
-    Args:
-        scope_id, num, content: scope, number and text of the memory.
-        language: language in which its words are read.
-        stems: stems of the words, where they are known.
-    """
-
-    scope_id: int
+    scope_id: int  # with `num`, `content`: scope, number and text of the memory
     num: int
     content: str | None
-    language: str | None = LOOK
-    stems: Sequence[str] | None = None
+    language: str | None = LOOK  # language in which its words are read
+    stems: Sequence[str] | None = None  # stems of the words, where they are known
 
 
 class WordIndex(Protocol):
@@ -75,11 +69,7 @@ class WordIndex(Protocol):
 
 
 class LexicalIndex:
-    """A tantivy index in a directory. One writer; any number of searching threads.
-
-    Raises:
-        IndexUnavailable: the directory holds something that tantivy cannot open.
-    """
+    """A tantivy index in a directory. One writer; any number of searching threads."""
 
     def __init__(self, path: Path) -> None:
         import tantivy
@@ -106,11 +96,7 @@ class LexicalIndex:
     def apply(
         self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False
     ) -> None:
-        """Add memories, as `Put` or its first three fields, and remove nums, in one commit.
-
-        Args:
-            replay: nums may be in the index already (after a crash or a failure) and are replaced; that costs time.
-        """
+        """Add memories, as `Put` or its first three fields, and remove nums, in one commit."""
         try:
             with self._lock:
                 if self._writer is None:
@@ -147,11 +133,7 @@ class LexicalIndex:
         self._published = (self._index.searcher(), self.commits + 1)
 
     def refresh(self) -> None:
-        """Load the commits of another process.
-
-        Raises:
-            IndexUnavailable: its files cannot be read.
-        """
+        """Load the commits of another process."""
         try:
             with self._lock:
                 self._publish()
@@ -159,22 +141,14 @@ class LexicalIndex:
             raise _named(e, "The lexical index cannot be read again") from e
 
     def has(self, num: int) -> bool:
-        """Say whether the index holds a memory.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Say whether the index holds a memory."""
         try:
             return bool(self._searcher.search(self._num(num), limit=1, count=True).count)
         except BaseException as e:
             raise _named(e, "The lexical index failed to look up a memory") from e
 
     def holding(self, scope_id: int, term: str, nums: Sequence[int]) -> int:
-        """Count the memories of `nums` that hold a stem.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Count the memories of `nums` that hold a stem."""
         if not nums:
             return 0
         t, searcher = self._tantivy, self._searcher
@@ -208,11 +182,7 @@ class LexicalIndex:
         return int(self._searcher.num_docs)
 
     def nums(self) -> NDArray[np.int64]:
-        """Return the numbers of all living documents, rising; one that is there twice comes twice.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Return the numbers of all living documents, rising; one that is there twice comes twice."""
         searcher = self._searcher
         try:
             hits = searcher.search(self._tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False).hits
@@ -222,11 +192,7 @@ class LexicalIndex:
         return np.sort(np.asarray(found, dtype=np.int64))
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """Count the living memories of the scope that hold the stem.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Count the living memories of the scope that hold the stem."""
         searcher = self._searcher
         if not self._postings(searcher, scope_id, term):
             return 0
@@ -242,11 +208,7 @@ class LexicalIndex:
         return self._tantivy.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """Return all stems of the scope with their counts of living memories, and the `commits` of that state.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Return all stems of the scope with their counts of living memories, and the `commits` of that state."""
         searcher, commits = self._published
         prefix = f"{scope_id}:"
         try:
@@ -265,19 +227,7 @@ class LexicalIndex:
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums of likely memories for the stems and scores to choose by, falling; empty without a known stem.
-
-        Args:
-            scope_id: the tenant.
-            terms: stems.
-            scope_count: memories of the scope.
-            limit: how many are wanted.
-            frequency: `document_frequency` in this scope, where the caller has looked terms up already.
-            weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Return nums of likely memories for the stems and scores to choose by, falling; empty without a known stem."""
         t, searcher = self._tantivy, self._searcher
         total = max(1, searcher.num_docs)
         clauses = []
