@@ -26,6 +26,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from recall_integrations.indexes.columns_builder import TextRow, columns_of
+
 from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.datasets.locomo import load_locomo
 from benchmarks.datasets.multihop import load_multihop
@@ -34,7 +36,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import MissingExtra
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
+from recall_integrations.indexes.columns import window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.knowledge import ScopeKnowledge

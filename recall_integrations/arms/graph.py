@@ -28,7 +28,7 @@ from recall_integrations.arms.second_hop.holders import WORDS_MAX, NamePostings,
 from recall_integrations.arms.second_hop.links import SecondHop
 from recall_integrations.arms.second_hop.names import DocumentNames, said_in
 from recall_integrations.database import schema
-from recall_integrations.database.answering import within
+from recall_integrations.database.connections import within
 from recall_integrations.database.portable import bounded, numbers_joined
 from recall_integrations.database.sending import begun
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView

@@ -45,7 +45,7 @@ _OF_INDEXES = regex(
 
 
 def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
-    """Return an engine on the database file at `path`, made if absent: WAL, full durability, foreign threads allowed."""
+    """Return an engine on the database file at `path`, made if absent: WAL, full durability, for all threads."""
     check_header(path)
     if not checked:
         check_content(path)

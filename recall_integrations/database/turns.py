@@ -1,4 +1,6 @@
-"""Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends.
+"""A watch on a SQLite database, which tells whether anybody has committed anything, and what it tells.
+
+Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends.
 
 A turn is a transaction that is left open meanwhile: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on
 its connection, so its lock is held whatever stands in between. Who has a store open holds a lock of its session, and
@@ -7,21 +9,78 @@ behind a pooler one of a transaction that is left open, too.
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
 import threading
 import time
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.database.answering import within
-from recall_integrations.database.pooling import one_was_lost
+from recall_integrations.database.connections import one_was_lost, within
 from recall_integrations.database.postgres import is_pooled, mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
 from recall_integrations.database.sending import driver_errors, send_sql
-from recall_integrations.database.watching import VECTORS, Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError
+
+VECTORS = "semantic"  # the cursor of the index of vectors
+
+
+class Reached(NamedTuple):
+    """The state that a store has reached."""
+
+    version: int  # another number than before if anything was written meanwhile
+    # number and digest of the last entry of its journal; `None` = not said, or it has none
+    head: tuple[int, str] | None = None
+    semantic: int = 0  # up to which entry vectors are made
+
+    @classmethod
+    def read(cls, said: str) -> Reached:
+        """Parse number and digest of the last entry, the sum of all cursors, and that of vectors, with `|` between."""
+        entry, total, vectors = (part.strip() for part in said.rsplit("|", 2))
+        # With the digest: a replica that took over may have given the same numbers to other memories.
+        digest = hashlib.blake2b(f"{entry} {total}".encode(), digest_size=8).digest()
+        seq, _, own = entry.partition(" ")
+        head = (int(seq), own) if seq.isdecimal() else None
+        return cls(int.from_bytes(digest, "big"), head, int(vectors) if vectors else 0)
+
+
+class Watch:
+    """A connection of its own, which is asked nothing else. Threads share it; a look takes some microseconds."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
+        self._cursor = self._connection.cursor()
+
+    def version(self) -> int:
+        """Return another number than before if anything was committed meanwhile, here or in another process.
+
+        https://www.sqlite.org/pragma.html#pragma_data_version
+        """
+        with self._lock:
+            return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
+
+    def now(self) -> Reached:
+        """Return what is committed; as `version`."""
+        return Reached(self.version())
+
+    def turn_began(self) -> Reached:
+        """Return what is committed at the beginning of a turn to write; as `version`."""
+        return Reached(self.version())
+
+    def turn_ends(self) -> Reached:
+        """Return what is committed at the end of a turn to write; as `version`."""
+        return Reached(self.version())
+
+    def close(self) -> None:
+        """Close the connection to the database. Closing twice is harmless."""
+        with self._lock, suppress(sqlite3.Error):
+            self._connection.close()
+
 
 # Keys: of who writes, of everybody who has the store open, of who learns, of who fills a server of vectors.
 WRITING, OPENED, LEARNING, FILLING = 0x7265_6301, 0x7265_6302, 0x7265_6303, 0x7265_6304
@@ -83,7 +142,7 @@ class Outside:
                 return self._asked(statement, values)
 
     def say(self, statements: str, key: int, *, place: int = -1) -> str:
-        """Return the first value of one of several statements, which go to the server in one message; not asked again."""
+        """Return the first value of one of several statements, sent to the server in one message; not asked again."""
         with self._lock, mapped_errors(self._engine):
             try:
                 made = self._made()

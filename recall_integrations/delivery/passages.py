@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery.sentences import sentence_ends, word_ends
-from recall_integrations.indexes.runs import heads
+from recall_integrations.indexes.kernels import heads
 
 LONG_CHARS = 480  # a text that is no longer is a passage itself
 PASSAGE_CHARS = 320

@@ -10,6 +10,13 @@ A file is written beside its target, synced, and put in its place at once, so th
 time of change is noted inside: a file that still has that time and its length is mapped without being read, so that a
 start costs what is used of it. Any other (a copy, a restored backup, a disk that lost a write) is read whole once and
 compared with its checksums.
+
+Large arrays that need not stay in memory: each in an unnamed file, whose pages the system may write out.
+
+What is read of a scope here and there (its full vectors, its words, which rows hold them) is most of it. Mapped from
+the scope's file it takes no memory that others need; read from the database it would, were it not put here.
+
+Many strings in one block of bytes, for a scope's ids and the names of its threads, without an object for each.
 """
 
 from __future__ import annotations
@@ -18,13 +25,16 @@ import json
 import math
 import mmap
 import os
+import shutil
 import struct
 import sys
+import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -227,3 +237,153 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+SMALLEST = 8_000_000  # bytes of an array from which it has a file
+FREE_MIN = 200_000_000  # bytes that stay free on the disk
+_TWICE_MAX = 1 << 20  # entries up to which a buffer is made twice as long when it is full; longer ones a quarter longer
+Number = TypeVar("Number", bound=np.generic)
+
+
+@record(frozen=True, slots=True)
+class Scratch:
+    """Maker of the large arrays of one store."""
+
+    directory: Path | None = None  # directory of the files; `None` = arrays are plain memory
+
+    def empty(self, shape: int | tuple[int, ...], dtype: type[Number] | np.dtype[Number]) -> NDArray[Number]:
+        """Return an array without content, in a file where it is large and the disk has room, else in memory."""
+        made = np.dtype(dtype)
+        size = int(np.prod(shape)) * made.itemsize
+        held = self._mapped(size) if size >= SMALLEST else None
+        if held is None:
+            return np.empty(shape, dtype=made)
+        return np.frombuffer(held, dtype=made, count=size // made.itemsize).reshape(shape)
+
+    def grown(self, old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
+        """Return a buffer of `size` rows that begins with the first `used` of `old`."""
+        new = self.empty((size, *old.shape[1:]), old.dtype)
+        new[:used] = old[:used]
+        return new
+
+    def moved(self, array: NDArray[Number]) -> NDArray[Number]:
+        """Return the array, out of memory where it is large."""
+        if self.directory is None or array.nbytes < SMALLEST or mapping_of(array) is not None:
+            return array
+        return self.grown(array, len(array), len(array))
+
+    def _mapped(self, size: int) -> mmap.mmap | None:
+        reserve = getattr(os, "posix_fallocate", None)  # without it, a full disk would end the process at a write
+        if self.directory is None or reserve is None:
+            return None
+        try:
+            if shutil.disk_usage(self.directory).free < size + FREE_MIN:
+                return None
+            with tempfile.TemporaryFile(dir=self.directory) as file:
+                reserve(file.fileno(), 0, size)
+                return mmap.mmap(file.fileno(), size)
+        except OSError:
+            return None
+
+
+def roomier(size: int) -> int:
+    """Return the new length of a full buffer of `size` entries."""
+    return 2 * size if size < _TWICE_MAX else size + size // 4
+
+
+def held(array: NDArray[Any]) -> int:
+    """Return the bytes of memory for an array that is read here and there: 0 where it is in a file."""
+    return 0 if mapping_of(array) is not None else array.nbytes
+
+
+grown = Scratch().grown  # in plain memory
+
+
+LISTED_MAX = 20_000  # so many are kept as a list: a megabyte or two, and faster to look up
+
+
+def packed(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Join strings as UTF-8; return the bytes, and where each begins and the last one ends."""
+    parts = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = np.fromiter(accumulate(chain((0,), map(len, parts))), dtype=np.int64, count=len(parts) + 1)
+    return np.frombuffer(b"".join(parts), dtype=np.uint8), ends
+
+
+def packed_of(names: Sequence[str], rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Pack some of the strings, given by rising places, as `packed` does, without decoding packed ones."""
+    if not isinstance(names, Names):
+        return packed([names[row] for row in rows.tolist()])
+    blob, ends = names.kept(rows[rows < names.unchanged])
+    more, more_ends = packed([names[row] for row in rows[rows >= names.unchanged].tolist()])
+    return np.concatenate([blob, more]), np.concatenate([ends, ends[-1] + more_ends[1:]])
+
+
+def unpacked(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """Return the strings from the output of `packed`."""
+    data, bounds = blob.tobytes(), ends.tolist()
+    try:
+        text = data.decode("ascii")  # then a character is a byte
+        return [text[a:b] for a, b in pairwise(bounds)]
+    except UnicodeDecodeError:
+        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
+
+
+def sequence_of(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str] | Names:
+    """Return the strings as a list or as `Names`, by their number; both can be added to."""
+    return unpacked(blob, ends) if len(ends) <= LISTED_MAX else Names(blob, ends)
+
+
+class Names(Sequence[str]):
+    """Packed strings, and strings that were added since. Each is decoded when it is asked for."""
+
+    __slots__ = ("_added", "_begins", "_blob", "_count")
+
+    def __init__(self, blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        self._blob = blob.tobytes()  # its slices are made twice as fast as those of a view
+        self._begins = ends.data
+        self._count = len(ends) - 1
+        self._added: list[str] = []
+
+    def __len__(self) -> int:
+        return self._count + len(self._added)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if index >= self._count:
+            return self._added[index - self._count]
+        if index < 0:
+            raise IndexError("no string has this place")
+        return self._blob[self._begins[index] : self._begins[index + 1]].decode("utf-8", "surrogatepass")
+
+    @property
+    def unchanged(self) -> int:
+        """Number of strings at first."""
+        return self._count
+
+    def kept(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Pack some of the strings that were there at first, as `packed` does."""
+        begins = np.asarray(self._begins)
+        lengths = begins[rows + 1] - begins[rows]
+        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        blob = np.frombuffer(self._blob, dtype=np.uint8)
+        if len(rows) == self._count:
+            return blob, ends
+        return blob[np.arange(ends[-1]) + np.repeat(begins[rows] - ends[:-1], lengths)], ends
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def append(self, name: str) -> None:
+        """Add a string at the end."""
+        self._added.append(name)
+
+    def extend(self, names: Iterable[str]) -> None:
+        """Add several strings at the end."""
+        self._added.extend(names)

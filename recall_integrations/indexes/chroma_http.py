@@ -19,7 +19,7 @@ from chromadb.config import Settings, System
 from overrides import override
 
 from recall_integrations.errors import RecallTimeout
-from recall_integrations.indexes.chroma_limits import BODY, of_a_request
+from recall_integrations.indexes.vector_server import BODY, of_a_request
 
 REFUSED = frozenset({401, 403})
 TOO_LARGE, TOO_MANY = 413, 429

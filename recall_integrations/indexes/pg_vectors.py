@@ -29,24 +29,39 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql.elements import TextClause
 
 from recall_integrations.config import VectorsConfig
-from recall_integrations.database.answering import given_up_when, within
-from recall_integrations.database.pooling import one_was_lost
+from recall_integrations.database.connections import given_up_when, one_was_lost, within
 from recall_integrations.database.postgres import open_postgres, parsed
 from recall_integrations.database.postgres_errors import is_lost, is_ours, shown, sqlstate, words_of
 from recall_integrations.database.tenants import role_under_policies
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import AT_ONCE, Asking, CollectionBusy, Loaded, Loading, Seen, VectorsLate
-from recall_integrations.indexes.pg_building import BUILDING, NO_ROOM, Built, Way, build, is_free, ways
 from recall_integrations.indexes.pg_tables import (
+    BUILDING,
     CATALOGUE,
+    NO_ROOM,
     PREFIX,
+    Built,
     Extension,
+    Way,
+    build,
     has_catalogue,
+    is_free,
     make_table,
     see_catalogue,
     table_of,
+    ways,
 )
-from recall_integrations.indexes.vectors import FETCH_MAX, HNSW, CollectionLost
+from recall_integrations.indexes.vectors import (
+    AT_ONCE,
+    FETCH_MAX,
+    HNSW,
+    Asking,
+    CollectionBusy,
+    CollectionLost,
+    Loaded,
+    Loading,
+    Seen,
+    VectorsLate,
+)
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health
 

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.array_file import let_go
+from recall_integrations.indexes.array_file import Scratch, grown, held, let_go, roomier
 from recall_integrations.indexes.kernels import differing, dots, products_of_halves, widened
-from recall_integrations.indexes.scratch import Scratch, grown, held, roomier
 from recall_integrations.records import record
 
 FULL_SCAN_MAX = 2_000_000  # rows whose codes are all compared: of fewer, signs cost the other arms more than they save

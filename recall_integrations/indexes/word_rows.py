@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.portable import in_parts
-from recall_integrations.indexes.columns import WORDS_MAX, TextBlock, asked_words, is_question
+from recall_integrations.database.sending import insert_rows
+from recall_integrations.indexes.columns import WORDS_MAX, asked_words, is_question
+from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words, stem
 from recall_integrations.text.by_language import LOOK, SEP

@@ -15,8 +15,7 @@ from datetime import timedelta
 import numpy as np
 
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
-from recall_integrations.indexes.sessions import Settled, in_order, settle
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.windows import Settled, asked_mask, in_order, settle
 from recall_integrations.planning.planner import WITHOUT, filters
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record

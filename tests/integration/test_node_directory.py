@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from recall_integrations.indexes.scope_views import ScopeViews
 from sqlalchemy import make_url
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.errors import StoreLocked
 from recall_integrations.indexes import array_file
-from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.store import column_files
 from recall_integrations.store.column_files import ROWS_MIN
 from tests.postgres import Postgres

@@ -14,10 +14,10 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 from recall_integrations.arms import semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.indexes import pg_vectors, vector_server
-from recall_integrations.indexes.asked_server import CollectionServer
 from recall_integrations.indexes.pg_tables import table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vector_server import VectorServer
+from recall_integrations.indexes.vectors import CollectionServer
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import filling, served_collections
 from tests import chroma

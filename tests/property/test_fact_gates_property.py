@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
 from benchmarks.facts.generator.histories import rooms
 from recall_integrations.delivery.about import Subjects
@@ -20,10 +21,9 @@ from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
 from recall_integrations.indexes import lexicon
-from recall_integrations.indexes.columns import TextRow, columns_of
+from recall_integrations.indexes.columns import STEPS, elliptic, replies_after
 from recall_integrations.indexes.lexicon import Lexicon, asks_when
-from recall_integrations.indexes.replies import STEPS, elliptic, replies_after
-from recall_integrations.indexes.told import Told
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.text.analyser import words
 
 AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, window_rows
+from recall_integrations.indexes.columns import window_rows
+from recall_integrations.indexes.kernels import changes, distinct, heads
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
-from recall_integrations.indexes.runs import changes, distinct, heads
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.nearby import COSINE_SHARE, FEEDBACK, FEEDBACK_WORDS

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput

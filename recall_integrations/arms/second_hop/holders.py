@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.runs import changes
+from recall_integrations.indexes.kernels import changes
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.types import MemoryType
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.second_hop.holders import Keys, NamePostings, text_of
 from recall_integrations.arms.second_hop.names import DocumentNames, beginning, says
-from recall_integrations.indexes.runs import heads as heads_of
+from recall_integrations.indexes.kernels import heads as heads_of
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.records import record
 

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlalchemy import ColumnElement, Connection, delete, exists, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.portable import in_parts
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.facts.by_llm.messages import Message
 from recall_integrations.facts.rows import RULE, Row, row_of
 from recall_integrations.facts.said import Said

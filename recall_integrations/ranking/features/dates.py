@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.indexes.scope_view import WORTH
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.indexes.told import WORTH
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.feature import Feature
 from recall_integrations.ranking.features.given import FeatureInput

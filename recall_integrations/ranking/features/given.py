@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows, TextColumns
 from recall_integrations.indexes.lexicon import QueryTerms
-from recall_integrations.indexes.told import Told
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from recall_integrations.indexes.columns import WORDS_MAX, Rows
-from recall_integrations.indexes.runs import heads
+from recall_integrations.indexes.kernels import heads
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, undamped, weighted
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.features.once import once

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from recall_integrations.indexes.columns import Rows
-from recall_integrations.indexes.runs import distinct, heads
+from recall_integrations.indexes.kernels import distinct, heads
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from recall_integrations.indexes.columns import Rows
-from recall_integrations.indexes.replies import SHORT
+from recall_integrations.indexes.columns import SHORT, Rows
 from recall_integrations.ranking.features.bm25 import Values, weighted
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match

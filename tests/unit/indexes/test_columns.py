@@ -1,6 +1,7 @@
 import numpy as np
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 
-from recall_integrations.indexes.columns import WORDS_MAX, ColumnsBuilder, TextRow, columns_of, is_question
+from recall_integrations.indexes.columns import WORDS_MAX, is_question
 from recall_integrations.indexes.lexicon import Lexicon
 
 

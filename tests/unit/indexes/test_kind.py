@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.kind import GATES, Kind, KindCounter, how_long
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.types.roles import ROLE_CODES, Role

@@ -13,9 +13,8 @@ import pytest
 from recall_integrations.config import VectorsConfig
 from recall_integrations.errors import ConfigError, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes import vector_server
-from recall_integrations.indexes.asked_server import VectorsOver
 from recall_integrations.indexes.vector_server import VectorServer
-from recall_integrations.indexes.vectors import CollectionLost, home_name
+from recall_integrations.indexes.vectors import CollectionLost, VectorsOver, home_name
 from tests.scripted_chroma import Limited, Scripted, problem, quota
 
 HOME = "a.1.b.c"

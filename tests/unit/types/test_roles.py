@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
 from recall_integrations.console.importing import Importer
 from recall_integrations.delivery.as_data import memory_data
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import implicit_user

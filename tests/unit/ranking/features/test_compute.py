@@ -5,12 +5,12 @@ from math import log, log1p
 
 import numpy as np
 import pytest
+from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
-from recall_integrations.indexes.letter_runs import runs
-from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
-from recall_integrations.indexes.told import Told
+from recall_integrations.indexes.columns import window_rows
+from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms, runs
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser

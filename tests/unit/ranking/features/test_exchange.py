@@ -3,8 +3,8 @@
 from math import log
 
 import numpy as np
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput

@@ -4,8 +4,8 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
+from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
-from recall_integrations.indexes.columns import TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features import nearby
 from recall_integrations.ranking.features.compute import compute

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
-from recall_integrations.indexes.columns import TextColumns, TextRow, columns_of
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import Features, compute
 from recall_integrations.ranking.features.feature import FeatureSet
