@@ -1,16 +1,6 @@
-"""Bounds for waiting for a server: a connection that gets no answer in time is given up, as if it had been lost.
+"""Connections to a database: how long a thread waits for one, and which are replaced before they are used.
 
-PostgreSQL's own timeouts are kept by the server, which may be what hangs: a machine that stands still, a disk that does
-not answer, a firewall that drops what it let through before.
-
-Connections of a pool that were lost are replaced before they are used; most of the time, without asking them.
-
-Who waits for one waits no longer than it would wait for the server.
-
-Connections of the driver for what every recall reads, one statement by itself and outside of any transaction.
-
-To take one from the pool and to give it back costs as much as reading ten memories does, so one or two of each engine
-are kept beside it. They are closed with it (`Engine.dispose`).
+PostgreSQL's own timeouts are kept by the server, which may be what hangs: a disk that does not answer, a firewall.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Opening PostgreSQL as the system of record.
-
-The tables are those of `schema`, made by `database.postgres`. What only PostgreSQL understands is here, in
-`postgres_errors`, and where rows are copied in (`inserting`).
-
-The tables of a PostgreSQL database: making them in an empty one, and comparing them with `schema`.
-"""
+"""Opening PostgreSQL as the system of record, making its tables, and comparing them with `schema`."""
 
 from __future__ import annotations
 

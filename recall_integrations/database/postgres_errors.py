@@ -1,12 +1,4 @@
-"""Errors of PostgreSQL as errors of this package. No message holds a password, or a value of a row.
-
-Writes to PostgreSQL that are tried again where that may help: after a moment, with jitter, for some seconds.
-
-Which errors these are PostgreSQL says itself: a serialization failure, a deadlock, a server that shuts down or is not
-up yet, a connection that was lost. A key that is there already is one, too: numbers are given in turn, so whoever meets
-one has lost its turn to somebody else. Where a connection was lost while committing nobody knows what came of it, so
-only what may be done twice is tried again then.
-"""
+"""Errors of PostgreSQL as errors of this package, without passwords and values of rows; and which writes try again."""
 
 from __future__ import annotations
 

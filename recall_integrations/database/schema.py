@@ -1,10 +1,8 @@
 """Tables of the system of record, in SQLAlchemy Core so that SQLite and PostgreSQL share them.
 
-Every table of a tenant's data is keyed by `scope_id` first. Three are not: `meta` and `cursors`, which are of the store
-as a whole, and `changes`, whose numbers are in one order for all scopes. Times are integers: microseconds since
-1970-01-01T00:00Z. `num` identifies one version of a memory in the whole store: it is the
-sequence number of the change that wrote it, so replacing a memory gives it a new one and an old one never comes back.
-Text is compared byte by byte, and JSON is kept as the text that was written, so that both databases answer alike.
+Every table of a tenant's data is keyed by `scope_id` first. Times are microseconds since 1970-01-01T00:00Z. `num`
+identifies one version of a memory: the number of the change that wrote it. Text is compared byte by byte, and JSON is
+kept as the text that was written, so that both databases answer alike.
 """
 
 from __future__ import annotations

@@ -1,16 +1,7 @@
-"""Statements that go to the database together, and what they say, read when all have gone.
+"""Statements that go to the database together, and many rows into one table.
 
-Over a network each statement costs a way to the server and back. In a transaction that `begun` gives, PostgreSQL gets
-those that `send` takes, rows of `insert_rows` and the commit in one message (pipeline mode of libpq, version 14 on);
-each other statement is answered before it returns, as ever. SQLite, which is no way off, does each as it comes.
-
-Many rows into one table, at the price that the driver asks.
-
-An `insert` of SQLAlchemy makes a dictionary of bound parameters for every row, which for a batch of memories costs more
-than the database does. Here it says once what the statement is and how values of each column are written, and the rows
-go to the driver as they are. What is stored is the same. PostgreSQL is given more than a few of them as a copy, in a
-third of the time; not from a tenant, as PostgreSQL copies nothing in under row-level security, and not where statements
-go together (`sending`).
+Over a network each statement costs a way to the server and back. In a transaction of `begun`, PostgreSQL gets those of
+`send`, rows of `insert_rows` and the commit in one message (pipeline mode of libpq, version 14 on).
 """
 
 from __future__ import annotations

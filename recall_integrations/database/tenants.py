@@ -1,14 +1,7 @@
-"""Grants and policies that make a role of PostgreSQL a tenant's, and show it the rows of one user.
+"""A role of PostgreSQL for each tenant: row-level security shows it the rows of one user, a second wall behind scopes.
 
 What a node has to know of a store as a whole stays visible: numbers and digests of the journal, cursors, the notes that
 `SHARED` names. What the owner alone may do (tables, compaction, cutting the journal) is not granted.
-
-A role of PostgreSQL for each tenant: the server itself shows it the rows of one user, and takes no others from it.
-
-Row-level security is a second wall behind scopes: with the role of a tenant, a mistake in an application, or somebody
-who has its password, meets nothing of anybody else. Source: PostgreSQL, "Row Security Policies".
-
-What the role may do is in `database.tenants`.
 """
 
 from __future__ import annotations

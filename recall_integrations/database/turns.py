@@ -1,10 +1,7 @@
-"""A watch on a SQLite database, which tells whether anybody has committed anything, and what it tells.
+"""Watches on a store and locks of a PostgreSQL server, held by a connection: they go with the process that has them.
 
-Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends.
-
-A turn is a transaction that is left open meanwhile: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on
-its connection, so its lock is held whatever stands in between. Who has a store open holds a lock of its session, and
-behind a pooler one of a transaction that is left open, too.
+A turn is a transaction that is left open: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on its
+connection. Who has a store open holds a lock of its session, and behind a pooler one of an open transaction, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Kind and name of an embedding object, and whether it leaves the machine; imports no framework.
-
-A class is recognised by the names in its method resolution order: an object of a framework cannot exist without that
-framework having been imported by its owner, so there is nothing to gain from importing it here.
-"""
+"""Kind and name of an embedding object, and whether it leaves the machine; imports no framework."""
 
 from __future__ import annotations
 

@@ -1,14 +1,8 @@
 """The worth of an embedding's cosines in a language: how well they tell the answer to a question from other texts.
 
-A weak embedding beside good words is noise, a strong one is the best evidence there is, and one that is strong in
-English may know nothing of Russian. Which of them a store has is measured: `pairs(language)` are questions and answers
-that share as few words as can be, made up for this, the same ones in every language. Each question looks for its answer
-among all answers; the mean reciprocal rank, between that of chance and that of all-MiniLM-L6-v2 in English, becomes the
-factor by which the ranker weighs cosines (1 = the embedding that its weights were chosen with).
-
-The two points between which the factor is a straight line are set by hand: what that embedding, the bundled model
-before it was trained, and MiniLM reach here in English, and the factor that ranks best with MiniLM on the sets that
-the weights were chosen on. The bundled model of today reaches .938; it still counts as 1 (see docs/languages.md).
+`pairs(language)` are questions and answers that share few words. The mean reciprocal rank of the answers becomes the
+factor of cosines (1 = the embedding that the ranker's weights were chosen with); the two points between which it is a
+straight line are set by hand. The bundled model reaches .938, and still counts as 1 (see docs/languages.md).
 """
 
 from __future__ import annotations

@@ -1,18 +1,8 @@
-"""Token ids of short texts, word by word: those of a word do not depend on the others, and most words come again.
+"""A static embedding: a vector per token, a text is the normalised sum of its tokens' vectors.
 
-As BERT cuts texts: letters and figures that stand together are a word, any other sign is one by itself. Of a query of
-fourteen words the tokenizer takes .1 ms, of which most is what it keeps of places and masks.
-
-A static embedding: a vector per token, a text is the normalised sum of its tokens' vectors.
-
-The default of the package: no torch, no download, no network, tens of microseconds a query. Reads model2vec folders
-(https://github.com/MinishLab/model2vec) with `tokenizers` and `safetensors` alone: `model2vec.StaticModel.encode`
-changes the state of its tokenizer at each call, which is not safe when several threads encode, cuts texts at 512
-tokens by default, and loads seven times slower. Same vectors, a test compares them.
-
-**Long texts are never cut.** A sum over all tokens costs little and losing the end of a document would not be
-noticed. A text over 65,536 characters is tokenised in pieces broken at white space, so memory stays bounded; as words
-never cross white space, the result is the same.
+Reads model2vec folders (https://github.com/MinishLab/model2vec) with `tokenizers` and `safetensors` alone:
+`model2vec.StaticModel.encode` is not safe in threads, cuts texts at 512 tokens and loads seven times slower. Same
+vectors, a test compares them. Long texts are never cut, only tokenised in pieces.
 """
 
 from __future__ import annotations

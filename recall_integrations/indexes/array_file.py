@@ -1,22 +1,9 @@
-"""A file of named arrays that is mapped into memory and not read, so that a process need not make them anew.
+"""Large arrays outside of memory: files of named arrays that are mapped, scratch files, and packed strings.
 
     magic · length of the header · its CRC-32 · when it was written │ header (JSON) │ arrays, each from a multiple of 64
 
-The header names every array with its type, shape, place and CRC-32, and holds the tags that say what the file is of.
-Nothing in it is code, and no place outside the file can be named. An array may have room behind it, a hole in the file
-that takes no disk: whoever maps it appends there, in memory of its own, without a copy of what is before.
-
-A file is written beside its target, synced, and put in its place at once, so there is the old one or the new one. Its
-time of change is noted inside: a file that still has that time and its length is mapped without being read, so that a
-start costs what is used of it. Any other (a copy, a restored backup, a disk that lost a write) is read whole once and
-compared with its checksums.
-
-Large arrays that need not stay in memory: each in an unnamed file, whose pages the system may write out.
-
-What is read of a scope here and there (its full vectors, its words, which rows hold them) is most of it. Mapped from
-the scope's file it takes no memory that others need; read from the database it would, were it not put here.
-
-Many strings in one block of bytes, for a scope's ids and the names of its threads, without an object for each.
+A file that still has the time noted inside, and its length, is mapped without being read; any other is read whole once
+and compared with its checksums. Room behind an array is a hole that takes no disk: whoever maps it appends there.
 """
 
 from __future__ import annotations

@@ -1,29 +1,8 @@
-"""The best rows of a sum over several lists, without adding up all of them.
+"""BM25 of a scope's memories, from the scope's own numbers alone, in memory or in PostgreSQL.
 
-MaxScore (Turtle and Flood 1995): lists are added in falling order of what each can give a row at most. Once the lists
-that are left cannot lift a row that has nothing so far among the best, they are only looked up for rows that are
-already known, and ever fewer of those. A word that two fifths of the memories hold is hardly ever read then.
-
-BM25 of a scope's memories, from the scope's own numbers alone: its frequencies, its count, its average length.
-
-`idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009), over what `words` indexes:
-the stems of the actor's name and of the text. Texts shorter than `PIVOT` count as that long, in the average as well.
-Only living memories count.
-
-Where the words of a scope are at hand, every memory that holds a stem is scored, or, in a large scope, every one
-that can be among the best (`best_rows`). Where they are not, tantivy says
-which memories to look at, and these are scored by the words that the store keeps of them. Its own scores depend on all
-scopes (they share one average length), so it is asked until no memory that it has not named can be among the best.
-
-BM25 of a scope that no node reads whole: PostgreSQL finds the best memories in its postings.
-
-The formula, its constants and the rounding of lengths are those of `indexes.bm25`, and so are the numbers that enter
-it: frequencies, number and mean length of the scope's living memories. So the scores are the same, up to the order in
-which a sum is made.
-
-    stems, rarest first ─▶ those of few postings: summed ─▶ the limit-th best of these sums, θ
-                           the others can add R at most  ─▶ θ ≥ R: only what these sums find can be among the best
-                                                        └─▶ θ < R: the next stem is summed as well
+`idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009) over the stems of the
+actor's name and the text; texts shorter than `PIVOT` count as that long. Of many: MaxScore (Turtle and Flood 1995).
+Where words are not in memory, tantivy names memories until none that it has not named can be among the best.
 """
 
 from __future__ import annotations
@@ -196,7 +175,7 @@ class Bm25:
     def search(
         self, limit: int, allowed: Mask | None = None, check_time: Callable[[], None] = lambda: None
     ) -> tuple[Rows, NDArray[np.float32]]:
-        """Return living, allowed rows that hold a stem, at least the best `limit`, and their scores, in order of row."""
+        """Return living, allowed rows that hold a stem, at least the best `limit`, and their scores, by row."""
         if not self.weights:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if self.view.text is not None:

@@ -1,27 +1,7 @@
-"""Postings: texts of a scope that hold a stem, and how often, as input of BM25 with the scope's own numbers only.
+"""Columns of a scope's texts for ranking: words, postings, threads and their order, actors, questions.
 
-`Postings` covers a range of rows and never changes. A scope has a few, each at least twice as large as the next one
-(as in a log-structured merge tree): rows that are new become a small one, which swallows those that it has outgrown. So
-a write costs what was added, a few times over, and a look-up asks a handful.
-
-Columns of a scope's texts for ranking: words, threads and their order, actors, questions.
-
-`TextColumns` is an immutable snapshot beside a `ScopeView`: row `i` is row `i` of the view. `ColumnsBuilder` holds the
-growing buffers behind the snapshots, which share them: an append costs what was added.
-
-**Order in a thread.** `before` and `after` are a linked list by `(position, num)`. Rows that come at the end of their
-thread (nearly all) are linked to its last row in place: an older snapshot sees a link to a row that it does not have
-and takes it for none. A row that belongs further up, and one that is forgotten, changes links that older snapshots
-use: then the two link columns are copied once for the whole write, and only the threads it touches are sorted again.
-
-**Which words.** The content words of the text; the actor's name is left out, since it would give a word of every
-memory the same weight as what was said. Who spoke is the column `actors`. BM25 reads the name as well, and all of a
-very long text: `postings` has both.
-
-Replies to short questions: turns that need the turns before them to say what they are about.
-
-"Eleven, and I gave some away" answers "How many?", which asks about the tomatoes of the turn before that. All of it is
-read from the existing columns: who speaks, what asks, how long it is, what comes before.
+`before` and `after` are a linked list of a thread by `(position, num)`. The words are those of the text; BM25 reads the
+actor's name as well, and all of a very long text: `postings` has both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Growing buffers behind the columns of a scope's texts."""
+"""Growing buffers behind the columns of a scope's texts, which snapshots share: an append costs what was added.
+
+Rows at the end of their thread are linked in place: an older snapshot takes a link beyond its end for none. Any other
+change copies the links once, and sorts the threads that it touches.
+"""
 
 from __future__ import annotations
 

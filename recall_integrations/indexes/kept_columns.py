@@ -1,9 +1,6 @@
-"""Conversion of a scope's text columns to plain arrays and back, for a file of a `ColumnsBuilder`.
+"""Conversion of a scope's columns to plain arrays and back, for a file of them (`store.column_files`).
 
-Only living rows go in, with their words, names and threads: no trace of forgotten rows. Rows, words, stems and names
-are numbered anew, in the order in which reading the scope from the database would number them.
-
-Conversion of a scope's columns to plain arrays and back, for a file of them (`store.column_files`).
+Only living rows go in: no trace of forgotten ones. Words, stems and names are numbered anew.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
-"""Sums over many short integers, by SIMD kernels where `simsimd` can be imported, by numpy where it cannot.
+"""Sums over many short integers, by SIMD kernels where `simsimd` can be imported, else by numpy; runs of equal numbers.
 
-Both give the same numbers: sums of integers, which float32 holds exactly up to 1,040 dimensions and to seven digits
-above. Callers allow for a larger error than that.
-
-Runs of equal numbers in arrays of a few hundred, where `numpy.unique` and `numpy.diff` cost more than the work.
+Both give the same numbers: float32 holds them exactly up to 1,040 dimensions, and to seven digits above.
 """
 
 from __future__ import annotations
@@ -54,20 +51,6 @@ def products_of(codes: NDArray[np.int8], rows: NDArray[Any], queries: NDArray[np
     for begin in range(0, len(rows), step):
         block = codes.take(rows[begin : begin + step], axis=0).astype(np.float32)
         np.matmul(wide, block.T, out=out[:, begin : begin + step])
-    return out
-
-
-def differing(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Count the bits in which each row of `bits` `(n, b)`, `b` bytes, differs from `query` `(b,)`."""
-    if not len(bits):
-        return np.empty(0, dtype=np.uint16)
-    if _simsimd is not None:
-        found = np.asarray(_simsimd.cdist(query[None], bits, metric="hamming", dtype="bin8", out_dtype="uint16"))
-        return found.reshape(-1).astype(np.uint16, copy=False)
-    out = np.empty(len(bits), dtype=np.uint16)
-    for begin in range(0, len(bits), 8 * _BLOCK):
-        apart = np.bitwise_xor(bits[begin : begin + 8 * _BLOCK], query)
-        out[begin : begin + 8 * _BLOCK] = np.bitwise_count(apart).sum(axis=1, dtype=np.uint16)
     return out
 
 

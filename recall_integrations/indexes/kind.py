@@ -1,9 +1,7 @@
 """Kind of a scope, read from its memories: chats of people, chats with an assistant, documents, records, notes.
 
-Evidence does not mean the same everywhere. An answer of six words is told by the question before it, an answer of two
-hundred is not; neighbours in a thread belong together in a chat, not among the notifications of a phone. Nobody is
-asked for the kind of a collection: `Kind` holds shares of the living memories, each in [0, 1], and `gates` turns them
-into the factors with which rankers weigh evidence. A scope may be a mixture; then so are the factors.
+Evidence does not mean the same everywhere: an answer of six words is told by the question before it, one of two hundred
+is not. `Kind` holds shares of the memories, and `gates` turns them into the factors with which rankers weigh evidence.
 """
 
 from __future__ import annotations

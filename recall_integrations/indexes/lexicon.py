@@ -1,21 +1,8 @@
-"""Runs of four letters, which words spelled alike share, for languages whose words have no vectors.
+"""Words as numbers, which the ranking features compare instead of strings; one lexicon serves all scopes of a process.
 
-Word vectors speak English. In other languages a compound ("Fußballstadion" and "Stadion"), a form the stemmer does not
-know, or a clitic meet nothing, and yet their letters say what they are. BM25 over runs of four letters finds them
-(McNamee and Mayfield, "Character N-Gram Tokenization for European Language Text Retrieval", 2004). A word is taken with
-a mark at each end, so that beginnings and ends count as such: `^stadion$` gives `^sta`, `stad`, … `ion$`. A word of one
-or two letters is one run; so are the characters, and pairs of them, that scripts without spaces are cut into.
-
-Numbers of runs are only ever added, like those of words (`Lexicon`), and words of queries add none.
-
-Words as numbers, which the ranking features compare instead of strings.
-
-A `Lexicon` gives every content word (a normal form of `text.tokenize` that is no stop word) an id, every stem a number
-of its own, and keeps a unit vector per word: the bundled static model's vector of the word on its own, whatever
-embedding a store uses. Ids are only ever added, so columns that hold them stay valid; one lexicon serves all scopes of
-a process. Words of queries (`QueryTerms`) are looked up, never added: what people ask must not fill the memory.
-
-Vectors are kept as int8 with a factor per row (260 bytes a word); the rounding moves a cosine by about 0.002.
+Ids are only ever added. Words of queries are looked up, never added. Vectors are those of the bundled static model, as
+int8 with a factor per row: the rounding moves a cosine by about 0.002. In languages without vectors, runs of four
+letters meet (McNamee and Mayfield, "Character N-Gram Tokenization for European Language Text Retrieval", 2004).
 """
 
 from __future__ import annotations

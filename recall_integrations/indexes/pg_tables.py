@@ -1,17 +1,10 @@
-"""Tables of pgvector: their names, their readers, and how far a collection is filled.
+"""Tables of pgvector, and building the index of a collection over all of its vectors at once.
 
 recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
 recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
 
-Building the index graph of a collection of pgvector over all of its vectors at once.
-
-    lock of who builds ─▶ memory, no timeouts ─▶ CREATE INDEX ─▶ noted, commit
-
-Putting vectors into a graph one by one takes several times as long, and most of it is searching a graph on pages. Not
-`CONCURRENTLY`: that reads the table twice, waits for every transaction of the database that is older, leaves an index
-that is none where it is ended, and cannot be told anything in its own transaction, as behind a pooler it has to be. The
-lock of a plain `CREATE INDEX` holds up nobody but who writes to the table: only who fills does, and that is who builds.
-What is written to the record meanwhile is caught up with by the journal.
+Not `CONCURRENTLY`: that waits for every older transaction of the database, and cannot be told anything in its own
+transaction, as it has to be behind a pooler.
 """
 
 from __future__ import annotations

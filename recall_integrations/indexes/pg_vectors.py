@@ -1,15 +1,7 @@
-"""Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector.
+"""Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector (HNSW).
 
-Its tables (`pg_tables`) are beside those of the store and none of them: nothing compares, moves or shares
-them out. The record is the truth; they can be dropped. A table is made when the first vectors come, and its index when
-all are there (`pg_building`); from then on vectors are put into that. Source: Malkov and Yashunin, "Efficient and
-robust approximate nearest neighbor search using Hierarchical Navigable Small World graphs" (2018), as pgvector has it.
-
-Connections are of a pool of its own. A recall of a scope that is pushed down holds a connection of the store's pool
-while it asks here: with one pool for both, recalls that hold all of them would wait for each other. The store's
-transactions are also of another kind (one snapshot for all statements).
-
-Every setting is one of its transaction, so a pooler may give each another connection.
+The record is the truth; these tables can be dropped. Connections are of a pool of its own: with one pool for both,
+recalls that hold all of the store's would wait for each other. Every setting is one of its transaction, for poolers.
 """
 
 from __future__ import annotations

@@ -1,21 +1,4 @@
-"""Times that memories tell in their texts (`query.temporal.event_times`), beside the columns of a scope: few do.
-
-Read when a query first asks for a time, and brought forward by newer ones: other recalls, and opening, do without.
-
-One scope's memories as columns in memory, for arms and ranking.
-
-A `ScopeView` is an immutable snapshot; `ScopeViews` keeps recently used ones, bounded in bytes, and brings one forward
-through the change journal when the scope has changed since. Columns are append-only buffers that snapshots share, so a
-refresh costs what was added, not what is there.
-
-Vectors: up to `exact_max` rows with codes to be scanned (`vector_column`); above, or where codes do not fit the budget,
-float16 rows alone, for scoring subsets, unless even these do not fit.
-
-Texts: words, threads and actors beside them (`TextColumns`), where they fit the budget too.
-
-The budget counts what a recall reads whole. What it reads here and there (float16 rows, words, postings of a large
-scope) lies in a file, mapped, and the system keeps of it what it has memory for.
-"""
+"""One scope's memories as columns in memory, for arms and ranking, and the times that they tell."""
 
 from __future__ import annotations
 

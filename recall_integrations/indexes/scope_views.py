@@ -1,4 +1,8 @@
-"""Recently used scopes in memory."""
+"""Recently used scopes in memory, bounded in bytes, and brought forward through the change journal.
+
+The budget counts what a recall reads whole. What it reads here and there (float16 rows, words, postings of a large
+scope) lies in a file, mapped, and the system keeps of it what it has memory for.
+"""
 
 from __future__ import annotations
 

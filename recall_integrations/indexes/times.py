@@ -1,6 +1,4 @@
-"""Conversion of memories to rows of the `memories` table (back: `fetching`), and of times to microseconds and back.
-
-Memories that have come to their end (`Memory.expires_at`), as conditions of SQL.
+"""Conversion of memories to rows and of times to microseconds; ends of memories as conditions of SQL.
 
 A row whose end is damaged has none: no row is left out, or removed for good, by a value that nobody wrote.
 """

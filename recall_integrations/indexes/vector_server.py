@@ -1,20 +1,6 @@
-"""Answers of a Chroma server to a request that is too large, and the setting that makes requests smaller.
+"""Nearest neighbours of large scopes on a Chroma server, which may be away.
 
-Chroma Cloud answers with status 422 and `ChromaError`: "Quota exceeded: 'Number of records' exceeded quota limit for
-action 'Upsert': current usage of 500 exceeds limit of 300". Older servers sent the same with status 429, which means
-that there are too many requests as well; so it is the text that counts. A server of one's own tells the client how
-many vectors one request may hold, and the client refuses more.
-
-Nearest neighbours of large scopes on a Chroma server, which may be away.
-
-    ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
-             no │                  │ no answer, a bad one: `VectorsAway`, or `VectorsRefused` for what asking again does
-                └▶ `VectorsAway`   │ not mend (no valid token, no such tenant, another major version)
-                                   ├ about the size of the request: `VectorsOver`, which says what to set
-                                   └ about the collection alone (it is gone, has another length): `CollectionLost`
-
-Collections hold numbers and vectors only, as those in files do. What else is known of one stands in its metadata: the
-store that made it, and the point of the store's journal beyond which it holds nothing.
+The metadata of a collection names the store that made it, and the point of the journal beyond which it holds nothing.
 """
 
 from __future__ import annotations

@@ -1,14 +1,6 @@
-"""Nearest neighbours of large scopes: Chroma's HNSW.
+"""Nearest neighbours of large scopes: the protocol of servers, requests to them, and Chroma in a directory.
 
-Scopes up to `exact_max` memories are scanned exactly and are not in it; one that outgrows that has a collection of its
-own. Chroma holds ids and vectors only.
-
-Requests to servers of vectors: the protocol of all servers, and a breaker that leaves a failing one alone.
-
-ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
-         no │                  │ no answer, a bad one: an error of ours
-            └▶ `VectorsAway`   └ `CollectionLost` and `VectorsOver` say nothing against the server: the breaker
-                                 stays closed
+Scopes up to `exact_max` memories are scanned exactly and are not in it.
 """
 
 from __future__ import annotations

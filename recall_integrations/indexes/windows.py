@@ -1,10 +1,7 @@
-"""Windows of time as masks over a scope's columns.
+"""Rows of a time, or of a session, that a query names.
 
-Rows of the session that a query refers to: threads in the order of their times.
-
-A thread's place is that of the time of its first memory; equal times go by order of arrival. Documents (`chunk`)
-without an actor are no sessions. A number ("session 16") is the one in the threads' names where these are numbered and
-the numbers rise with time (`session_1`, `session_2`, …), else a place in the order.
+Sessions are threads in the order of their first memories; documents (`chunk`) without an actor are none. A number is
+the one in the threads' names where these rise with time (`session_1`, `session_2`, …), else a place in the order.
 """
 
 from __future__ import annotations

@@ -1,9 +1,5 @@
 """The words of each memory, cut once at writing: the table `words`, and the rows of `TextColumns` from it.
 
-Cutting a text into normal forms costs some 30 µs, reading them back 3: a large scope would otherwise pay for it at
-every start. A row is written and removed in the transactions of its memory. One that is missing is no error: the text
-is cut when the scope is loaded.
-
 Words are joined by line feeds: the normal form of a few letters holds a space (U+FDFA), none a line feed.
 """
 

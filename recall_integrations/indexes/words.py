@@ -1,13 +1,7 @@
-"""BM25 over stems, in tantivy.
+"""BM25 over stems, in tantivy, each with its scope in front (`<scope>:<stem>`): a query reaches only its own scope.
 
-Each stem is indexed with its scope in front (`<scope>:<stem>`), so a query can only ever reach postings of its own
-scope, and other tenants cost it nothing. The document frequency of such a term is the scope's own; tantivy would take
-the number of documents of *all* scopes for N, so every term is boosted by the ratio of the two idf values, which makes
-the score BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75) with the scope's own idf. But the average length is
-that of the whole index, so these scores only choose what `indexes.bm25` scores by the scope's own; nobody else may use
-them. Texts shorter than `PIVOT` stems are counted as that long (an absolute pivot, measured to help on chat), by
-filling them up with a token that is never looked for. Query text is cut into stems by our analyser and never parsed as
-query syntax.
+tantivy would take the documents of all scopes for N, so every term is boosted by the ratio of the two idf values. The
+average length is still that of all, so these scores only choose what `indexes.bm25` scores by the scope's own numbers.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 from sqlalchemy import delete
 
 from recall_integrations.config import RankingConfig, RecallConfig, RetrievalConfig
@@ -20,6 +19,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.columns import TextColumns
+from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
