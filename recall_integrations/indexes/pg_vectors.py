@@ -43,19 +43,16 @@ from recall_integrations.indexes.pg_tables import (
     ways,
 )
 from recall_integrations.indexes.vectors import (
-    AT_ONCE,
     FETCH_MAX,
     HNSW,
-    Asking,
     CollectionBusy,
     CollectionLost,
+    CollectionServer,
     Loaded,
     Loading,
     Seen,
     VectorsLate,
 )
-from recall_integrations.resilience.forking import park_in_children
-from recall_integrations.resilience.guard import Health
 
 T = TypeVar("T")
 EXTENSION = "vector"  # which is what pgvector is called in a database
@@ -66,7 +63,6 @@ EF, EF_MAX = int(str(HNSW["ef_search"])), 1_000  # of hnsw.ef_search
 CONNECTIONS = 8
 CONNECT_S = 2  # the least that the driver takes
 BUILDING_S = 0.2  # for which it is waited what is being built: a probe asks
-OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 BATCH = 50  # vectors of a transaction: putting one into a large graph takes milliseconds
 LOADED_NUMBERS = 128_000  # of all vectors in a transaction that puts them into a table without a graph
 DELETED_AT_ONCE = 1_000
@@ -84,54 +80,28 @@ _RACED = frozenset({"23505", "42710", "42P07"})  # another process made the same
 _SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)"
 
 
-class PgVectors:
-    """pgvector in the database of a store. Threads share it; it connects at the first request."""
+class PgVectors(CollectionServer):
+    """pgvector in the database of a store; it connects at the first request. With `makes` it may make the extension."""
+
+    own = True  # the tables are in the schema of the store, and a copy of the database has its own
 
     def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3, makes: bool = True) -> None:
         self._url = parsed(address)
-        self.name = shown(self._url)
+        name, limit_s = shown(self._url), settings.timeout_ms / 1e3
+        super().__init__(name, f"pgvector in {name}", limit_s=limit_s, failures_max=failures_max)
         self._makes = makes
-        self._lock = threading.Lock()
+        self.loading: Loading | None = self
         self._engine: Engine | None = None
         self._closed = False
         self._extension: Extension | None = None
         self._free = threading.BoundedSemaphore(CONNECTIONS)
-        limit_s = settings.timeout_ms / 1e3
-        self._asking = Asking(self.called, limit_s=limit_s, failures_max=failures_max, open_s=OPEN_S, met=self._met)
-        park_in_children(self)
 
     def park(self) -> list[object]:
-        """Return the pool, whose connections belong to the parent, to be kept unused in a forked child."""
         return [] if self._engine is None else [self._engine]
 
     @property
-    def called(self) -> str:
-        """Name of the server in messages."""
-        return f"pgvector in {self.name}"
-
-    @property
-    def own(self) -> bool:
-        """Always true: the tables are in the schema of the store, and a copy of the database has its own."""
-        return True
-
-    @property
-    def at_once(self) -> int:
-        """Vectors handed over at a time; a transaction may hold fewer."""
-        return AT_ONCE
-
-    @property
     def opened(self) -> bool:
-        """True once the server was asked anything."""
         return self._engine is not None
-
-    @property
-    def resting(self) -> float:
-        """Seconds for which the server is left alone after several failures in a row."""
-        return self._asking.resting
-
-    def health(self) -> Health:
-        """Return the health of the server. No request hangs: a late one is ended."""
-        return self._asking.health()
 
     def check(self, seconds: float = math.inf) -> None:
         """Check that the server can be used; make a missing extension if allowed."""
@@ -175,8 +145,6 @@ class PgVectors:
     # -- collections -----------------------------------------------------------------------------------------------
 
     def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there. Its table follows with the first vectors."""
-
         def made(connection: Connection) -> None:
             see_catalogue(connection)
             put = f"INSERT INTO {CATALOGUE} (home, store, indexed) VALUES (:home, :store, false) ON CONFLICT DO NOTHING"
@@ -185,8 +153,6 @@ class PgVectors:
         self._asked(made)
 
     def homes(self) -> list[str]:
-        """List all collections."""
-
         def listed(connection: Connection) -> list[str]:
             if not has_catalogue(connection):
                 return []
@@ -197,7 +163,6 @@ class PgVectors:
         return self._asked(listed)
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """Return the state of a collection, as the server reports it."""
         table = table_of(home)
 
         def looked(connection: Connection) -> Seen:
@@ -222,15 +187,12 @@ class PgVectors:
         return self._asked(looked, seconds)
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        """Note the point of the journal beyond which a collection holds nothing."""
         noted = text(f"UPDATE {CATALOGUE} SET store = :store, seq = :seq, digest = :digest WHERE home = :home")
         given = {"home": home, "store": store, "seq": seq, "digest": digest}
         if not self._asked(lambda connection: connection.execute(noted, given).rowcount):
             raise CollectionLost(f"{self.called} has no collection {home}.")
 
     def drop(self, home: str) -> None:
-        """Remove a collection with its table, if it is there."""
-
         def dropped(connection: Connection) -> None:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table_of(home)}")
             if has_catalogue(connection):
@@ -239,7 +201,6 @@ class PgVectors:
         self._asked(dropped)
 
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
         self._apply(home, nums, vectors, deletes, BATCH)
 
     def _apply(
@@ -261,13 +222,7 @@ class PgVectors:
 
     # -- the first filling -----------------------------------------------------------------------------------------
 
-    @property
-    def loading(self) -> Loading:
-        """This server itself: it can fill a new collection."""
-        return self
-
     def loaded(self, home: str) -> Loaded:
-        """Return how far a collection is filled that nobody relies on yet."""
         listed = text(f"SELECT loaded, indexed FROM {CATALOGUE} WHERE home = :home")
 
         def asked(connection: Connection) -> Loaded | None:
@@ -284,12 +239,9 @@ class PgVectors:
         return found
 
     def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Add and remove vectors as `apply` does, for a collection without an index."""
         self._apply(home, nums, vectors, deletes, max(BATCH, LOADED_NUMBERS // max(1, vectors.shape[1])))
 
     def note(self, home: str, upto: int) -> None:
-        """Note the number up to which a collection is loaded."""
-
         def noted(connection: Connection) -> int:
             # Not before what was loaded: the log keeps the order, and what is lost of its end is lost of both.
             connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
@@ -325,7 +277,6 @@ class PgVectors:
         )
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Return the collections whose index some node is building, with the vectors indexed so far."""
         named = {table_of(home): home for home in homes}
 
         def asked(connection: Connection) -> dict[str, int]:
@@ -375,14 +326,12 @@ class PgVectors:
         return nums[order], cosines[order]
 
     def count(self, home: str) -> int:
-        """Count the vectors of a collection."""
         if self.look(home).dimension is None:
             return 0
         counted = text(f"SELECT count(*) FROM {table_of(home)}")
         return int(self._asked(lambda connection: connection.execute(counted).scalar_one()))
 
     def nums(self, home: str) -> NDArray[np.int64]:
-        """Return the numbers in a collection, rising."""
         if self.look(home).dimension is None:
             return np.empty(0, dtype=np.int64)
         parts, last = list[NDArray[np.int64]](), 0
@@ -396,7 +345,6 @@ class PgVectors:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def close(self) -> None:
-        """Close the connections."""
         with self._lock:
             engine, self._engine, self._closed = self._engine, None, True
         if engine is not None:
@@ -490,10 +438,9 @@ class PgVectors:
             finally:
                 self._free.release()
 
-        return self._asking.ask(called, seconds)
+        return self._ask(called, seconds)
 
     def _met(self, error: BaseException) -> IndexUnavailable:
-        """Turn an error of a transaction into one of ours."""
         if isinstance(error, VectorsAway | VectorsRefused | CollectionLost):
             return error
         code = sqlstate(error)

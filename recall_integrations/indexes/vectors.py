@@ -9,6 +9,7 @@ import math
 import struct
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -238,6 +239,7 @@ def _guarded(call: Any) -> Any:
 
 
 T = TypeVar("T")
+OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 AT_ONCE = 500  # vectors of a request, between which it is looked whether to stop
 FAIR_S = 0.25  # a request that had less, and less than its whole limit, may be late without the server having failed
 
@@ -292,98 +294,30 @@ class Loading(Protocol):
         """Build the index if it is missing; return a note for the operator. May raise `CollectionBusy`."""
 
 
-class CollectionServer(Neighbours, Protocol):
+class CollectionServer(ABC):
     """A server of collections of numbers and vectors outside this process: a Chroma server, or pgvector.
 
-    Every method but those of its state may raise `VectorsAway` (not now), `VectorsRefused` (not until somebody does
-    something about it) and `CollectionLost` (of the collection alone).
+    Requests are counted, timed, and not made while the server is left alone. Threads share it. Every method but those
+    of its state may raise `VectorsAway` (not now), `VectorsRefused` (not until somebody does something about it) and
+    `CollectionLost` (of the collection alone).
     """
 
-    @property
-    def name(self) -> str:
-        """Address of the server, without a secret."""
+    own = False  # whether the server is the store's alone: no collection there can be another store's
+    at_once = AT_ONCE  # vectors handed over between two looks at the signal to stop
+    loading: Loading | None = None  # how to fill a new collection; `None` = by `apply`, as always
 
-    @property
-    def called(self) -> str:
-        """Name of the server in messages, as the beginning of a sentence."""
-
-    @property
-    def own(self) -> bool:
-        """True if the server is the store's alone: no collection there can be another store's."""
-
-    @property
-    def at_once(self) -> int:
-        """Vectors handed over between two looks at the signal to stop."""
-
-    @property
-    def loading(self) -> Loading | None:
-        """Way to fill a new collection; `None` = by `apply`, as always."""
-
-    @property
-    def opened(self) -> bool:
-        """True once the server was asked anything."""
+    def __init__(self, name: str, called: str, *, limit_s: float, failures_max: int) -> None:
+        self.name = name  # without a secret
+        self.called = called  # in messages, as the beginning of a sentence
+        self._limit_s = limit_s
+        self._breaker = Breaker("vectors", failures_max=failures_max, open_s=OPEN_S)
+        self._lock = threading.Lock()
+        self._pace, self._active = Pace(), 0
+        park_in_children(self)
 
     @property
     def resting(self) -> float:
         """Seconds for which the server is left alone after several failures in a row."""
-
-    def health(self) -> Health:
-        """Return the health of the server."""
-
-    def check(self, seconds: float = math.inf) -> None:
-        """Check that the server can be used."""
-
-    def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there."""
-
-    def homes(self) -> list[str]:
-        """List all collections on a server that is the store's own."""
-
-    def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """Return the state of a collection, as the server reports it."""
-
-    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        """Note the point of the journal beyond which a collection holds nothing."""
-
-    def drop(self, home: str) -> None:
-        """Remove a collection, if it is there."""
-
-    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
-
-    def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Return the collections whose index some process is building, with the vectors indexed so far."""
-
-    def count(self, home: str) -> int:
-        """Count the vectors of a collection."""
-
-    def nums(self, home: str) -> NDArray[np.int64]:
-        """Return the numbers in a collection, rising."""
-
-    def close(self) -> None:
-        """Close the connections."""
-
-
-class Asking:
-    """Requests to one server: counted, timed, and not made while the server is left alone. Threads share it."""
-
-    def __init__(
-        self,
-        called: str,
-        *,
-        limit_s: float,
-        failures_max: int,
-        open_s: float,
-        met: Callable[[BaseException], IndexUnavailable],
-    ) -> None:
-        self._called, self._limit_s, self._met = called, limit_s, met
-        self._breaker = Breaker("vectors", failures_max=failures_max, open_s=open_s)
-        self._lock = threading.Lock()
-        self._pace, self._active = Pace(), 0
-
-    @property
-    def resting(self) -> float:
-        """Seconds for which the server is left alone."""
         return self._breaker.left_s
 
     def health(self) -> Health:
@@ -399,12 +333,75 @@ class Asking:
             median_ms=self._pace.median_ms(),
         )
 
-    def ask(self, call: Callable[[float], T], seconds: float = math.inf) -> T:
+    @property
+    @abstractmethod
+    def opened(self) -> bool:
+        """True once the server was asked anything."""
+
+    @abstractmethod
+    def park(self) -> list[object]:
+        """Return what belongs to the parent, to be kept unused in a forked child."""
+
+    @abstractmethod
+    def check(self, seconds: float = math.inf) -> None:
+        """Check that the server can be used."""
+
+    @abstractmethod
+    def make(self, home: str, store: str) -> None:
+        """Make a collection of a store, unless it is there."""
+
+    @abstractmethod
+    def look(self, home: str, seconds: float = math.inf) -> Seen:
+        """Return the state of a collection, as the server reports it."""
+
+    @abstractmethod
+    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
+        """Note the point of the journal beyond which a collection holds nothing."""
+
+    @abstractmethod
+    def drop(self, home: str) -> None:
+        """Remove a collection, if it is there."""
+
+    @abstractmethod
+    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
+
+    @abstractmethod
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
+
+    @abstractmethod
+    def count(self, home: str) -> int:
+        """Count the vectors of a collection."""
+
+    @abstractmethod
+    def nums(self, home: str) -> NDArray[np.int64]:
+        """Return the numbers in a collection, rising."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
+
+    def homes(self) -> list[str]:
+        """List all collections on a server that is the store's own."""
+        return []
+
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """Return the collections whose index some process is building, with the vectors indexed so far."""
+        return {}
+
+    @abstractmethod
+    def _met(self, error: BaseException) -> IndexUnavailable:
+        """Turn an error of a request into one of ours."""
+
+    def _ask(self, call: Callable[[float], T], seconds: float = math.inf) -> T:
         """Return the server's answer, or raise an error of ours that says what is wrong and holds no secret."""
         given = self._breaker.enter()
         if given is None:
             why, left = self._breaker.known.why, math.ceil(self._breaker.left_s)
-            raise VectorsAway(f"{self._called} failed lately ({why}); it is asked again in {left} s.")
+            raise VectorsAway(f"{self.called} failed lately ({why}); it is asked again in {left} s.")
         limit_s = min(seconds, self._limit_s)
         try:
             with self._counted():

@@ -29,7 +29,7 @@ from recall_integrations.database import tenants
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
 from recall_integrations.evaluation.moved import verify
-from recall_integrations.indexes import pg_tables, pg_vectors
+from recall_integrations.indexes import pg_tables, pg_vectors, vectors
 from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vectors import CollectionBusy, CollectionLost, Loaded
@@ -60,7 +60,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_collections, "PAUSE_MAX_S", 0.5)
     monkeypatch.setattr(served_collections, "LEASE_S", 0.2)
     monkeypatch.setattr(served_collections, "FRESH_S", 0.05)
-    monkeypatch.setattr(pg_vectors, "OPEN_S", 0.3)
+    monkeypatch.setattr(vectors, "OPEN_S", 0.3)
     monkeypatch.setattr(filling, "QUIET_S", 0.0)
 
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 
 from recall_integrations.arms import semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.indexes import pg_vectors, vector_server
+from recall_integrations.indexes import vectors
 from recall_integrations.indexes.pg_tables import table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vector_server import VectorServer
@@ -47,8 +47,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         (served_collections, "PAUSE_MAX_S", 0.1),
         (served_collections, "LEASE_S", 0.1),
         (served_collections, "FRESH_S", 0.01),
-        (vector_server, "OPEN_S", 0.05),
-        (pg_vectors, "OPEN_S", 0.05),
+        (vectors, "OPEN_S", 0.05),
         (filling, "QUIET_S", 0.0),
     ):
         monkeypatch.setattr(where, name, value)
