@@ -164,7 +164,7 @@ facts = _of_scope(
 # `by` is the version of the prompt, and what the model is called.
 facts_read = _of_scope("facts_read", _whole("num"), _named("by"), key=("num",))
 
-# When what texts tell happened, where they tell it: dates in them, read against the memory's own time; `stop` exclusive.
+# When what texts tell happened: dates in them, read against the memory's own time; `stop` exclusive.
 told_times = _of_scope(
     "told_times", _whole("num"), _small("place"), *map(_whole, ("start", "stop")), key=("num", "place")
 )

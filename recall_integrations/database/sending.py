@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import JSON, Connection, Dialect, Engine, Table, insert
+from sqlalchemy import Connection, Dialect, Engine, Table, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
@@ -280,23 +280,7 @@ def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequ
 def _statement(table: Table, dialect: Dialect) -> _Statement:
     compiled = insert(table).compile(dialect=dialect, column_keys=[column.name for column in table.columns])
     names = tuple(compiled.positiontup or compiled.params)
-    written = [(place, _written(table, name, dialect)) for place, name in enumerate(names)]
+    kinds = [table.columns[name].type.dialect_impl(dialect) for name in names]
+    written = [(place, kind.bind_processor(dialect)) for place, kind in enumerate(kinds)]
     special = tuple((place, how) for place, how in written if how is not None)
     return _Statement(str(compiled), names, bool(compiled.positional), special)
-
-
-def _written(table: Table, name: str, dialect: Dialect) -> Written | None:
-    kind = table.columns[name].type
-    how: Written | None = kind.dialect_impl(dialect).bind_processor(dialect)
-    if how is None or not isinstance(kind, JSON):
-        return how
-    empty: list[tuple[Any, Any]] = [([], how([])), ({}, how({}))]  # nearly all are
-
-    def json_of(value: Any) -> Any:
-        if not value:
-            for nothing, text in empty:
-                if value == nothing and type(value) is type(nothing):
-                    return text
-        return how(value)
-
-    return json_of
