@@ -26,8 +26,6 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from recall_integrations.indexes.columns_builder import TextRow, columns_of
-
 from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.datasets.locomo import load_locomo
 from benchmarks.datasets.multihop import load_multihop
@@ -51,6 +49,7 @@ from recall_integrations.text import stems
 from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out
 from recall_integrations.training.trees import fit_trees
 from recall_integrations.types import Memory, indexed_text
+from tests.columns import TextRow, columns_of
 
 K = 10
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)  # for questions without a time of their own

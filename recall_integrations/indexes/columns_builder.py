@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,44 +17,21 @@ from recall_integrations.indexes.array_file import grown as in_memory
 from recall_integrations.indexes.columns import (
     ROLES,
     UNIT,
-    WORDS_MAX,
     Postings,
     Rows,
     TextColumns,
-    asked_words,
     first_to_read,
-    is_question,
     postings_of,
 )
 from recall_integrations.indexes.kind import KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
 from recall_integrations.records import record
-from recall_integrations.text import language_of, length_in_words
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 _PER_ROW = (
     *("nums", "lengths", "threads", "positions", "before", "after"),
     *("actors", "roles", "questions", "alive"),
 )
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class TextRow:
-    """A memory as input of `ColumnsBuilder.append`."""
-
-    num: int  # the memory's number in the store; rising over all rows of a scope
-    text: str = ""  # without the actor in front. May be empty where `words` is given
-    words: Ids | None = None  # ids of its content words, or `None` to have `text` cut into words
-    asks: bool | None = None  # whether the text is a question; `None` = look at `text`
-    asked: Sequence[bool] | None = None  # for each word whether its sentence asks; `None` = look at `text`
-    length: int | None = None  # content words, where `words` holds only a part of them
-    # ids of the words that BM25 reads besides, or `None` to have them cut: those of the actor's name, and those of the
-    # text that are too many to be kept
-    more: Ids | None = None
-    actor: str | None = None  # with `thread`: names, `None` = none
-    role: str | None = None  # a role's name; `None` = that of the actor's name, if it is the spelling of one
-    thread: str | None = None
-    position: int | None = None  # place in the thread; without meaning where there is no thread
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -125,33 +101,6 @@ class ColumnsBuilder:
             sum(held(array) for array in apart)
             + sum(part.bytes for part in self.postings)
             + sum(getattr(self, name).nbytes for name in _PER_ROW)
-        )
-
-    def append(self, rows: Iterable[TextRow]) -> None:
-        """Add memories, rising by `num` and above all present ones."""
-        added = list(rows)
-        if not added:
-            return
-        lists = self._word_lists(added)
-        others = [self._others(row, ids) for row, ids in zip(added, lists, strict=True)]
-        self.extend(
-            TextBlock(
-                nums=[row.num for row in added],
-                words=np.concatenate([ids[:WORDS_MAX] for ids in lists]),
-                counts=[min(len(ids), WORDS_MAX) for ids in lists],
-                lengths=[
-                    self._length(row.text, ids) if row.length is None else row.length
-                    for row, ids in zip(added, lists, strict=True)
-                ],
-                asks=[is_question(row.text) if row.asks is None else row.asks for row in added],
-                actors=[row.actor for row in added],
-                roles=[row.role for row in added],
-                threads=[row.thread for row in added],
-                positions=[row.position for row in added],
-                asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
-                more=np.concatenate(others),
-                more_counts=[len(ids) for ids in others],
-            )
         )
 
     def extend(self, block: TextBlock) -> None:
@@ -262,27 +211,6 @@ class ColumnsBuilder:
 
     def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
         return self.threads[rows], self.actors[rows], self.roles[rows].astype(np.int32), self.lengths[rows]
-
-    def _length(self, text: str, ids: Ids) -> int:
-        """Count the content words of a text, as `store.words` does."""
-        return len(ids) if text.isascii() else length_in_words([self.lexicon.word(i) for i in ids.tolist()])
-
-    def _others(self, row: TextRow, ids: Ids) -> Ids:
-        """Return the ids of the further words that BM25 reads, for a row whose words are all in `ids`."""
-        if row.more is not None:
-            return np.asarray(row.more, dtype=np.int32)
-        name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
-        return np.concatenate([self.lexicon.ids_of(name), ids[WORDS_MAX:]])
-
-    def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
-        """Return the word ids of each row. New words enter the lexicon together."""
-        texts = [content_words(row.text) if row.words is None else [] for row in added]
-        fresh = self.lexicon.ids_of(chain.from_iterable(texts))
-        ends = np.cumsum([len(words) for words in texts]).tolist()
-        return [
-            fresh[end - len(words) : end] if row.words is None else np.asarray(row.words, dtype=np.int32)
-            for row, words, end in zip(added, texts, ends, strict=True)
-        ]
 
     def _know_threads(self) -> None:
         """Compute thread codes and last rows of columns read from a file, before their first change."""
@@ -410,16 +338,6 @@ class ColumnsBuilder:
             setattr(self, name, in_memory(getattr(self, name), self.n, size))
 
 
-def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
-    """Flag the kept words that stand in a sentence that asks."""
-    flags = row.asked
-    if flags is None:
-        flags = asked_words(row.text) if row.words is None and is_question(row.text) else ()
-    kept = np.zeros(min(count, WORDS_MAX), dtype=np.bool_)
-    kept[: len(flags)] = np.asarray(flags[: len(kept)], dtype=np.bool_)
-    return kept
-
-
 def _with(codes: tuple[int, ...], code: int) -> tuple[int, ...]:
     at = bisect_left(codes, code)  # nearly always at the end
     return codes if codes[at : at + 1] == (code,) else (*codes[:at], code, *codes[at:])
@@ -429,10 +347,3 @@ def _without(table: dict[int, tuple[int, ...]], key: int, code: int) -> None:
     kept = tuple(other for other in table.pop(key, ()) if other != code)
     if kept:
         table[key] = kept
-
-
-def columns_of(rows: Iterable[TextRow], lexicon: Lexicon) -> TextColumns:
-    """Build the columns of a plain list of memories."""
-    builder = ColumnsBuilder(lexicon)
-    builder.append(rows)
-    return builder.snapshot()

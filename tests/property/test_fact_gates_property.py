@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
 from benchmarks.facts.generator.histories import rooms
 from recall_integrations.delivery.about import Subjects
@@ -25,6 +24,7 @@ from recall_integrations.indexes.columns import STEPS, elliptic, replies_after
 from recall_integrations.indexes.lexicon import Lexicon, asks_when
 from recall_integrations.indexes.scope_view import Told
 from recall_integrations.text.analyser import words
+from tests.columns import TextRow, columns_of
 
 AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow
 
 from recall_integrations.indexes.columns import window_rows
 from recall_integrations.indexes.kernels import changes, distinct, heads
@@ -22,6 +21,7 @@ from recall_integrations.ranking.features.title import titled
 from recall_integrations.ranking.fusion import InOrder, OnDemand
 from recall_integrations.ranking.rankers.feature_sum import FULL_SPREAD, FixedWeights
 from recall_integrations.text import idf, stem
+from tests.columns import ColumnsBuilder, TextRow
 from tests.quick import examples
 
 LEXICON = Lexicon()

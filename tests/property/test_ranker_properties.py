@@ -5,13 +5,13 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.text import stem
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 from tests.quick import examples
 
 LEXICON = Lexicon()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from recall_integrations.indexes import kept_columns
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow
 from recall_integrations.indexes.lexicon import Lexicon
+from tests.columns import ColumnsBuilder, TextRow
 from tests.quick import examples
 
 WORDS = st.sampled_from("budget kestrel lucía lucia running runs harbour über 2024 monday don't sam 木".split())

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
 from recall_integrations.indexes.columns import TextColumns, elliptic, replies_after
 from recall_integrations.indexes.lexicon import Lexicon
+from tests.columns import TextRow, columns_of
 
 LONG = " ".join(f"word{n}" for n in range(12))
 

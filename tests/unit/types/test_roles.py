@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
 from recall_integrations.console.importing import Importer
@@ -17,6 +16,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.implicit import implicit_user
 from recall_integrations.query.entities.units import entity_id_of
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
+from tests.columns import ColumnsBuilder, TextRow
 
 SPELT = {
     Role.USER: (

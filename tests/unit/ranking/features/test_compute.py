@@ -5,7 +5,6 @@ from math import log, log1p
 
 import numpy as np
 import pytest
-from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes.columns import window_rows
@@ -21,6 +20,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.features.words import telling
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
+from tests.columns import TextRow, columns_of
 
 DEFAULT = Scope()
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

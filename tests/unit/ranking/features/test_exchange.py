@@ -3,13 +3,13 @@
 from math import log
 
 import numpy as np
-from recall_integrations.indexes.columns_builder import ColumnsBuilder, TextRow, columns_of
 
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.given import FeatureInput
 from recall_integrations.text import stem
 from recall_integrations.types.roles import Role
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 
 
 def thread(*texts, name="t"):

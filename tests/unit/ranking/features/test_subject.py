@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from recall_integrations.indexes.columns_builder import TextRow, columns_of
 
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
@@ -15,6 +14,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.features.subject import DECAY
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights
 from recall_integrations.text import stem
+from tests.columns import TextRow, columns_of
 
 
 def columns(*turns: tuple[str | None, str], thread: str | None = "t") -> TextColumns:
