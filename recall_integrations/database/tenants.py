@@ -7,7 +7,6 @@ What a node has to know of a store as a whole stays visible: numbers and digests
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Protocol
 
 from sqlalchemy import Connection, Engine, text
 
@@ -23,20 +22,11 @@ from recall_integrations.types.memory import ID_CHARS_MAX
 NAME = "recall_tenant"  # first part of the names of policies
 HELPERS = ("recall_next_scope()", "recall_head()", "recall_lacking(bigint, bigint)")  # which see the rows of all
 # Keys in `meta` that every tenant may read: what a node needs to open the store as the others do.
-SHARED = (
-    "schema_version",
-    "embedding",
-    "reembedding",
-    "analyser",
-    "facts",
-    "entity_key",
-    "moving",
-    "moved",
-    "last_seq",
-    "pruned",
-    "last_scope",
-    "compacting",
-    "compacted",
+SHARED = tuple(
+    """
+    schema_version embedding reembedding analyser facts entity_key moving moved last_seq pruned last_scope compacting
+    compacted
+    """.split()
 )
 SEMANTIC = "semantic"  # the cursor that a write moves
 WORTH = "cosine worth of "  # and those that begin so
@@ -100,27 +90,7 @@ END
 $$"""
 
 
-class Quoting(Protocol):
-    """A role, and how names and texts are written in statements."""
-
-    @property
-    def role(self) -> str:
-        """Role of the tenant."""
-
-    def text(self, value: str) -> str:
-        """Quote a text."""
-
-    def name(self, value: str) -> str:
-        """Quote a name."""
-
-    def schema(self) -> str:
-        """Return the quoted schema of the tables."""
-
-    def number(self) -> int:
-        """Return the number of the role."""
-
-
-def statements(quoting: Quoting, user_id: str) -> Iterator[str]:
+def statements(quoting: _Quoting, user_id: str) -> Iterator[str]:
     """Yield the statements that the owner of the tables runs, in one transaction; they may be run again."""
     yield from _helpers(quoting.schema())
     yield from _grants(quoting.schema(), quoting.name(quoting.role))
@@ -172,7 +142,7 @@ def excessive() -> Iterator[tuple[str, str]]:
 class _Policies:
     """Policies of a role, made anew each time."""
 
-    def __init__(self, quoting: Quoting) -> None:
+    def __init__(self, quoting: _Quoting) -> None:
         self._role, self._number = quoting.name(quoting.role), quoting.number()
 
     def name(self, command: str) -> str:
@@ -208,7 +178,7 @@ def _valid(part: str, blank: str) -> str:
     return f"({part} = '' OR ({full}))"
 
 
-def _of_notes(policies: _Policies, quoting: Quoting) -> Iterator[str]:
+def _of_notes(policies: _Policies, quoting: _Quoting) -> Iterator[str]:
     own = noted_by(quoting.role)
     of_scope = f"split_part(key, {quoting.text(BY_SCOPE)}, 2) IN (SELECT s.scope_id::text FROM scopes s)"
     shape = quoting.text(f"^{own.written}[a-z]{{1,8}}{BY_SCOPE}[0-9]+$")

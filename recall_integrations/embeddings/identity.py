@@ -14,27 +14,12 @@ _NAME_FIELDS = ("model_name", "model", "model_id", "azure_deployment", "deployme
 # Wrappers that add a cache or a translation around another embedding: name and remoteness are those of the inner one.
 _INNER_FIELDS = ("underlying_embeddings", "_langchain_embedding")
 
-_LOCAL_WORDS = (
-    "fakeembedding",
-    "mockembedding",
-    "huggingfaceembedding",
-    "huggingfacebge",
-    "huggingfaceinstruct",
-    "sentencetransformer",
-    "fastembed",
-    "llamacpp",
-    "gpt4all",
-    "llamafile",
-    "spacy",
-    "tensorflowhub",
-    "modelscope",
-    "openvino",
-    "optimum",
-    "ipexllm",
-    "instructor",
-    "model2vec",
-    "quantizedbi",
-    "clipembedding",
+_LOCAL_WORDS = tuple(
+    """
+    fakeembedding mockembedding huggingfaceembedding huggingfacebge huggingfaceinstruct sentencetransformer
+    fastembed llamacpp gpt4all llamafile spacy tensorflowhub modelscope openvino optimum ipexllm instructor
+    model2vec quantizedbi clipembedding
+    """.split()
 )
 # Servers that run on the same machine unless their address says otherwise.
 _SERVER_WORDS = ("ollama", "xinference", "localai")

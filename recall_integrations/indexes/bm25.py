@@ -19,7 +19,7 @@ from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.vector_column import lower_bound
-from recall_integrations.indexes.words import TERMS_MAX, WEAKER, WordIndex
+from recall_integrations.indexes.words import WordIndex, weighted
 from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1, PIVOT, B
@@ -164,10 +164,8 @@ class Bm25:
     @cached_property
     def weights(self) -> dict[str, float]:
         """Largest gain of each stem that a memory holds."""
-        distinct = list(dict.fromkeys(self.terms))[:TERMS_MAX]
-        others = [term for term in dict.fromkeys(self.weaker) if term not in distinct][:TERMS_MAX]
         count, found = self.view.count, {}
-        for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
+        for term, weight in weighted(self.terms, self.weaker):
             if held := self.frequency(term):
                 found[term] = weight * (K1 + 1) * idf(held, count)
         return found

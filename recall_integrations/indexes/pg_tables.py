@@ -10,7 +10,6 @@ transaction, as it has to be behind a pooler.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from contextlib import suppress
 
 from sqlalchemy import Connection, text
@@ -102,24 +101,9 @@ _MEMORY = (
 )
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Way:
-    """Way to build an index."""
-
-    # without workers beside. They share memory, of which a container has little (64 MB in `/dev/shm`)
-    alone: bool = False
-    raised: bool = True  # with as much memory as the graph needs, if that is no more than the server's `shared_buffers`
-
-
-WAYS = (Way(), Way(alone=True), Way(alone=True, raised=False))  # the next one where there is no room for one
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class Built:
-    """Result of a build."""
-
-    lacked: int = 0  # MB of `maintenance_work_mem` that there were, where the graph needs more; 0 = it had enough
-    needed: int = 0  # MB that it needs
+# Ways to build an index, the next one where there is no room: without workers beside, which share memory, of which a
+# container has little (64 MB in `/dev/shm`); with as much memory as the graph needs, up to `shared_buffers`.
+WAYS = ((False, True), (True, True), (True, False))
 
 
 def is_free(connection: Connection, home: str) -> bool:
@@ -127,8 +111,11 @@ def is_free(connection: Connection, home: str) -> bool:
     return bool(connection.execute(text(_TAKE), {"table": table_of(home)}).scalar())
 
 
-def build(connection: Connection, home: str, place: Extension, way: Way) -> Built | None:
-    """Build the index of an existing collection in this transaction; `None` = another process builds it."""
+def build(connection: Connection, home: str, place: Extension, alone: bool, raised: bool) -> tuple[int, int] | None:
+    """Build the index of an existing collection in this transaction; `None` = another process builds it.
+
+    Return MB of `maintenance_work_mem` that it had, 0 = enough, and that the graph needs.
+    """
     connection.execute(text(_SETTINGS))
     _notice_who_went(connection)
     if not is_free(connection, home):
@@ -137,25 +124,14 @@ def build(connection: Connection, home: str, place: Extension, way: Way) -> Buil
     width = connection.execute(text(f"SELECT dimension FROM {CATALOGUE} WHERE home = :home"), {"home": home}).scalar()
     rows = connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()
     own, shared = connection.execute(text(_MEMORY)).one()
-    needed = _needed(int(rows), int(width or 0))
-    given = max(own, min(needed, shared)) if way.raised else own
+    needed = int(rows) * (2 * int(width or 0) + BESIDE) + (8 << 20)  # with the little that pgvector takes for itself
+    given = max(own, min(needed, shared)) if raised else own
     connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = {given // 1024}")
-    if way.alone:
+    if alone:
         connection.exec_driver_sql("SET LOCAL max_parallel_maintenance_workers = 0")
     make_index(connection, table, place)
     connection.execute(text(f"UPDATE {CATALOGUE} SET indexed = true WHERE home = :home"), {"home": home})
-    return Built(lacked=given >> 20 if given < needed else 0, needed=needed >> 20)
-
-
-def ways() -> Iterator[tuple[Way, bool]]:
-    """Yield the ways to try, and whether each is the last."""
-    for way in WAYS:
-        yield way, way is WAYS[-1]
-
-
-def _needed(rows: int, width: int) -> int:
-    """Compute the bytes of memory for a graph, with the little that pgvector takes for itself."""
-    return rows * (2 * width + BESIDE) + (8 << 20)
+    return given >> 20 if given < needed else 0, needed >> 20
 
 
 def _notice_who_went(connection: Connection) -> None:

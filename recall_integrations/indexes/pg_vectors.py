@@ -31,16 +31,14 @@ from recall_integrations.indexes.pg_tables import (
     CATALOGUE,
     NO_ROOM,
     PREFIX,
-    Built,
+    WAYS,
     Extension,
-    Way,
     build,
     has_catalogue,
     is_free,
     make_table,
     see_catalogue,
     table_of,
-    ways,
 )
 from recall_integrations.indexes.vectors import (
     FETCH_MAX,
@@ -258,22 +256,23 @@ class PgVectors(CollectionServer):
         """
         if self.look(home).dimension is None:
             raise CollectionLost(f"The collection {home} is empty.")
-        for way, last in ways():
+        for alone, raised in WAYS:
             try:
-                built = self._built(home, way, given_up)
+                built = self._built(home, alone, raised, given_up)
             except SQLAlchemyError as e:
-                if sqlstate(e) in NO_ROOM and not last:
+                if sqlstate(e) in NO_ROOM and (alone, raised) != WAYS[-1]:
                     continue
                 raise self._met(e) from None
             break
         if built is None:
             raise CollectionBusy(f"The index of the collection {home} is built by another node.")
-        if not built.lacked:
+        lacked, needed = built
+        if not lacked:
             return ""
         return (
-            f"{self.called} had {built.lacked:,} MB to build an index of {built.needed:,} MB, so it took several times "
+            f"{self.called} had {lacked:,} MB to build an index of {needed:,} MB, so it took several times "
             "as long as it could. Give the user of the nodes more: ALTER ROLE … SET maintenance_work_mem = "
-            f"'{built.needed}MB'."
+            f"'{needed}MB'."
         )
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
@@ -285,12 +284,12 @@ class PgVectors(CollectionServer):
 
         return self._asked(asked, BUILDING_S)
 
-    def _built(self, home: str, way: Way, given_up: Callable[[], bool]) -> Built | None:
+    def _built(self, home: str, alone: bool, raised: bool, given_up: Callable[[], bool]) -> tuple[int, int] | None:
         with self._free, given_up_when(given_up):
             engine = self._opened()
             try:
                 with engine.begin() as connection:
-                    return build(connection, home, self._place(connection), way)
+                    return build(connection, home, self._place(connection), alone, raised)
             except SQLAlchemyError as e:
                 if is_lost(e):
                     one_was_lost(engine)

@@ -226,9 +226,7 @@ class LexicalIndex:
         total = max(1, searcher.num_docs)
         clauses = []
         try:
-            distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
-            others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
-            for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
+            for term, weight in weighted(terms, weaker):
                 held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
                 postings = self._postings(searcher, scope_id, term)
                 if not held or not postings:
@@ -298,6 +296,13 @@ def _named(error: BaseException, what: str) -> BaseException:
 def idf(frequency: int, documents: int) -> float:
     """Return `text.idf`, at least a tenth of a nat: a word that all memories hold still tells them from none."""
     return max(0.1, text.idf(frequency, documents))
+
+
+def weighted(terms: Sequence[str], weaker: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the distinct stems that are looked up, each with its share of a gain."""
+    distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+    others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
+    return [*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)]
 
 
 def ceiling(terms: Sequence[str], frequency: Callable[[str], int], documents: int) -> float:
