@@ -38,10 +38,7 @@ def within(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def given_up_when(over: Callable[[], bool]) -> Iterator[None]:
-    """Stop waiting for statements of this thread inside the block once `over` says so; it is asked ten times a second.
-
-    For what may take hours, and is not worth it any more once the process wants to end.
-    """
+    """Stop waiting for statements of this thread inside the block once `over` says so, asked ten times a second."""
     token = _given_up.set(over)
     try:
         yield
@@ -134,7 +131,7 @@ class _Line(Queue[ConnectionPoolEntry]):
     """Connections that nobody uses at the moment."""
 
     def get(self, block: bool = True, timeout: float | None = None) -> ConnectionPoolEntry:
-        """Return the next connection, waited for no longer than `answering.within` allows this thread."""
+        """Return the next connection, waited for no longer than `connections.within` allows this thread."""
         return super().get(block, timeout if timeout is None else min(timeout, remaining()))
 
 

@@ -69,12 +69,7 @@ def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
 
 
 def _share_compiled(engine: Engine) -> None:
-    """Take statements that another store of this process has compiled: compiling them is a fifth of what it takes to
-    open a small store, write to it, ask and close it.
-
-    They are kept by dialect, and each engine would have one of its own. Those of SQLite are alike; the first that has
-    been connected serves all.
-    """
+    """Take statements that another store of this process has compiled: a fifth of the life of a small store."""
     _own[engine] = engine.dialect  # by which it connects, whatever it compiles with
     engine.dialect = _shared.setdefault("sqlite", engine.dialect)
     engine.update_execution_options(compiled_cache=_compiled)

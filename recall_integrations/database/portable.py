@@ -67,11 +67,7 @@ def streamed(query: Query, rows: int) -> Query:
 
 
 def bounded(connection: Connection, milliseconds: float) -> Connection:
-    """Bound, in PostgreSQL, the time of each later statement of the transaction; return the connection.
-
-    Whoever asked has gone on without an answer by then, and the server would work on. A file of SQLite is read in the
-    thread that asked.
-    """
+    """Bound, in PostgreSQL, the time of each later statement of the transaction; return the connection."""
     if connection.dialect.name == "postgresql":
         limit = int(min(max(milliseconds, 1.0), _LIMIT_MAX_MS))
         send_sql(connection, f"SET LOCAL statement_timeout = {limit}", {})

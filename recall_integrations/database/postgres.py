@@ -123,10 +123,7 @@ def _connected(_dialect: object, _record: object, given: Sequence[Any], more: di
 
 
 def _look_for_a_pooler(engine: Engine, connection: Connection) -> None:
-    """Find out whether a pooler such as PgBouncer may give each transaction another connection of the server.
-
-    A pooler invents the process number that it gives to a client. It does not say in which mode it is.
-    """
+    """Find out whether a pooler (PgBouncer) stands before the server: it invents the process number for a client."""
     raw: Any = connection.connection.dbapi_connection
     if int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()) == raw.info.backend_pid:
         return

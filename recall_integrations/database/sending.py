@@ -47,10 +47,7 @@ class Sent:
 
 @contextmanager
 def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
-    """Open a transaction: commit at the end of the block, roll back after an error; statements go together.
-
-    What was sent may be read after the block as well, and then costs nothing more.
-    """
+    """Open a transaction in which statements go together; what was sent may be read after the block as well."""
     with engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
         if memories > FEW or not can_send_together(connection.dialect):

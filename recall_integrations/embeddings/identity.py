@@ -79,11 +79,7 @@ def model_name(source: object) -> str:
 
 
 def portable_name(name: str) -> str:
-    """Return the name of a hub model as it is; of a local folder or file its name and a digest, so that it may move.
-
-    The digest covers sizes and the first and last 64 KiB of configuration and weight files: enough to tell two
-    models apart (training changes every weight) without reading gigabytes.
-    """
+    """Return the name of a hub model as it is; of local files their name and a digest, so that they may move."""
     path = Path(name).expanduser()
     try:
         if not path.exists():

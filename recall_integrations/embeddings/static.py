@@ -110,10 +110,7 @@ _WHOLE = np.zeros(1, dtype=np.int64)  # where the only sum begins
 
 
 class StaticEmbedding:
-    """The bundled model, or any model2vec folder. Satisfies `Embedding`; threads may share one.
-
-    Nothing is read before the first use; loading takes about 40 ms.
-    """
+    """The bundled model, or any model2vec folder, loaded at first use. Satisfies `Embedding`; threads may share one."""
 
     remote = False
 

@@ -115,10 +115,7 @@ def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 def let_go(array: NDArray[Any]) -> bool:
-    """Give back the memory pages read from a mapped array; the next read takes them from the file again.
-
-    Nothing may have been written to the array. Another thread may read it meanwhile.
-    """
+    """Give back the memory pages read from a mapped array, which nobody wrote to; say whether there were any."""
     held, advice = mapping_of(array), getattr(mmap, "MADV_DONTNEED", None)
     if held is None or advice is None:
         return False

@@ -141,10 +141,7 @@ _USUAL = LENGTHS[np.searchsorted(LENGTHS, np.arange(4_096), side="right") - 1]
 
 
 def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
-    """Return a function that counts the living memories with a stem, in memory or, failing that, by the index.
-
-    The function raises `IndexUnavailable` where it needs the index and the index fails.
-    """
+    """Return a function that counts the living memories with a stem, in memory or, failing that, by the index."""
     if view.text is not None:
         return view.text.frequency
     return lambda term: index().document_frequency(view.scope_id, term)

@@ -206,10 +206,7 @@ class TextColumns:
         return rows[kept], counts[kept]
 
     def entries(self, term: str) -> tuple[list[tuple[NDArray[np.int32], Counts]], int]:
-        """Return the rows whose actor's name or text holds a stem and their counts, in parts, and the largest count.
-
-        Forgotten rows are among them.
-        """
+        """Return the rows that hold a stem, forgotten ones too, and their counts, in parts, and the largest count."""
         number = self.lexicon.stem_of(term)
         if number < 0:
             return [], 0
@@ -344,10 +341,7 @@ def elliptic(columns: TextColumns, row: int) -> float:
 
 
 def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> Rows:
-    """Return replies to short questions two to `STEPS` turns after found rows, the nearest and best first.
-
-    Row by row: of ten rows that is a fraction of what arrays cost.
-    """
+    """Return replies to short questions two to `STEPS` turns after found rows, the nearest and best first."""
     after, size = columns.after.item, columns.size
     before, questions = columns.before.item, columns.questions.item
     actors, lengths = columns.actors.item, columns.lengths.item

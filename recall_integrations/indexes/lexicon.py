@@ -228,10 +228,7 @@ class Lexicon:
         return np.asarray(rows[ids].astype(np.float32) * factors[ids, None], dtype=np.float32)
 
     def vectors_of(self, words: Sequence[str]) -> Vectors:
-        """Return unit rows of words that need not be in the lexicon, and are not added to it.
-
-        They are rounded like those in the lexicon: the words of other people's memories change nothing.
-        """
+        """Return unit rows of words that need not be in the lexicon, and are not added to it."""
         rows, factors = self._whole(words)
         return rows.astype(np.float32) * factors[:, None]
 
@@ -383,10 +380,7 @@ class Lexicon:
         )
 
     def take(self, block: WordBlock) -> tuple[Ids, Ids] | None:
-        """Add the words of a block; return the ids of its words and of its stems, `None` where both are their places.
-
-        An empty lexicon takes the block as it is, without a copy of the vectors.
-        """
+        """Add the words of a block; return ids of its words and stems, `None` where they are their places."""
         keys, roots = _split(block.keys, len(block.stems)), _split(block.roots, block.root_count)
         with self._lock:
             if not self._words and not self._stem_texts:

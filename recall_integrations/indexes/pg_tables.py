@@ -112,10 +112,7 @@ def is_free(connection: Connection, home: str) -> bool:
 
 
 def build(connection: Connection, home: str, place: Extension, alone: bool, raised: bool) -> tuple[int, int] | None:
-    """Build the index of an existing collection in this transaction; `None` = another process builds it.
-
-    Return MB of `maintenance_work_mem` that it had, 0 = enough, and that the graph needs.
-    """
+    """Build the index in this transaction; return MB of memory lacked and needed, `None` = another process does it."""
     connection.execute(text(_SETTINGS))
     _notice_who_went(connection)
     if not is_free(connection, home):

@@ -298,10 +298,7 @@ class PgVectors(CollectionServer):
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling, equal ones by rising number.
-
-        pgvector's graph holds no zero vectors: they are nobody's neighbours. A zero vector has no neighbours.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling; zero vectors have none."""
         length = float(np.linalg.norm(vector))
         if not math.isfinite(length) or not length:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)

@@ -171,10 +171,7 @@ class ScopeView:
 
     @property
     def told(self) -> Told:
-        """Times that living memories tell, read at the first use.
-
-        Memories of unknown time are left out: "last month" in a document is not the month before it was stored.
-        """
+        """Times that living memories tell; "last month" means nothing in a document of unknown time."""
         found: Told | None = self.memo.get("told")
         if found is None:
             column = ToldColumn() if self.told_column is None else self.told_column()

@@ -316,11 +316,7 @@ class Similarities:
 
 
 def lower_bound(scores: NDArray[np.floating], limit: int) -> float:
-    """Return a score that at least `limit` of the scores reach, and few more do; -inf where there are not that many.
-
-    The bound is the `limit`-th of the best scores of many groups. Finding the `limit`-th of all scores takes several
-    times as long.
-    """
+    """Return a score that at least `limit` of the scores reach, and few more: the `limit`-th best of many groups."""
     if not 0 < limit < len(scores):
         return float("-inf")
     per_group, groups = min(max(_GROUP, len(scores) // _GROUPS), len(scores) // (4 * limit)), scores

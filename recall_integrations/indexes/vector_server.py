@@ -41,10 +41,7 @@ BODY = f"it takes no request as large as this one. Set {BATCH} lower."
 
 
 def of_a_request(said: str) -> str:
-    """Say which limit one request broke, and which setting to lower; empty = the text names no such limit.
-
-    No other part of the text is repeated.
-    """
+    """Say which limit one request broke, and which setting to lower; empty = the text names no such limit."""
     quota = _QUOTA.search(said)
     if quota is not None and quota["what"] in _SETTING:
         what = f"its limit of {quota['what']!r} for {quota['action']!r} is {int(quota['most']):,}"
@@ -57,9 +54,7 @@ def of_a_request(said: str) -> str:
 
 
 def of_a_quota(said: str) -> str:
-    """Say which quota a request broke, also one without a setting; empty = the text names no quota, or one of
-    concurrent requests, which passes.
-    """
+    """Say which quota a request broke; empty = the text names none, or one of concurrent requests, which passes."""
     found = of_a_request(said)
     if found or not _ANY.search(said) or "concurrent" in said.lower():
         return found

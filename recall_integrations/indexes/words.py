@@ -255,11 +255,7 @@ class LexicalIndex:
 
 
 def damaged(path: Path) -> str | None:
-    """Describe damage to the files of a tantivy index, or return `None`. Reads them whole, a second per gigabyte.
-
-    tantivy leaves a checksum at the end of every file (its `footer.rs`) and does not look at it when it opens one.
-    Uncommitted files of a killed process belong to no segment and are not judged.
-    """
+    """Describe damage to the files of a tantivy index, by the checksums at their ends; `None` = there is none."""
     try:
         segments = json.loads((path / "meta.json").read_text(encoding="utf-8"))["segments"]
         for segment in segments:

@@ -168,7 +168,7 @@ class Followed:
         """Follow all that was committed before this call.
 
         Raises:
-            StoreError: a write of this process has held the lock for longer than `answering.within` allows.
+            StoreError: a write of this process has held the lock for longer than `connections.within` allows.
         """
         if self.watch is None:
             return

@@ -51,7 +51,7 @@ class Conditions:
         return not self.parts
 
     def where(self) -> Where:
-        """Return the conditions for `pushed_words`."""
+        """Return the conditions for `bm25.best_pushed`."""
         sql = " AND ".join(f"({part})" for part in self.parts)
         return Where(upto=self._outline.upto, sql=sql, values=self.values, gone=self._outline.gone)
 
