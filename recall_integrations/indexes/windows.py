@@ -47,7 +47,7 @@ def asked_mask(view: ScopeView, start: datetime | None, end: datetime | None) ->
 
 
 def asked_shares(view: ScopeView, start: datetime | None, end: datetime | None) -> NDArray[np.float32]:
-    """Compute each row's share in a query's window: 1 for a row of that time, `WORTH` at most if it only tells of it."""
+    """Compute each row's share in a query's window: 1 for a row of that time, `WORTH` or less if it tells of it."""
     told = told_shares(view, start, end)
     told *= np.float32(WORTH)
     told[asked_mask(view, start, end)] = 1
