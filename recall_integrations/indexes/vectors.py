@@ -311,7 +311,7 @@ class CollectionServer(ABC):
         self.called = called  # in messages, as the beginning of a sentence
         self._limit_s = limit_s
         self._breaker = Breaker("vectors", failures_max=failures_max, open_s=OPEN_S)
-        self._lock = threading.Lock()
+        self._lock, self._counting = threading.Lock(), threading.Lock()  # of opening, which takes long; of requests
         self._pace, self._active = Pace(), 0
         park_in_children(self)
 
@@ -424,12 +424,12 @@ class CollectionServer(ABC):
     @contextmanager
     def _counted(self) -> Iterator[None]:
         """Count a request as under way, and record the duration of an answered one."""
-        with self._lock:
+        with self._counting:
             self._active += 1
         begun = time.perf_counter()
         try:
             yield
             self._pace.record(1e3 * (time.perf_counter() - begun))
         finally:
-            with self._lock:
+            with self._counting:
                 self._active -= 1
