@@ -35,56 +35,63 @@ class TextRow:
     position: int | None = None  # place in the thread; without meaning where there is no thread
 
 
+def append(builder: columns_builder.ColumnsBuilder, rows: Iterable[TextRow]) -> None:
+    """Add memories, rising by `num` and above all present ones."""
+    added = list(rows)
+    if not added:
+        return
+    lists = _word_lists(builder, added)
+    others = [_others(builder, row, ids) for row, ids in zip(added, lists, strict=True)]
+    builder.extend(
+        TextBlock(
+            nums=[row.num for row in added],
+            words=np.concatenate([ids[:WORDS_MAX] for ids in lists]),
+            counts=[min(len(ids), WORDS_MAX) for ids in lists],
+            lengths=[
+                _length(builder, row.text, ids) if row.length is None else row.length
+                for row, ids in zip(added, lists, strict=True)
+            ],
+            asks=[is_question(row.text) if row.asks is None else row.asks for row in added],
+            actors=[row.actor for row in added],
+            roles=[row.role for row in added],
+            threads=[row.thread for row in added],
+            positions=[row.position for row in added],
+            asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
+            more=np.concatenate(others),
+            more_counts=[len(ids) for ids in others],
+        )
+    )
+
+
+def _word_lists(builder: columns_builder.ColumnsBuilder, added: Sequence[TextRow]) -> list[Ids]:
+    """Return the word ids of each row. New words enter the lexicon together."""
+    texts = [content_words(row.text) if row.words is None else [] for row in added]
+    fresh = builder.lexicon.ids_of(chain.from_iterable(texts))
+    ends = np.cumsum([len(words) for words in texts]).tolist()
+    return [
+        fresh[end - len(words) : end] if row.words is None else np.asarray(row.words, dtype=np.int32)
+        for row, words, end in zip(added, texts, ends, strict=True)
+    ]
+
+
+def _others(builder: columns_builder.ColumnsBuilder, row: TextRow, ids: Ids) -> Ids:
+    """Return the ids of the further words that BM25 reads, for a row whose words are all in `ids`."""
+    if row.more is not None:
+        return np.asarray(row.more, dtype=np.int32)
+    name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
+    return np.concatenate([builder.lexicon.ids_of(name), ids[WORDS_MAX:]])
+
+
+def _length(builder: columns_builder.ColumnsBuilder, text: str, ids: Ids) -> int:
+    """Count the content words of a text, as `store.words` does."""
+    return len(ids) if text.isascii() else length_in_words([builder.lexicon.word(i) for i in ids.tolist()])
+
+
 class ColumnsBuilder(columns_builder.ColumnsBuilder):
     """A builder that cuts texts itself."""
 
     def append(self, rows: Iterable[TextRow]) -> None:
-        """Add memories, rising by `num` and above all present ones."""
-        added = list(rows)
-        if not added:
-            return
-        lists = self._word_lists(added)
-        others = [self._others(row, ids) for row, ids in zip(added, lists, strict=True)]
-        self.extend(
-            TextBlock(
-                nums=[row.num for row in added],
-                words=np.concatenate([ids[:WORDS_MAX] for ids in lists]),
-                counts=[min(len(ids), WORDS_MAX) for ids in lists],
-                lengths=[
-                    self._length(row.text, ids) if row.length is None else row.length
-                    for row, ids in zip(added, lists, strict=True)
-                ],
-                asks=[is_question(row.text) if row.asks is None else row.asks for row in added],
-                actors=[row.actor for row in added],
-                roles=[row.role for row in added],
-                threads=[row.thread for row in added],
-                positions=[row.position for row in added],
-                asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
-                more=np.concatenate(others),
-                more_counts=[len(ids) for ids in others],
-            )
-        )
-
-    def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
-        """Return the word ids of each row. New words enter the lexicon together."""
-        texts = [content_words(row.text) if row.words is None else [] for row in added]
-        fresh = self.lexicon.ids_of(chain.from_iterable(texts))
-        ends = np.cumsum([len(words) for words in texts]).tolist()
-        return [
-            fresh[end - len(words) : end] if row.words is None else np.asarray(row.words, dtype=np.int32)
-            for row, words, end in zip(added, texts, ends, strict=True)
-        ]
-
-    def _others(self, row: TextRow, ids: Ids) -> Ids:
-        """Return the ids of the further words that BM25 reads, for a row whose words are all in `ids`."""
-        if row.more is not None:
-            return np.asarray(row.more, dtype=np.int32)
-        name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
-        return np.concatenate([self.lexicon.ids_of(name), ids[WORDS_MAX:]])
-
-    def _length(self, text: str, ids: Ids) -> int:
-        """Count the content words of a text, as `store.words` does."""
-        return len(ids) if text.isascii() else length_in_words([self.lexicon.word(i) for i in ids.tolist()])
+        append(self, rows)
 
 
 def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:

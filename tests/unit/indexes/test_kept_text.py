@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from recall_integrations.indexes import kept_columns
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.lexicon import Lexicon
-from tests.columns import ColumnsBuilder, TextRow
+from tests.columns import ColumnsBuilder, TextRow, append
 from tests.quick import examples
 
 WORDS = st.sampled_from("budget kestrel lucía lucia running runs harbour über 2024 monday don't sam 木".split())
@@ -102,7 +102,7 @@ def test_what_was_kept_goes_on_as_if_nothing_had_happened(
 
     before = read.snapshot()
     for other in (read, expected):
-        other.append(new)
+        append(other, new)
     whole = living + new
     dead = [row.num for i, row in enumerate(whole) if i in later]
     for other in (read, expected):
