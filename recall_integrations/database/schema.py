@@ -61,7 +61,7 @@ Json = JSON().with_variant(JsonText(), "postgresql")
 def _of_scope(name: str, *columns: Any, key: tuple[str, ...], clustered: bool = True) -> Table:
     """Return a table of a tenant's data; a clustered one is read in one sequential scan of a scope in SQLite."""
     scope_id = Column("scope_id", Integer, nullable=False, autoincrement=False)
-    whole = {"sqlite_with_rowid": False} if clustered else {}
+    whole: dict[str, Any] = {"sqlite_with_rowid": False} if clustered else {}
     return Table(name, metadata, scope_id, *columns, PrimaryKeyConstraint("scope_id", *key), **whole)
 
 

@@ -10,6 +10,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -151,11 +152,10 @@ class VectorServer(CollectionServer):
         collection, most = self._collection(home), self.at_once
         for start in range(0, len(deletes), most):
             ids = [str(n) for n in deletes[start : start + most]]
-            self._asked(lambda _, ids=ids: collection.delete(ids=ids))
+            self._asked(partial(_delete, collection, ids))
         for start in range(0, len(nums), most):
             ids = [str(n) for n in nums[start : start + most]]
-            part = vectors[start : start + most]
-            self._asked(lambda _, ids=ids, part=part: collection.upsert(ids=ids, embeddings=part))
+            self._asked(partial(_put, collection, ids, vectors[start : start + most]))
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
@@ -274,6 +274,14 @@ def _message(answer: str) -> str:
     except ValueError:
         return ""
     return str(said["message"])[:SAID_MAX] if isinstance(said, dict) and "message" in said else ""
+
+
+def _delete(collection: Any, ids: list[str], _client: Any) -> None:
+    collection.delete(ids=ids)
+
+
+def _put(collection: Any, ids: list[str], vectors: NDArray[np.float32], _client: Any) -> None:
+    collection.upsert(ids=ids, embeddings=vectors)
 
 
 def _headers(settings: VectorsConfig) -> dict[str, str]:
