@@ -32,7 +32,7 @@ from benchmarks.quality import metrics
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
+from recall_integrations.indexes.columns import window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.knowledge import ScopeKnowledge
@@ -43,6 +43,7 @@ from recall_integrations.ranking.features.compute import FEATURES, Features, com
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stems
 from recall_integrations.types import Memory, indexed_text
+from tests.columns import TextRow, columns_of
 
 K = 10
 NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)  # for questions without a time of their own

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, and_, select
 
 from recall_integrations.arms.base import SUBSET_MAX, ArmRequest, ArmResult
 from recall_integrations.database import schema
-from recall_integrations.database.answering import within
+from recall_integrations.database.connections import within
 from recall_integrations.database.portable import bounded
 from recall_integrations.database.sending import begun
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused

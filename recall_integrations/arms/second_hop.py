@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.document_names import DocumentNames, Keys, beginning, pair_key, says, single_key
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.runs import changes
-from recall_integrations.indexes.runs import heads as heads_of
+from recall_integrations.indexes.kernels import changes
+from recall_integrations.indexes.kernels import heads as heads_of
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.records import record
 from recall_integrations.types import MemoryType

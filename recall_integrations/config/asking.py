@@ -78,8 +78,8 @@ class RetrievalConfig:
     """Sub-retrievers.
 
     Args:
-        exact_max: rows of a scope up to which its vectors are scanned, where they fit into `cache_mb` at 3.2 bytes for
-            each of their numbers (810 MB for a million of 256); above, HNSW.
+        exact_max: rows of a scope up to which its vectors are scanned, where they fit into `cache_mb` at 3 bytes for
+            each of their numbers (770 MB for a million of 256); above, HNSW.
         cache_mb: megabytes for what a recall reads whole of recently used scopes: the codes of their vectors and a few
             columns, 500 for a million memories. What it reads here and there (full vectors, words, which memories
             hold them) is mapped from files in the store's directory, and takes memory that the system can spare. A

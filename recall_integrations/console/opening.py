@@ -61,12 +61,12 @@ def is_store(path: Place) -> bool:
 
 
 def _check_database(place: Address) -> None:
-    from recall_integrations.database import postgres, tables
+    from recall_integrations.database import postgres
 
     engine = postgres.open_postgres(place.given)
     try:
         with postgres.mapped_errors(engine), engine.connect() as connection:
-            version = tables.version_of(connection)
+            version = postgres.version_of(connection)
     finally:
         engine.dispose()
     if not version:

@@ -45,17 +45,7 @@ _OF_INDEXES = regex(
 
 
 def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
-    """Return an engine on the database file at `path`, made if absent: WAL, full durability, foreign threads allowed.
-
-    Args:
-        path: of the file.
-        checked: another process has it open, and looked through it then.
-
-    Raises:
-        StoreCorrupt: the file is not a readable SQLite database. It is not touched.
-        StoreVersionError: it is a database, but not a store. It is not touched.
-        StorePathError: it cannot be opened.
-    """
+    """Return an engine on the database file at `path`, made if absent: WAL, full durability, for all threads."""
     check_header(path)
     if not checked:
         check_content(path)
@@ -79,24 +69,14 @@ def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
 
 
 def _share_compiled(engine: Engine) -> None:
-    """Take statements that another store of this process has compiled: compiling them is a fifth of what it takes to
-    open a small store, write to it, ask and close it.
-
-    They are kept by dialect, and each engine would have one of its own. Those of SQLite are alike; the first that has
-    been connected serves all.
-    """
+    """Take statements that another store of this process has compiled: a fifth of the life of a small store."""
     _own[engine] = engine.dialect  # by which it connects, whatever it compiles with
     engine.dialect = _shared.setdefault("sqlite", engine.dialect)
     engine.update_execution_options(compiled_cache=_compiled)
 
 
 def refuse_new(engine: Engine, refuse: Callable[..., Any]) -> None:
-    """Let an engine make no new connection: `refuse` raises instead. Other engines make theirs.
-
-    Args:
-        engine: of `open_sqlite`.
-        refuse: is called where a connection would be made.
-    """
+    """Let an engine make no new connection: `refuse` raises instead. Other engines make theirs."""
     event.listen(_own.get(engine, engine.dialect), "do_connect", refuse)
 
 
@@ -121,10 +101,6 @@ def check_content(path: Path) -> None:
 
     It is read whole unless it has the size and time of change that `note_checked` noted, or is larger than `CHECK_MAX`:
     damage in it is found when it is met then, and by `recall doctor`.
-
-    Raises:
-        StoreCorrupt: pages are damaged.
-        StoreVersionError: it holds tables, but not those of a store.
     """
     try:
         size = path.stat().st_size
@@ -241,12 +217,7 @@ def _corrupt(path: Path, cause: object) -> StoreCorrupt:
 def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
     """Yield a connection that cannot change the database, which has to exist; invalid UTF-8 comes with surrogates.
 
-    Args:
-        path: of the database file.
-        alone: nothing else is read or written beside the file, so it has no WAL that counts; then no file is made.
-
-    Raises:
-        SQLAlchemyError: it cannot be read.
+    With `alone` nothing else is read or written beside the file, so no WAL counts, and no file is made.
     """
     uri = f"{path.absolute().as_uri()}?{'mode=ro&immutable=1' if alone else 'mode=ro'}"
 
@@ -265,11 +236,7 @@ def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
 
 
 def damage(connection: Connection) -> list[str]:
-    """Return the faults that SQLite finds in the database, a sentence each; reads it whole, a second per gigabyte.
-
-    Raises:
-        SQLAlchemyError: it is too damaged to be looked through.
-    """
+    """Return the faults that SQLite finds in the database, a sentence each; reads it whole, a second per gigabyte."""
     found = [str(row[0]) for row in connection.execute(text(f"PRAGMA integrity_check({FAULTS_MAX})"))]
     broken = [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in _foreign_keys(connection)]
     return [*(said for said in found if said != "ok"), *broken]
@@ -290,15 +257,7 @@ def remake_indexes(connection: Connection) -> None:
 
 
 def write_anew(engine: Engine, path: Path) -> None:
-    """Write the database anew without what was deleted from it, and empty its log. It takes as much disk again.
-
-    Args:
-        engine: nothing is written to it meanwhile.
-        path: of its file.
-
-    Raises:
-        StoreError: the disk is full, or somebody reads an old state of it all the time; nothing is lost.
-    """
+    """Write the database anew without what was deleted from it, and empty its log. It takes as much disk again."""
     with mapped_errors(path), closing(engine.raw_connection()) as connection:
         cursor = connection.cursor()
         try:

@@ -24,17 +24,11 @@ TENANT = "recall_tenant"  # option of a connection: the role of the tenant whose
 
 @record(frozen=True, slots=True, kw_only=True)
 class Noted:
-    """The keys of `meta` that a tenant may write.
+    """The keys of `meta` that a tenant may write."""
 
-    Args:
-        written: what keys begin with that end with the number of a scope; of its own scopes.
-        owed: a key whose value may be "1".
-        spent: a key of its own.
-    """
-
-    written: str
-    owed: str
-    spent: str
+    written: str  # what keys begin with that end with the number of a scope; of its own scopes
+    owed: str  # a key whose value may be "1"
+    spent: str  # a key of its own
 
     def holds(self, key: str) -> bool:
         """Say whether a tenant may write a key."""
@@ -79,15 +73,7 @@ def put_meta(connection: Connection, key: str, value: str) -> None:
 
 
 def check_version(version: str | int | None, store: str) -> None:
-    """Raise unless tables are of the version that this package reads.
-
-    Args:
-        version: of the tables; `None` = they have none.
-        store: whose they are, as a message begins.
-
-    Raises:
-        StoreVersionError: they are of another.
-    """
+    """Raise unless tables are of the version that this package reads."""
     if str(version) != str(schema.SCHEMA_VERSION):
         raise StoreVersionError(
             f"{store} has schema version {version or 'none'}, and this package reads {schema.SCHEMA_VERSION}. "

@@ -67,11 +67,7 @@ def streamed(query: Query, rows: int) -> Query:
 
 
 def bounded(connection: Connection, milliseconds: float) -> Connection:
-    """Bound, in PostgreSQL, the time of each later statement of the transaction; return the connection.
-
-    Whoever asked has gone on without an answer by then, and the server would work on. A file of SQLite is read in the
-    thread that asked.
-    """
+    """Bound, in PostgreSQL, the time of each later statement of the transaction; return the connection."""
     if connection.dialect.name == "postgresql":
         limit = int(min(max(milliseconds, 1.0), _LIMIT_MAX_MS))
         send_sql(connection, f"SET LOCAL statement_timeout = {limit}", {})
@@ -79,11 +75,7 @@ def bounded(connection: Connection, milliseconds: float) -> Connection:
 
 
 def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") -> None:
-    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all.
-
-    Raises:
-        InvalidMemory: one holds a NUL character, in PostgreSQL.
-    """
+    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all."""
     if engine.dialect.name == "postgresql" and any(NUL in one for one in texts):
         raise InvalidMemory(
             f"{what} holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it, for example with "

@@ -1,13 +1,17 @@
-"""Errors of PostgreSQL as errors of this package. No message holds a password, or a value of a row."""
+"""Errors of PostgreSQL as errors of this package, without passwords and values of rows; and which writes try again."""
 
 from __future__ import annotations
 
+import logging
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
+from tenacity import wait_random_exponential as jittered
 
 from recall_integrations.errors import InvalidMemory, RecallError, StoreCorrupt, StoreError, StoreVersionError
 from recall_integrations.patterns import regex
@@ -102,12 +106,7 @@ def is_ours(error: BaseException) -> bool:
 
 
 def mapped_error(error: BaseException, url: URL) -> RecallError | None:
-    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other.
-
-    Args:
-        error: met.
-        url: of the database. Its secrets are taken out of what the driver says.
-    """
+    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other."""
     if not is_ours(error):
         return None
     mapped = _mapped(error, url)
@@ -190,3 +189,45 @@ def secrets_of(url: URL) -> list[str]:
     """Return the secrets of a URL, the longest first: its passwords, and the path of its password file."""
     given = [url.password, *(_only(url.query.get(key)) for key in ("password", "sslpassword", "passfile"))]
     return sorted({str(one) for one in given if one}, key=len, reverse=True)
+
+
+T = TypeVar("T")
+TRIES = 8
+WAIT_S, WAIT_MAX_S = 0.05, 1.0  # before the second try at most, before any at most
+WITHIN_S = 5.0  # after which no other try begins
+_TAKEN = "23505"  # the key is there
+
+logger = logging.getLogger(__name__)
+
+
+def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, within_s: float = WITHIN_S) -> T:
+    """Return the result of `work`, tried again where the database says that it may work in a moment.
+
+    With `twice` it does no harm to do it twice: it is tried again also where nobody knows whether it was committed.
+    """
+    retrying = Retrying(
+        retry=retry_if_exception(lambda error: may_be_tried_again(error, twice=twice)),
+        wait=jittered(multiplier=WAIT_S, max=WAIT_MAX_S),
+        stop=stop_after_attempt(tries) | stop_after_delay(within_s),
+        before_sleep=_told,
+        reraise=True,
+    )
+    return retrying(work)
+
+
+def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:
+    """Say whether the same transaction may work in a moment, and doing it again does no harm."""
+    cause = error.__cause__ if isinstance(error, RecallError) else error
+    if sqlstate(cause) == _TAKEN:
+        return True
+    return is_retryable(cause) and (twice or not (is_lost(cause) and _while_committing(cause)))
+
+
+def _while_committing(error: BaseException | None) -> bool:
+    """Say whether an error belongs to no statement: to a commit, or to connecting, which looks the same."""
+    return isinstance(error, DBAPIError) and error.statement is None
+
+
+def _told(state: RetryCallState) -> None:
+    error = None if state.outcome is None else state.outcome.exception()
+    logger.info("A write is tried again (%d): %s", state.attempt_number, error)

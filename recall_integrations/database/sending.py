@@ -1,23 +1,24 @@
-"""Statements that go to the database together, and what they say, read when all have gone.
+"""Statements that go to the database together, and many rows into one table.
 
-Over a network each statement costs a way to the server and back. In a transaction that `begun` gives, PostgreSQL gets
-those that `send` takes, rows of `insert_rows` and the commit in one message (pipeline mode of libpq, version 14 on);
-each other statement is answered before it returns, as ever. SQLite, which is no way off, does each as it comes.
+Over a network each statement costs a way to the server and back. In a transaction of `begun`, PostgreSQL gets those of
+`send`, rows of `insert_rows` and the commit in one message (pipeline mode of libpq, version 14 on).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Dialect, Engine
+from sqlalchemy import Connection, Dialect, Engine, Table, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
 
-from recall_integrations.database.pooling import one_was_lost
+from recall_integrations.database.connections import one_was_lost
+from recall_integrations.database.meta import tenant_of
 
 FEW = 4  # memories whose rows go in one message
 Rows = Sequence[Sequence[Any]]
@@ -25,12 +26,7 @@ Statement = Select[Any] | Update | Delete | TextClause
 
 
 class Sent:
-    """A statement that was sent. Its answer is waited for when it is asked for.
-
-    Args:
-        rows: gives what it selected.
-        count: gives how many rows it changed.
-    """
+    """A statement that was sent. Its answer is waited for when it is asked for."""
 
     def __init__(self, rows: Callable[[], Rows], count: Callable[[], int]) -> None:
         self._rows, self._count = rows, count
@@ -51,15 +47,7 @@ class Sent:
 
 @contextmanager
 def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
-    """Open a transaction: commit at the end of the block, roll back after an error; statements go together.
-
-    What was sent may be read after the block as well, and then costs nothing more.
-
-    Args:
-        engine: of the database.
-        memories: that are written or removed in it at most. Rows of more than `FEW` are not sent together: PostgreSQL
-            takes them faster as a copy.
-    """
+    """Open a transaction in which statements go together; what was sent may be read after the block as well."""
     with engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
         if memories > FEW or not can_send_together(connection.dialect):
@@ -83,12 +71,7 @@ def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
 
 
 class Together:
-    """The pipeline of a connection, from `begin` on.
-
-    Args:
-        connection: whose it is.
-        raw: of the driver.
-    """
+    """The pipeline of a connection, from `begin` on."""
 
     def __init__(self, connection: Connection, raw: Any) -> None:
         self._connection, self._raw = connection, raw
@@ -153,13 +136,7 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def send(connection: Connection, statement: Statement, values: Mapping[str, Any] | None = None) -> Sent:
-    """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction.
-
-    Args:
-        connection: of `begun`; on any other it is answered at once.
-        statement: the same object each time, as what is made of it is kept.
-        values: of its parameters.
-    """
+    """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction."""
     if not is_together(connection):
         result = connection.execute(statement, values)
         rows: Rows = [tuple(row) for row in result] if result.returns_rows else []
@@ -242,3 +219,65 @@ def can_send_together(dialect: Dialect) -> bool:
     import psycopg
 
     return bool(psycopg.Pipeline.is_supported())
+
+
+Written = Callable[[Any], Any]
+COPIED = 4  # rows from which on a copy is faster than an insert
+
+
+class _Statement(NamedTuple):
+    """An insert into all columns of a table."""
+
+    sql: str  # of the driver
+    names: tuple[str, ...]  # of its parameters, in order
+    positional: bool  # whether the driver takes them by place
+    # how values of a column are written, by place, where it is not as they are
+    written: tuple[tuple[int, Written], ...]
+
+
+def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows in the caller's transaction; each has a value for every column of the table, `None` for none."""
+    if not rows:
+        return
+    statement = _statement(table, connection.dialect)
+    pick = itemgetter(*statement.names)
+    made: list[Any] = [pick(row) for row in rows]
+    if statement.written:
+        made = [list(values) for values in made]
+        for place, written in statement.written:
+            for values in made:
+                values[place] = written(values[place])
+        made = [tuple(values) for values in made]
+    together = is_together(connection)
+    copies = connection.dialect.driver == "psycopg" and tenant_of(connection) is None and not together
+    if copies and len(made) >= COPIED:
+        _copy(connection, table, statement.names, made)
+        return
+    if not statement.positional:
+        made = [dict(zip(statement.names, values, strict=True)) for values in made]
+    if together:
+        send_sql(connection, statement.sql, made)
+        return
+    connection.exec_driver_sql(statement.sql, made)
+
+
+def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Copy rows in, in the caller's transaction."""
+    if not connection.in_transaction():
+        connection.begin()
+    quoted = connection.dialect.identifier_preparer.quote
+    sql = f"COPY {quoted(table.name)} ({', '.join(map(quoted, names))}) FROM STDIN"
+    cursor: Any = connection.connection.cursor()
+    with driver_errors(connection, sql), closing(cursor), cursor.copy(sql) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+@lru_cache(maxsize=64)
+def _statement(table: Table, dialect: Dialect) -> _Statement:
+    compiled = insert(table).compile(dialect=dialect, column_keys=[column.name for column in table.columns])
+    names = tuple(compiled.positiontup or compiled.params)
+    kinds = [table.columns[name].type.dialect_impl(dialect) for name in names]
+    written = [(place, kind.bind_processor(dialect)) for place, kind in enumerate(kinds)]
+    special = tuple((place, how) for place, how in written if how is not None)
+    return _Statement(str(compiled), names, bool(compiled.positional), special)

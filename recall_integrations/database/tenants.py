@@ -1,9 +1,7 @@
-"""A role of PostgreSQL for each tenant: the server itself shows it the rows of one user, and takes no others from it.
+"""A role of PostgreSQL for each tenant: row-level security shows it the rows of one user, a second wall behind scopes.
 
-Row-level security is a second wall behind scopes: with the role of a tenant, a mistake in an application, or somebody
-who has its password, meets nothing of anybody else. Source: PostgreSQL, "Row Security Policies".
-
-What the role may do is in `database.policies`.
+What a node has to know of a store as a whole stays visible: numbers and digests of the journal, cursors, the notes that
+`SHARED` names. What the owner alone may do (tables, compaction, cutting the journal) is not granted.
 """
 
 from __future__ import annotations
@@ -12,13 +10,187 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Connection, Engine, text
 
-from recall_integrations.database import policies, schema
-from recall_integrations.database.meta import get_meta, tenant_of
+from recall_integrations.database import schema
+from recall_integrations.database.meta import BY_SCOPE, get_meta, noted_by, tenant_of
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
 from recall_integrations.errors import InvalidArgument, StoreError, StoreVersionError
 from recall_integrations.records import record
 from recall_integrations.types import checked_id
+from recall_integrations.types.memory import ID_CHARS_MAX
+
+NAME = "recall_tenant"  # first part of the names of policies
+HELPERS = ("recall_next_scope()", "recall_head()", "recall_lacking(bigint, bigint)")  # which see the rows of all
+# Keys in `meta` that every tenant may read: what a node needs to open the store as the others do.
+SHARED = tuple(
+    """
+    schema_version embedding reembedding analyser facts entity_key moving moved last_seq pruned last_scope compacting
+    compacted
+    """.split()
+)
+SEMANTIC = "semantic"  # the cursor that a write moves
+WORTH = "cosine worth of "  # and those that begin so
+_ROWS = tuple(
+    name
+    for name, table in schema.metadata.tables.items()
+    if "scope_id" in table.c and name not in ("scopes", "changes")
+)
+OF_TENANTS = (*_ROWS, "scopes")  # tables of which a tenant sees a part of the rows
+_COUNTED = "version, memories"  # of a scope, which a write changes
+_MINE = "scope_id IN (SELECT s.scope_id FROM scopes s)"  # of whose rows a tenant sees its own
+AHEAD = 1_000_000  # of the last entry of the journal: so far may the numbers of a write lie
+_BLANK = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # what `types.checked_id` takes for blank
+
+# What a tenant may ask of the rows of all. Nothing is looked up by the names that whoever calls made: tables are named
+# with their schema, and all else is PostgreSQL's.
+_SAFELY = "SET search_path = pg_catalog, pg_temp"
+# A tenant sees not all scopes, and their numbers are given once.
+_NEXT_SCOPE = f"""
+CREATE OR REPLACE FUNCTION {{schema}}.recall_next_scope() RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
+{_SAFELY} AS $$
+  SELECT 1 + greatest(
+    0,
+    (SELECT max(s.scope_id) FROM {{schema}}.scopes s),
+    (SELECT m.value::bigint FROM {{schema}}.meta m WHERE m.key = 'last_scope')
+  )
+$$"""
+# The last entry of the journal: numbers of a write come after it, and not far.
+_HEAD = f"""
+CREATE OR REPLACE FUNCTION {{schema}}.recall_head() RETURNS bigint LANGUAGE sql STABLE SECURITY DEFINER
+{_SAFELY} AS $$
+  SELECT greatest(
+    0,
+    (SELECT max(c.seq) FROM {{schema}}.changes c),
+    (SELECT m.value::bigint FROM {{schema}}.meta m WHERE m.key = 'last_seq')
+  )
+$$"""
+# A tenant sees no memory of others, so it cannot say whether the vectors of these are made. Who may ask is told where
+# any lack, and no more; its own are its own business.
+_LACKING = f"""
+CREATE OR REPLACE FUNCTION {{schema}}.recall_lacking(after bigint, until bigint) RETURNS SETOF bigint
+LANGUAGE sql STABLE SECURITY DEFINER {_SAFELY} AS $$
+  SELECT c.seq FROM {{schema}}.changes c JOIN {{schema}}.memories m ON m.scope_id = c.scope_id AND m.num = c.num
+  WHERE c.op = 'put' AND c.seq > after AND c.seq <= until
+  AND NOT EXISTS (SELECT FROM {{schema}}.vectors v WHERE v.scope_id = c.scope_id AND v.num = c.num)
+$$"""
+_REACH = f"""
+CREATE OR REPLACE FUNCTION {{schema}}.recall_reach() RETURNS trigger LANGUAGE plpgsql {_SAFELY} AS $$
+DECLARE
+  first bigint;
+BEGIN
+  IF row_security_active('{{literal}}.scopes') THEN
+    NEW.seq := least(NEW.seq, {{schema}}.recall_head());
+    SELECT min(c.seq) INTO first
+      FROM {{schema}}.recall_lacking(OLD.seq, NEW.seq) lacking JOIN {{schema}}.changes c ON c.seq = lacking
+      WHERE c.scope_id NOT IN (SELECT s.scope_id FROM {{schema}}.scopes s);
+    NEW.seq := greatest(OLD.seq, least(NEW.seq, first - 1));
+  END IF;
+  RETURN NEW;
+END
+$$"""
+
+
+def statements(quoting: _Quoting, user_id: str) -> Iterator[str]:
+    """Yield the statements that the owner of the tables runs, in one transaction; they may be run again."""
+    yield from _helpers(quoting.schema())
+    yield from _grants(quoting.schema(), quoting.name(quoting.role))
+    for name in schema.metadata.tables:
+        yield f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY"
+    policies = _Policies(quoting)
+    yield from _of_rows(policies, quoting.text(user_id), quoting.text(_BLANK))
+    said = quoting.text(f"user: {user_id}")
+    yield f"COMMENT ON POLICY {policies.name('select')} ON scopes IS {said}"
+    yield from _of_notes(policies, quoting)
+
+
+def _helpers(place: str) -> Iterator[str]:
+    for made in (_NEXT_SCOPE, _HEAD, _LACKING, _REACH):
+        yield made.format(schema=place, literal=place.replace("'", "''"))
+    for helper in HELPERS:
+        yield f"REVOKE ALL ON FUNCTION {place}.{helper} FROM PUBLIC"
+    yield f"DROP TRIGGER IF EXISTS recall_reach ON {place}.cursors"
+    yield (
+        f"CREATE TRIGGER recall_reach BEFORE UPDATE ON {place}.cursors FOR EACH ROW "
+        f"EXECUTE FUNCTION {place}.recall_reach()"
+    )
+    yield f"INSERT INTO {place}.cursors (name, seq) VALUES ('{SEMANTIC}', 0) ON CONFLICT DO NOTHING"
+
+
+def _grants(place: str, role: str) -> Iterator[str]:
+    for name in schema.metadata.tables:
+        yield f"REVOKE ALL ON {name} FROM {role}"  # what it was granted before may be more
+    yield f"GRANT USAGE ON SCHEMA {place} TO {role}"
+    for helper in HELPERS:
+        yield f"GRANT EXECUTE ON FUNCTION {place}.{helper} TO {role}"
+    for name in _ROWS:
+        yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name} TO {role}"
+    yield f"GRANT SELECT, INSERT, UPDATE ({_COUNTED}) ON scopes TO {role}"
+    yield f"GRANT SELECT, INSERT ON changes TO {role}"
+    yield f"GRANT SELECT, UPDATE (seq) ON cursors TO {role}"
+    yield f"GRANT SELECT, INSERT, UPDATE, DELETE ON meta TO {role}"
+
+
+def excessive() -> Iterator[tuple[str, str]]:
+    """Yield rights, as table and name, that no tenant may have: they reach past policies, or to rows that all need."""
+    for name in schema.metadata.tables:
+        yield from ((name, right) for right in ("TRUNCATE", "TRIGGER", "REFERENCES"))
+    for name in ("scopes", "changes", "cursors"):
+        yield from ((name, right) for right in ("UPDATE", "DELETE"))
+    yield "cursors", "INSERT"
+
+
+class _Policies:
+    """Policies of a role, made anew each time."""
+
+    def __init__(self, quoting: _Quoting) -> None:
+        self._role, self._number = quoting.name(quoting.role), quoting.number()
+
+    def name(self, command: str) -> str:
+        """Return the name of the policy for a command."""
+        return f"{NAME}_{self._number}_{command}"
+
+    def on(self, table: str, command: str, *, using: str = "", check: str = "") -> Iterator[str]:
+        """Yield statements that make the policy of a command: rows that it meets (`using`) and may write (`check`)."""
+        name = self.name(command.lower())
+        yield f"DROP POLICY IF EXISTS {name} ON {table}"
+        made = f"CREATE POLICY {name} ON {table} FOR {command} TO {self._role}"
+        made += f" USING ({using})" if using else ""
+        yield made + (f" WITH CHECK ({check})" if check else "")
+
+
+def _of_rows(policies: _Policies, user: str, blank: str) -> Iterator[str]:
+    yield from policies.on("scopes", "SELECT", using=f"user_id = {user}")
+    yield from policies.on("scopes", "UPDATE", using=f"user_id = {user}")
+    named = " AND ".join(_valid(part, blank) for part in ("agent_id", "namespace"))
+    yield from policies.on("scopes", "INSERT", check=f"user_id = {user} AND scope_id = recall_next_scope() AND {named}")
+    for name in _ROWS:
+        yield from policies.on(name, "ALL", using=_MINE, check=_MINE)
+    yield from policies.on("changes", "SELECT", using="true")
+    near = f"seq BETWEEN 1 AND (SELECT recall_head()) + {AHEAD}"
+    yield from policies.on("changes", "INSERT", check=f"{_MINE} AND op IN ('put', 'del', 'touch') AND {near}")
+    yield from policies.on("cursors", "SELECT", using="true")
+    yield from policies.on("cursors", "UPDATE", using=f"name = '{SEMANTIC}'")
+
+
+def _valid(part: str, blank: str) -> str:
+    """Return the condition that a part of a scope is a name (`types.checked_id`): else no node could read it."""
+    full = f"btrim({part}, {blank}) <> '' AND {part} !~ '[\\x01-\\x1f\\x7f]' AND length({part}) <= {ID_CHARS_MAX}"
+    return f"({part} = '' OR ({full}))"
+
+
+def _of_notes(policies: _Policies, quoting: _Quoting) -> Iterator[str]:
+    own = noted_by(quoting.role)
+    of_scope = f"split_part(key, {quoting.text(BY_SCOPE)}, 2) IN (SELECT s.scope_id::text FROM scopes s)"
+    shape = quoting.text(f"^{own.written}[a-z]{{1,8}}{BY_SCOPE}[0-9]+$")
+    counted = f"(key ~ {shape} AND {of_scope})"
+    spent, owed = f"key = {quoting.text(own.spent)}", f"key = {quoting.text(own.owed)}"
+    shared = f"key IN ({', '.join(map(quoting.text, SHARED))}) OR starts_with(key, {quoting.text(WORTH)})"
+    written = f"{spent} OR ({counted} AND value ~ '^[0-9]{{1,9}}$') OR ({owed} AND value = '1')"
+    yield from policies.on("meta", "SELECT", using=f"{shared} OR {spent} OR {counted}")
+    yield from policies.on("meta", "INSERT", check=written)
+    yield from policies.on("meta", "UPDATE", using=f"{owed} OR {spent} OR {counted}", check=written)
+    yield from policies.on("meta", "DELETE", using=f"{spent} OR {counted}")
+
 
 BEGUN = "embedding"  # key in `meta` that a store has from its first memory on
 # Members of these read and write files of the server, or run programs on it.
@@ -27,31 +199,14 @@ _OF_FILES = ("pg_read_server_files", "pg_write_server_files", "pg_execute_server
 
 @record(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """A role, and what it may see.
+    """A role, and what it may see."""
 
-    Args:
-        role: of the server.
-        user_id: of the scopes whose rows it sees; all agents and namespaces of it.
-    """
-
-    role: str
-    user_id: str
+    role: str  # of the server
+    user_id: str  # of the scopes whose rows it sees; all agents and namespaces of it
 
 
 def isolate(engine: Engine, role: str, user_id: str) -> None:
-    """Let a role see and write the scopes of one user only, from now on. Asked again, it does what lacks.
-
-    Args:
-        engine: of `open_postgres`, as the owner of the tables.
-        role: that is there, and logs in for the tenant.
-        user_id: first part of its scopes.
-
-    Raises:
-        InvalidArgument: the role is not there, could see or spoil what is not its own, or is another user's; or a role
-            that was granted the tables otherwise would see nothing of them from now on. Nothing was changed.
-        StoreVersionError: the tables are not there yet, or nothing was ever remembered.
-        StoreError: this user may not do it, or the server cannot be reached.
-    """
+    """Let a role see and write the scopes of one user only, from now on. Asked again, it does what lacks."""
     checked_id(user_id, "user_id", InvalidArgument)
     with mapped_errors(engine), engine.begin() as connection:
         _check_store(connection)
@@ -70,7 +225,7 @@ def isolate(engine: Engine, role: str, user_id: str) -> None:
             )
         owner = connection.execute(text(f"SELECT quote_ident(pg_get_userbyid(relowner)) {_MEMORIES}")).scalar_one()
         _run(connection, f"SET LOCAL ROLE {owner}")  # a superuser, too, makes nothing of its own
-        for statement in (*_unestimated(connection), *policies.statements(_Quoting(connection, role), user_id)):
+        for statement in (*_unestimated(connection), *statements(_Quoting(connection, role), user_id)):
             _run(connection, statement)
         if held := next(_excess(connection, role), None):
             raise InvalidArgument(
@@ -80,11 +235,7 @@ def isolate(engine: Engine, role: str, user_id: str) -> None:
 
 
 def give_back(engine: Engine, role: str) -> bool:
-    """Take the store from a role, which sees nothing of it any more; say whether it saw it. Memories stay.
-
-    Raises:
-        StoreError: this user may not do it, or the server cannot be reached.
-    """
+    """Take the store from a role, which sees nothing of it any more; say whether it saw it. Memories stay."""
     with mapped_errors(engine), engine.begin() as connection:
         if role not in {one.role for one in tenants(connection)}:
             return False
@@ -98,12 +249,12 @@ def give_back(engine: Engine, role: str) -> bool:
                 "WHERE starts_with(policyname, :ours) AND :role = ANY(roles) AND schemaname = "
                 f"(SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace {_MEMORIES}))"
             ),
-            {"ours": policies.NAME, "role": role},
+            {"ours": NAME, "role": role},
         ).all():
             _run(connection, f"DROP POLICY {policy} ON {table}")
         for name in schema.metadata.tables:
             _run(connection, f"REVOKE ALL ON {name} FROM {who}")
-        for helper in policies.HELPERS:
+        for helper in HELPERS:
             _run(connection, f"REVOKE ALL ON FUNCTION {place}.{helper} FROM {who}")
         _run(connection, f"REVOKE ALL ON SCHEMA {place} FROM {who}")
     return True
@@ -117,7 +268,7 @@ def tenants(connection: Connection) -> list[Tenant]:
         "WHERE pol.polrelid = to_regclass('scopes') AND starts_with(pol.polname, :ours) AND pol.polcmd = 'r' "
         "ORDER BY roles.rolname"
     )
-    found = connection.execute(query, {"ours": policies.NAME}).all()
+    found = connection.execute(query, {"ours": NAME}).all()
     return [Tenant(role=str(row.role), user_id=str(row.user_id)) for row in found]
 
 
@@ -235,7 +386,7 @@ def _excess(connection: Connection, role: str) -> Iterator[str]:
         "SELECT name, kind FROM unnest(CAST(:names AS text[]), CAST(:kinds AS text[])) given (name, kind) "
         "WHERE has_table_privilege(:role, name, kind)"
     )
-    names, kinds = zip(*policies.excessive(), strict=True)
+    names, kinds = zip(*excessive(), strict=True)
     for name, kind in connection.execute(query, {"role": role, "names": list(names), "kinds": list(kinds)}):
         yield f"may {kind} {name}"
 
@@ -255,7 +406,7 @@ def _unestimated(connection: Connection) -> list[str]:
         "AND a.attnum > 0 AND NOT a.attisdropped AND coalesce(a.attstattarget, -1) <> 0 "
         "AND a.atttypid IN ('text'::regtype, 'varchar'::regtype, 'bytea'::regtype) ORDER BY c.relname, a.attnum"
     )
-    found = connection.execute(query, {"tables": list(policies.OF_TENANTS)}).all()
+    found = connection.execute(query, {"tables": list(OF_TENANTS)}).all()
     return [
         f"ALTER TABLE {place} ALTER COLUMN {name} {done}"
         for place, name, kind, collated in found
@@ -270,7 +421,7 @@ def _other_policies(connection: Connection) -> Iterator[str]:
         "AND polpermissive AND polrelid = ANY(SELECT to_regclass(name)::oid FROM unnest(CAST(:tables AS text[])) name) "
         "ORDER BY 1"
     )
-    found = connection.execute(query, {"ours": f"{policies.NAME}_", "tables": list(schema.metadata.tables)})
+    found = connection.execute(query, {"ours": f"{NAME}_", "tables": list(schema.metadata.tables)})
     yield from map(str, found.scalars())
 
 
@@ -287,15 +438,10 @@ def _granted(connection: Connection) -> list[str]:
 
 @record(frozen=True, slots=True)
 class _Quoting:
-    """Names and texts as the server writes them.
+    """Names and texts as the server writes them."""
 
-    Args:
-        connection: to the server.
-        role: of the tenant.
-    """
-
-    connection: Connection
-    role: str
+    connection: Connection  # to the server
+    role: str  # of the tenant
 
     def text(self, value: str) -> str:
         """Quote a text for a statement."""

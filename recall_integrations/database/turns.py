@@ -1,27 +1,83 @@
-"""Locks of a PostgreSQL server, held by a connection: they go with the process that has them, however it ends.
+"""Watches on a store and locks of a PostgreSQL server, held by a connection: they go with the process that has them.
 
-A turn is a transaction that is left open meanwhile: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on
-its connection, so its lock is held whatever stands in between. Who has a store open holds a lock of its session, and
-behind a pooler one of a transaction that is left open, too.
+A turn is a transaction that is left open: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on its
+connection. Who has a store open holds a lock of its session, and behind a pooler one of an open transaction, too.
 """
 
 from __future__ import annotations
 
+import hashlib
+import sqlite3
 import threading
 import time
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.database.answering import within
-from recall_integrations.database.pooling import one_was_lost
+from recall_integrations.database.connections import one_was_lost, within
 from recall_integrations.database.postgres import is_pooled, mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
 from recall_integrations.database.sending import driver_errors, send_sql
-from recall_integrations.database.watching import VECTORS, Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError
+
+VECTORS = "semantic"  # the cursor of the index of vectors
+
+
+class Reached(NamedTuple):
+    """The state that a store has reached."""
+
+    version: int  # another number than before if anything was written meanwhile
+    # number and digest of the last entry of its journal; `None` = not said, or it has none
+    head: tuple[int, str] | None = None
+    semantic: int = 0  # up to which entry vectors are made
+
+    @classmethod
+    def read(cls, said: str) -> Reached:
+        """Parse number and digest of the last entry, the sum of all cursors, and that of vectors, with `|` between."""
+        entry, total, vectors = (part.strip() for part in said.rsplit("|", 2))
+        # With the digest: a replica that took over may have given the same numbers to other memories.
+        digest = hashlib.blake2b(f"{entry} {total}".encode(), digest_size=8).digest()
+        seq, _, own = entry.partition(" ")
+        head = (int(seq), own) if seq.isdecimal() else None
+        return cls(int.from_bytes(digest, "big"), head, int(vectors) if vectors else 0)
+
+
+class Watch:
+    """A connection of its own, which is asked nothing else. Threads share it; a look takes some microseconds."""
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
+        self._cursor = self._connection.cursor()
+
+    def version(self) -> int:
+        """Return another number than before if anything was committed meanwhile, here or in another process.
+
+        https://www.sqlite.org/pragma.html#pragma_data_version
+        """
+        with self._lock:
+            return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
+
+    def now(self) -> Reached:
+        """Return what is committed; as `version`."""
+        return Reached(self.version())
+
+    def turn_began(self) -> Reached:
+        """Return what is committed at the beginning of a turn to write; as `version`."""
+        return Reached(self.version())
+
+    def turn_ends(self) -> Reached:
+        """Return what is committed at the end of a turn to write; as `version`."""
+        return Reached(self.version())
+
+    def close(self) -> None:
+        """Close the connection to the database. Closing twice is harmless."""
+        with self._lock, suppress(sqlite3.Error):
+            self._connection.close()
+
 
 # Keys: of who writes, of everybody who has the store open, of who learns, of who fills a server of vectors.
 WRITING, OPENED, LEARNING, FILLING = 0x7265_6301, 0x7265_6302, 0x7265_6303, 0x7265_6304
@@ -56,13 +112,7 @@ _READ = "SAVEPOINT recall; {read}; ROLLBACK TO SAVEPOINT recall; RELEASE SAVEPOI
 
 
 class Outside:
-    """A connection outside of the pool, which is asked in turns and made anew when it was lost.
-
-    Args:
-        engine: of the store.
-        shares: the key of a lock that it has together with others for as long as it is there.
-        stays: whether it is the same connection of the server all the time, also behind a pooler; one with `shares` is.
-    """
+    """A connection outside of the pool, which is asked in turns and made anew when it was lost."""
 
     def __init__(self, engine: Engine, shares: int | None = None, *, stays: bool = False) -> None:
         self._engine, self._shares = engine, shares
@@ -78,15 +128,7 @@ class Outside:
         return self._stays
 
     def ask(self, statement: str, **values: int) -> object:
-        """Return the first value of a statement's answer; ask on another connection if this one was lost.
-
-        Args:
-            statement: reads.
-            values: of its parameters.
-
-        Raises:
-            StoreError: the server cannot be reached, or refuses.
-        """
+        """Return the first value of a statement's answer; ask on another connection if this one was lost."""
         with self._lock, mapped_errors(self._engine):
             try:
                 return self._asked(statement, values)
@@ -97,18 +139,7 @@ class Outside:
                 return self._asked(statement, values)
 
     def say(self, statements: str, key: int, *, place: int = -1) -> str:
-        """Return the first value of one of several statements, which go to the server in one message; not asked again.
-
-        Args:
-            statements: with a semicolon between them; `{key}` = the number of a lock, `{begin}` = what begins a
-                transaction that may stand open for long.
-            key: which lock.
-            place: of the statement whose value is returned, among those that have one.
-
-        Raises:
-            StoreError: the server cannot be reached, or refuses; the connection and its locks are lost then, but where
-                a lock was waited for too long.
-        """
+        """Return the first value of one of several statements, sent to the server in one message; not asked again."""
         with self._lock, mapped_errors(self._engine):
             try:
                 made = self._made()
@@ -210,12 +241,7 @@ def _values(cursor: Any) -> list[str]:
 
 
 class AdvisoryLock:
-    """A lock that one node has at a time. Who waits for it stands in a line that the server keeps.
-
-    Args:
-        outside: the connection that holds it, and nothing else does.
-        key: which lock.
-    """
+    """A lock that one node has at a time. Who waits for it stands in a line that the server keeps."""
 
     def __init__(self, outside: Outside, key: int) -> None:
         self._outside, self._key = outside, key
@@ -257,13 +283,7 @@ class AdvisoryLock:
 
 
 class Flush:
-    """The state of a flush: whether the commits of a turn are on disk.
-
-    Attributes:
-        done: it is.
-        upto: number and digest of the last entry of the journal that has to be.
-        lost: what kept it from being waited for with the turn; `None` = nothing did.
-    """
+    """The state of a flush: whether the commits of a turn are on disk."""
 
     def __init__(self) -> None:
         self.done = False
@@ -276,11 +296,7 @@ class Flush:
 
 
 class WriteLock(AdvisoryLock):
-    """The lock with which the writes of all nodes take turns. What was committed last is said with it.
-
-    Args:
-        outside: the connection that holds it, and nothing else does.
-    """
+    """The lock with which the writes of all nodes take turns. What was committed last is said with it."""
 
     def __init__(self, outside: Outside) -> None:
         super().__init__(outside, WRITING)
@@ -313,11 +329,7 @@ class WriteLock(AdvisoryLock):
         return Reached.read(said) if said else None
 
     def give_back(self) -> Reached | None:
-        """Free the lock, and return what was committed while it was held; `None` = it was not held.
-
-        Raises:
-            StoreError: the server cannot be reached.
-        """
+        """Free the lock, and return what was committed while it was held; `None` = it was not held."""
         if not self._held:
             return None
         # The next one begins as soon as it is unlocked. Who asked waits for the disk, which keeps in order.
@@ -335,23 +347,14 @@ class WriteLock(AdvisoryLock):
 
 
 class Lease:
-    """A lock that one node has for as long as there is work: asked for again before each part of it.
-
-    Args:
-        outside: the connection that holds it, and nothing else does: who waits for it holds nobody else.
-        key: which lock.
-    """
+    """A lock that one node has for as long as there is work: asked for again before each part of it."""
 
     def __init__(self, outside: Outside, key: int) -> None:
         self._outside, self._key = outside, key
         self._had = False
 
     def mine(self) -> bool:
-        """Say whether this node has the lock, or gets it now. A node whose connection was lost may have lost it.
-
-        Raises:
-            StoreError: the server cannot be reached.
-        """
+        """Say whether this node has the lock, or gets it now. A node whose connection was lost may have lost it."""
         held = (
             "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() "
             f"AND objid = %(key)s AND classid = {PLACE} "
@@ -388,46 +391,25 @@ class Lease:
 
 
 class Committed:
-    """A watch on the store, which tells whether any node has written to it.
-
-    Args:
-        outside: a connection for it.
-        lock: with which writes take turns.
-    """
+    """A watch on the store, which tells whether any node has written to it."""
 
     def __init__(self, outside: Outside, lock: WriteLock) -> None:
         self._outside, self._lock = outside, lock
 
     def version(self) -> int:
-        """Return another number than before if any node has written anything meanwhile.
-
-        Raises:
-            StoreError: the server cannot be reached.
-        """
+        """Return another number than before if any node has written anything meanwhile."""
         return self.now().version
 
     def now(self) -> Reached:
-        """Return what is committed.
-
-        Raises:
-            StoreError: the server cannot be reached.
-        """
+        """Return what is committed."""
         return Reached.read(str(self._outside.ask(_COMMITTED)))
 
     def turn_began(self) -> Reached:
-        """Return what is committed at the beginning of a turn to write.
-
-        Raises:
-            StoreError: the server cannot be reached.
-        """
+        """Return what is committed at the beginning of a turn to write."""
         return self._lock.begun() or self.now()
 
     def turn_ends(self) -> Reached:
-        """Return what is committed at the end of a turn to write. Others write from here on.
-
-        Raises:
-            StoreError: the server cannot be reached.
-        """
+        """Return what is committed at the end of a turn to write. Others write from here on."""
         return self._lock.give_back() or self.now()
 
     def close(self) -> None:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.delivery.packing import sentence_ends, word_ends
 from recall_integrations.indexes.columns import WORDS_MAX
+from recall_integrations.indexes.kernels import heads
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms, shared
-from recall_integrations.indexes.runs import heads
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT

@@ -27,11 +27,7 @@ class Embedding(Protocol):
     def remote(self) -> bool: ...
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts as rows of length 1 (or 0 for a text without a known token), `(len(texts), dimensions)`.
-
-        Raises:
-            EmbeddingError: the model failed or returned something else.
-        """
+        """Embed texts as rows of length 1 (or 0 for a text without a known token), `(len(texts), dimensions)`."""
         ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:

@@ -1,8 +1,4 @@
-"""Kind and name of an embedding object, and whether it leaves the machine; imports no framework.
-
-A class is recognised by the names in its method resolution order: an object of a framework cannot exist without that
-framework having been imported by its owner, so there is nothing to gain from importing it here.
-"""
+"""Kind and name of an embedding object, and whether it leaves the machine; imports no framework."""
 
 from __future__ import annotations
 
@@ -18,27 +14,12 @@ _NAME_FIELDS = ("model_name", "model", "model_id", "azure_deployment", "deployme
 # Wrappers that add a cache or a translation around another embedding: name and remoteness are those of the inner one.
 _INNER_FIELDS = ("underlying_embeddings", "_langchain_embedding")
 
-_LOCAL_WORDS = (
-    "fakeembedding",
-    "mockembedding",
-    "huggingfaceembedding",
-    "huggingfacebge",
-    "huggingfaceinstruct",
-    "sentencetransformer",
-    "fastembed",
-    "llamacpp",
-    "gpt4all",
-    "llamafile",
-    "spacy",
-    "tensorflowhub",
-    "modelscope",
-    "openvino",
-    "optimum",
-    "ipexllm",
-    "instructor",
-    "model2vec",
-    "quantizedbi",
-    "clipembedding",
+_LOCAL_WORDS = tuple(
+    """
+    fakeembedding mockembedding huggingfaceembedding huggingfacebge huggingfaceinstruct sentencetransformer
+    fastembed llamacpp gpt4all llamafile spacy tensorflowhub modelscope openvino optimum ipexllm instructor
+    model2vec quantizedbi clipembedding
+    """.split()
 )
 # Servers that run on the same machine unless their address says otherwise.
 _SERVER_WORDS = ("ollama", "xinference", "localai")
@@ -98,11 +79,7 @@ def model_name(source: object) -> str:
 
 
 def portable_name(name: str) -> str:
-    """Return the name of a hub model as it is; of a local folder or file its name and a digest, so that it may move.
-
-    The digest covers sizes and the first and last 64 KiB of configuration and weight files: enough to tell two
-    models apart (training changes every weight) without reading gigabytes.
-    """
+    """Return the name of a hub model as it is; of local files their name and a digest, so that they may move."""
     path = Path(name).expanduser()
     try:
         if not path.exists():

@@ -1,14 +1,8 @@
 """The worth of an embedding's cosines in a language: how well they tell the answer to a question from other texts.
 
-A weak embedding beside good words is noise, a strong one is the best evidence there is, and one that is strong in
-English may know nothing of Russian. Which of them a store has is measured: `pairs(language)` are questions and answers
-that share as few words as can be, made up for this, the same ones in every language. Each question looks for its answer
-among all answers; the mean reciprocal rank, between that of chance and that of all-MiniLM-L6-v2 in English, becomes the
-factor by which the ranker weighs cosines (1 = the embedding that its weights were chosen with).
-
-The two points between which the factor is a straight line are set by hand: what that embedding, the bundled model
-before it was trained, and MiniLM reach here in English, and the factor that ranks best with MiniLM on the sets that
-the weights were chosen on. The bundled model of today reaches .938; it still counts as 1 (see docs/languages.md).
+`pairs(language)` are questions and answers that share few words. The mean reciprocal rank of the answers becomes the
+factor of cosines (1 = the embedding that the ranker's weights were chosen with); the two points between which it is a
+straight line are set by hand. The bundled model reaches .938, and still counts as 1 (see docs/languages.md).
 """
 
 from __future__ import annotations
@@ -47,11 +41,7 @@ LANGUAGES: tuple[str, ...] = tuple(
 
 @functools.cache
 def pairs(language: str = ENGLISH) -> tuple[tuple[str, str], ...]:
-    """Return questions, each with its answer.
-
-    Raises:
-        InvalidArgument: there are none in this language.
-    """
+    """Return questions, each with its answer."""
     if language not in LANGUAGES:
         raise InvalidArgument(f"There are no pairs in {language!r}, only in {', '.join(LANGUAGES)}.")
     lines = (_folder() / f"{language}.tsv").read_text(encoding="utf-8").splitlines()
@@ -59,12 +49,7 @@ def pairs(language: str = ENGLISH) -> tuple[tuple[str, str], ...]:
 
 
 def mean_reciprocal_rank(embedding: Embedding, language: str = ENGLISH) -> float:
-    """Compute the mean reciprocal rank of each answer among all of them, by cosine with its question.
-
-    Raises:
-        EmbeddingError: the embedding failed, or gave numbers that are not finite.
-        InvalidArgument: there are no pairs in this language.
-    """
+    """Compute the mean reciprocal rank of each answer among all of them, by cosine with its question."""
     return measured(embedding, language)[0]
 
 
@@ -73,12 +58,6 @@ def measured(embedding: Embedding, language: str = ENGLISH) -> tuple[float, floa
 
     Some embeddings put all texts near each other (E5's cosines lie between .7 and .9): a difference of .02 says as much
     there as one of .08 does with the bundled model.
-
-    Returns:
-        The mean reciprocal rank, and the spread of cosines as a multiple of that of the bundled model.
-
-    Raises:
-        EmbeddingError, InvalidArgument: see `mean_reciprocal_rank`.
     """
     # One call for all: an embedding may be a paid service.
     rows = _unit(np.asarray(embedding.embed_documents([text for pair in pairs(language) for text in pair])))
@@ -107,17 +86,7 @@ def bundled_worth(language: str) -> float:
 
 
 def worth_in(language: str | None, text: str, known: Mapping[str, float]) -> float | None:
-    """Estimate the worth of cosines for a text, from languages that were measured.
-
-    Args:
-        language: language of the text; `None` = English, or not known.
-        text: tells the script, where nothing was measured in the language itself: then the least of what was measured
-            in the other languages of that script counts.
-        known: language → factor.
-
-    Returns:
-        The factor; `None` where nothing that was measured says it.
-    """
+    """Estimate the worth of cosines for a text, from languages that were measured."""
     code = language or (ENGLISH if script(text) == "LATIN" else None)
     if code is not None and code in known:
         return known[code]

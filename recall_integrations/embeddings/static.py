@@ -1,13 +1,8 @@
 """A static embedding: a vector per token, a text is the normalised sum of its tokens' vectors.
 
-The default of the package: no torch, no download, no network, tens of microseconds a query. Reads model2vec folders
-(https://github.com/MinishLab/model2vec) with `tokenizers` and `safetensors` alone: `model2vec.StaticModel.encode`
-changes the state of its tokenizer at each call, which is not safe when several threads encode, cuts texts at 512
-tokens by default, and loads seven times slower. Same vectors, a test compares them.
-
-**Long texts are never cut.** A sum over all tokens costs little and losing the end of a document would not be
-noticed. A text over 65,536 characters is tokenised in pieces broken at white space, so memory stays bounded; as words
-never cross white space, the result is the same.
+Reads model2vec folders (https://github.com/MinishLab/model2vec) with `tokenizers` and `safetensors` alone:
+`model2vec.StaticModel.encode` is not safe in threads, cuts texts at 512 tokens and loads seven times slower. Same
+vectors, a test compares them. Long texts are never cut, only tokenised in pieces.
 """
 
 from __future__ import annotations
@@ -16,6 +11,7 @@ import hashlib
 import json
 import math
 import mmap
+import re
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -25,9 +21,45 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.embeddings.kept_words import KeptWords
 from recall_integrations.errors import EmbeddingError, InvalidArgument
 from recall_integrations.records import record
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+KEPT = 8_192  # words
+_WORD = re.compile(r"[a-z0-9]+|[^ a-z0-9]")
+
+
+class KeptWords:
+    """Cache of the token ids of words. Threads share it."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._most = kept
+        self._ids: dict[str, list[int]] = {}
+
+    def ids(self, text: str, tokenizer: Tokenizer) -> list[int] | None:
+        """Return the ids of a text's tokens, in order; `None` where the tokenizer itself has to be asked."""
+        # Other letters are normalised, control characters dropped, and "[PAD]" is a token of its own.
+        if not text.isascii() or not text.isprintable() or "[" in text:
+            return None
+        known = self._ids
+        words = _WORD.findall(text.lower())
+        try:
+            return [i for word in words for i in known[word]]
+        except KeyError:
+            pass
+        missing = list(dict.fromkeys(word for word in words if word not in known))
+        encoding = tokenizer.encode(" ".join(missing), add_special_tokens=False)
+        found: dict[str, list[int]] = {word: [] for word in missing}
+        for place, number in zip(encoding.word_ids, encoding.ids, strict=True):
+            assert place is not None  # it has no tokens of its own to add
+            found[missing[place]].append(number)
+        if len(known) + len(found) > self._most:
+            self._ids = {}
+        self._ids.update(found)
+        return [i for word in words for i in (found[word] if word in found else known[word])]
+
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -55,23 +87,14 @@ _LAYOUTS = (
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Model:
-    """Content of the model files.
+    """Content of the model files."""
 
-    Args:
-        tokenizer: never changed after loading, so threads may share it.
-        rows: `(n, dims)`, int8 or float; int8 has one common scale, which a direction does not depend on.
-        mapping: row of each token id, or `None` where id and row are the same.
-        weights: factor of each token id, or `None` where all are 1.
-        unknown: id that stands for "not in the vocabulary"; left out of every text.
-        digest: digest of the weights and tokenizer files.
-    """
-
-    tokenizer: Tokenizer
-    rows: NDArray[Any]
-    mapping: NDArray[np.int64] | None
-    weights: NDArray[np.float32] | None
-    unknown: int | None
-    digest: str
+    tokenizer: Tokenizer  # never changed after loading, so threads may share it
+    rows: NDArray[Any]  # `(n, dims)`, int8 or float; int8 has one common scale, which a direction does not depend on
+    mapping: NDArray[np.int64] | None  # row of each token id, or `None` where id and row are the same
+    weights: NDArray[np.float32] | None  # factor of each token id, or `None` where all are 1
+    unknown: int | None  # id that stands for "not in the vocabulary"; left out of every text
+    digest: str  # digest of the weights and tokenizer files
 
     def vectors(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the weighted vectors of the tokens, `(len(ids), dims)`."""
@@ -87,16 +110,7 @@ _WHOLE = np.zeros(1, dtype=np.int64)  # where the only sum begins
 
 
 class StaticEmbedding:
-    """The bundled model, or any model2vec folder. Satisfies `Embedding`; threads may share one.
-
-    Nothing is read before the first use; loading takes about 40 ms.
-
-    Args:
-        folder: holds `model.safetensors` and `tokenizer.json`. Default: the bundled model (English, 256 dimensions).
-
-    Raises:
-        InvalidArgument: the folder does not exist.
-    """
+    """The bundled model, or any model2vec folder, loaded at first use. Satisfies `Embedding`; threads may share one."""
 
     remote = False
 
@@ -123,12 +137,7 @@ class StaticEmbedding:
         return int(self._model.rows.shape[1])
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token.
-
-        Raises:
-            EmbeddingError: the model files are damaged, or a text is not valid Unicode.
-            InvalidArgument: `texts` is one string, or an item is not a string.
-        """
+        """Return unit vectors, `(len(texts), dimensions)`; a zero row for a text without a known token."""
         out = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         lists = self.tokenize_ids(texts)
         for first, last in _slices([len(ids) for ids in lists]):
@@ -275,11 +284,7 @@ def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _load(folder: Path) -> _Model:
-    """Read and check the model files.
-
-    Raises:
-        EmbeddingError: a file is missing or damaged, or tokenizer and weights do not belong together.
-    """
+    """Read and check the model files."""
     hint = "Reinstall recall-integrations." if folder == BUNDLED else "Save the model again with model2vec."
     try:
         weights_file, tokenizer_file, tensors = _read(folder)
@@ -310,11 +315,7 @@ def _digest_of(folder: Path, weights: bytes | mmap.mmap, tokenizer: bytes) -> st
 
 
 def _read_bundled() -> tuple[mmap.mmap, bytes, dict[str, NDArray[Any]]]:
-    """Map the bundled model into memory; only the rows in use are loaded.
-
-    Raises:
-        KeyError, ValueError, OSError: a file is missing or damaged.
-    """
+    """Map the bundled model into memory; only the rows in use are loaded."""
     weights_name, tokenizer_name, tensor = _LAYOUTS[0]
     with (BUNDLED / weights_name).open("rb") as file:
         held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

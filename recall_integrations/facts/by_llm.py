@@ -26,8 +26,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, delete, exists, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.portable import in_parts
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.rows import RULE, Row, row_of
 from recall_integrations.facts.said import IS, ME, NOT, OPS, YOU, Said, name_key

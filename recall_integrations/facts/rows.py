@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection, Text, delete, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import sentences
 from recall_integrations.facts.dates import given_time

@@ -1,15 +1,9 @@
-"""A file of named arrays that is mapped into memory and not read, so that a process need not make them anew.
+"""Large arrays outside of memory: files of named arrays that are mapped, scratch files, and packed strings.
 
     magic · length of the header · its CRC-32 · when it was written │ header (JSON) │ arrays, each from a multiple of 64
 
-The header names every array with its type, shape, place and CRC-32, and holds the tags that say what the file is of.
-Nothing in it is code, and no place outside the file can be named. An array may have room behind it, a hole in the file
-that takes no disk: whoever maps it appends there, in memory of its own, without a copy of what is before.
-
-A file is written beside its target, synced, and put in its place at once, so there is the old one or the new one. Its
-time of change is noted inside: a file that still has that time and its length is mapped without being read, so that a
-start costs what is used of it. Any other (a copy, a restored backup, a disk that lost a write) is read whole once and
-compared with its checksums.
+A file that still has the time noted inside, and its length, is mapped without being read; any other is read whole once
+and compared with its checksums. Room behind an array is a hole that takes no disk: whoever maps it appends there.
 """
 
 from __future__ import annotations
@@ -18,13 +12,16 @@ import json
 import math
 import mmap
 import os
+import shutil
 import struct
 import sys
+import tempfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,33 +45,16 @@ class Unfit(Exception):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A mapped file; the mapping ends when the last of its arrays is freed.
+    """A mapped file; the mapping ends when the last of its arrays is freed."""
 
-    Args:
-        tags: plain data that says what the file is of.
-        arrays: may be written to, which changes neither the file nor another mapping of it.
-        buffers: the same memory, with the room behind each.
-        size: bytes of the file.
-    """
-
-    tags: Mapping[str, Any]
-    arrays: dict[str, NDArray[Any]]
-    buffers: dict[str, NDArray[Any]]
-    size: int
+    tags: Mapping[str, Any]  # plain data that says what the file is of
+    arrays: dict[str, NDArray[Any]]  # may be written to, which changes neither the file nor another mapping of it
+    buffers: dict[str, NDArray[Any]]  # the same memory, with the room behind each
+    size: int  # bytes of the file
 
 
 def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str, int] | None = None) -> Path:
-    """Write a file beside its target, for `place` to put there; return its path.
-
-    Args:
-        path: of the target, in a directory that there is.
-        tags: plain data that says what it is of.
-        arrays: of whole numbers, flags or floats of at most 8 bytes.
-        room: rows that can be added behind some of them.
-
-    Raises:
-        OSError: it cannot be written; nothing of it stays.
-    """
+    """Write a file beside its target, for `place` to put there; return its path."""
     beside = path.with_name(path.name + DRAFT)
     try:
         with beside.open("wb") as file:
@@ -87,46 +67,27 @@ def draft(path: Path, tags: Mapping[str, Any], arrays: Arrays, room: Mapping[str
 
 
 def place(beside: Path, path: Path) -> None:
-    """Move a draft to `path`, in place of the file there.
-
-    Raises:
-        OSError: it cannot be. What was at `path` is as it was.
-    """
+    """Move a draft to `path`, in place of the file there."""
     beside.replace(path)
     _sync_directory(path.parent)
 
 
 def read_tags(path: Path) -> Mapping[str, Any]:
-    """Read the tags of a file without its arrays.
-
-    Raises:
-        Unfit: it is damaged or none of ours.
-        OSError: it cannot be read.
-    """
+    """Read the tags of a file without its arrays."""
     with path.open("rb") as file:
         tags, _, _ = _header(file, os.fstat(file.fileno()).st_size)
     return tags
 
 
 def check(path: Path) -> None:
-    """Read the whole file and compare the checksums.
-
-    Raises:
-        Unfit: it is damaged or none of ours.
-        OSError: it cannot be read.
-    """
+    """Read the whole file and compare the checksums."""
     with path.open("rb") as file:
         _, listed, _ = _header(file, os.fstat(file.fileno()).st_size)
         _verify(file, listed)
 
 
 def mapped(path: Path) -> Opened:
-    """Map a file into memory; read it whole first if it was touched since it was written.
-
-    Raises:
-        Unfit: it is damaged or none of ours.
-        OSError: it cannot be read.
-    """
+    """Map a file into memory; read it whole first if it was touched since it was written."""
     with path.open("rb") as file:
         state = os.fstat(file.fileno())
         tags, listed, written = _header(file, state.st_size)
@@ -154,16 +115,7 @@ def mapping_of(array: NDArray[Any]) -> mmap.mmap | None:
 
 
 def let_go(array: NDArray[Any]) -> bool:
-    """Give back the memory pages read from a mapped array; the next read takes them from the file again.
-
-    Nothing may have been written to the array. Another thread may read it meanwhile.
-
-    Args:
-        array: any; only those of `mapped` hold such memory, and not on every system.
-
-    Returns:
-        Whether there was anything to give back.
-    """
+    """Give back the memory pages read from a mapped array, which nobody wrote to; say whether there were any."""
     held, advice = mapping_of(array), getattr(mmap, "MADV_DONTNEED", None)
     if held is None or advice is None:
         return False
@@ -269,3 +221,153 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+SMALLEST = 8_000_000  # bytes of an array from which it has a file
+FREE_MIN = 200_000_000  # bytes that stay free on the disk
+_TWICE_MAX = 1 << 20  # entries up to which a buffer is made twice as long when it is full; longer ones a quarter longer
+Number = TypeVar("Number", bound=np.generic)
+
+
+@record(frozen=True, slots=True)
+class Scratch:
+    """Maker of the large arrays of one store."""
+
+    directory: Path | None = None  # directory of the files; `None` = arrays are plain memory
+
+    def empty(self, shape: int | tuple[int, ...], dtype: type[Number] | np.dtype[Number]) -> NDArray[Number]:
+        """Return an array without content, in a file where it is large and the disk has room, else in memory."""
+        made = np.dtype(dtype)
+        size = int(np.prod(shape)) * made.itemsize
+        held = self._mapped(size) if size >= SMALLEST else None
+        if held is None:
+            return np.empty(shape, dtype=made)
+        return np.frombuffer(held, dtype=made, count=size // made.itemsize).reshape(shape)
+
+    def grown(self, old: NDArray[Number], used: int, size: int) -> NDArray[Number]:
+        """Return a buffer of `size` rows that begins with the first `used` of `old`."""
+        new = self.empty((size, *old.shape[1:]), old.dtype)
+        new[:used] = old[:used]
+        return new
+
+    def moved(self, array: NDArray[Number]) -> NDArray[Number]:
+        """Return the array, out of memory where it is large."""
+        if self.directory is None or array.nbytes < SMALLEST or mapping_of(array) is not None:
+            return array
+        return self.grown(array, len(array), len(array))
+
+    def _mapped(self, size: int) -> mmap.mmap | None:
+        reserve = getattr(os, "posix_fallocate", None)  # without it, a full disk would end the process at a write
+        if self.directory is None or reserve is None:
+            return None
+        try:
+            if shutil.disk_usage(self.directory).free < size + FREE_MIN:
+                return None
+            with tempfile.TemporaryFile(dir=self.directory) as file:
+                reserve(file.fileno(), 0, size)
+                return mmap.mmap(file.fileno(), size)
+        except OSError:
+            return None
+
+
+def roomier(size: int) -> int:
+    """Return the new length of a full buffer of `size` entries."""
+    return 2 * size if size < _TWICE_MAX else size + size // 4
+
+
+def held(array: NDArray[Any]) -> int:
+    """Return the bytes of memory for an array that is read here and there: 0 where it is in a file."""
+    return 0 if mapping_of(array) is not None else array.nbytes
+
+
+grown = Scratch().grown  # in plain memory
+
+
+LISTED_MAX = 20_000  # so many are kept as a list: a megabyte or two, and faster to look up
+
+
+def packed(names: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Join strings as UTF-8; return the bytes, and where each begins and the last one ends."""
+    parts = [name.encode("utf-8", "surrogatepass") for name in names]
+    ends = np.fromiter(accumulate(chain((0,), map(len, parts))), dtype=np.int64, count=len(parts) + 1)
+    return np.frombuffer(b"".join(parts), dtype=np.uint8), ends
+
+
+def packed_of(names: Sequence[str], rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Pack some of the strings, given by rising places, as `packed` does, without decoding packed ones."""
+    if not isinstance(names, Names):
+        return packed([names[row] for row in rows.tolist()])
+    blob, ends = names.kept(rows[rows < names.unchanged])
+    more, more_ends = packed([names[row] for row in rows[rows >= names.unchanged].tolist()])
+    return np.concatenate([blob, more]), np.concatenate([ends, ends[-1] + more_ends[1:]])
+
+
+def unpacked(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str]:
+    """Return the strings from the output of `packed`."""
+    data, bounds = blob.tobytes(), ends.tolist()
+    try:
+        text = data.decode("ascii")  # then a character is a byte
+        return [text[a:b] for a, b in pairwise(bounds)]
+    except UnicodeDecodeError:
+        return [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(bounds)]
+
+
+def sequence_of(blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> list[str] | Names:
+    """Return the strings as a list or as `Names`, by their number; both can be added to."""
+    return unpacked(blob, ends) if len(ends) <= LISTED_MAX else Names(blob, ends)
+
+
+class Names(Sequence[str]):
+    """Packed strings, and strings that were added since. Each is decoded when it is asked for."""
+
+    __slots__ = ("_added", "_begins", "_blob", "_count")
+
+    def __init__(self, blob: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        self._blob = blob.tobytes()  # its slices are made twice as fast as those of a view
+        self._begins = ends.data
+        self._count = len(ends) - 1
+        self._added: list[str] = []
+
+    def __len__(self) -> int:
+        return self._count + len(self._added)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if index < 0:
+            index += len(self)
+        if index >= self._count:
+            return self._added[index - self._count]
+        if index < 0:
+            raise IndexError("no string has this place")
+        return self._blob[self._begins[index] : self._begins[index + 1]].decode("utf-8", "surrogatepass")
+
+    @property
+    def unchanged(self) -> int:
+        """Number of strings at first."""
+        return self._count
+
+    def kept(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Pack some of the strings that were there at first, as `packed` does."""
+        begins = np.asarray(self._begins)
+        lengths = begins[rows + 1] - begins[rows]
+        ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        blob = np.frombuffer(self._blob, dtype=np.uint8)
+        if len(rows) == self._count:
+            return blob, ends
+        return blob[np.arange(ends[-1]) + np.repeat(begins[rows] - ends[:-1], lengths)], ends
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def append(self, name: str) -> None:
+        """Add a string at the end."""
+        self._added.append(name)
+
+    def extend(self, names: Iterable[str]) -> None:
+        """Add several strings at the end."""
+        self._added.extend(names)

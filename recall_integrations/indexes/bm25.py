@@ -1,33 +1,121 @@
-"""BM25 of a scope's memories, from the scope's own numbers alone: its frequencies, its count, its average length.
+"""BM25 of a scope's memories, from the scope's own numbers alone, in memory or in PostgreSQL.
 
-`idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009), over what `words` indexes:
-the stems of the actor's name and of the text. Texts shorter than `PIVOT` count as that long, in the average as well.
-Only living memories count.
-
-Where the words of a scope are at hand, every memory that holds a stem is scored, or, in a large scope, every one
-that can be among the best (`best_rows`). Where they are not, tantivy says
-which memories to look at, and these are scored by the words that the store keeps of them. Its own scores depend on all
-scopes (they share one average length), so it is asked until no memory that it has not named can be among the best.
+`idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009) over the stems of the
+actor's name and the text; texts shorter than `PIVOT` count as that long. Of many: MaxScore (Turtle and Flood 1995).
+Where words are not in memory, tantivy names memories until none that it has not named can be among the best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection, text
 
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.best_rows import Entries, best_rows
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.vector_column import lower_bound
-from recall_integrations.indexes.words import TERMS_MAX, WEAKER, WordIndex
+from recall_integrations.indexes.words import WordIndex, weighted
 from recall_integrations.records import record
 from recall_integrations.text import idf
 from recall_integrations.text.bm25 import K1, PIVOT, B
+
+Scores = NDArray[np.float64]
+_FEW = 64  # so many entries of a list are passed over in the time in which one row is looked up in it
+_SLACK = 1e-6  # share of a score that float32 cannot tell apart, and more
+
+
+@record(frozen=True)
+class Entries:
+    """Gains of one word for the rows that hold it: `weight · count / (count + k)`."""
+
+    # rows that hold the word, rising, and their counts; the rows of each part lie above those before
+    parts: Sequence[tuple[NDArray[np.int32], NDArray[np.int32]]]
+    weight: float  # upper limit of a gain
+    most: int  # the largest of the counts
+    k: Callable[[NDArray[Any]], Scores]  # returns `k` of rows
+    lowest: float  # the smallest `k`
+
+    def __len__(self) -> int:
+        return sum([len(rows) for rows, _ in self.parts])
+
+    @cached_property
+    def bound(self) -> float:
+        """Largest gain of a row."""
+        return self.weight * self.most / (self.most + self.lowest) * (1 + _SLACK)
+
+    def gains(self, rows: NDArray[Any], counts: NDArray[np.int32]) -> Scores:
+        """Return the gains of rows that hold the word `counts` times."""
+        found = np.multiply(self.weight, counts, dtype=np.float64)
+        found /= counts + self.k(rows)
+        return found
+
+    def looked_up(self, rows: NDArray[np.int32]) -> Scores:
+        """Return the gains of any rows; 0 for a row without the word."""
+        counts = np.zeros(len(rows), dtype=np.int32)
+        for own, often in self.parts:
+            if len(own):
+                at = own.searchsorted(rows)
+                at[at == len(own)] = 0
+                counts += np.where(own[at] == rows, often[at], np.int32(0))
+        return self.gains(rows, counts)
+
+
+def best_rows(
+    lists: Sequence[Entries], size: int, limit: int, allowed: NDArray[np.bool_] | None
+) -> tuple[Rows, Scores]:
+    """Return rows that may be among the best `limit` by the sum of their gains, rising, and the sums.
+
+    All rows that share the score of the last of the best are among them. Gains are added in the order of `lists`.
+    """
+    sums: Scores = np.zeros(size)
+    falling = sorted(lists, key=lambda one: one.bound, reverse=True)
+    left, bar = sum(one.bound for one in falling), 0.0
+    read: list[NDArray[np.int32]] = []
+    while falling and left >= bar:
+        one = falling.pop(0)
+        left = sum(other.bound for other in falling)
+        for held, often in one.parts:
+            kept = slice(None) if allowed is None else allowed[held]
+            rows, counts = held[kept], often[kept]
+            now = sums[rows]
+            now += one.gains(rows, counts)
+            sums[rows] = now
+            read.append(rows)
+            bar = max(bar, lower_bound(now, limit) * (1 - _SLACK))
+    near = _reaching(read, sums, bar - left)
+    known = sums[near]
+    for place, one in enumerate(falling):
+        left = sum(other.bound for other in falling[place + 1 :])
+        if len(near) * _FEW < len(one):
+            known = known + one.looked_up(near)
+        else:
+            for rows, counts in one.parts:
+                sums[rows] += one.gains(rows, counts)
+            known = sums[near]
+        sums[near] = known
+        bar = max(bar, lower_bound(known, limit) * (1 - _SLACK))
+        kept = known >= bar - left
+        near, known = near[kept], known[kept]
+    total: Scores = np.zeros(len(near))
+    for one in lists:
+        total += one.looked_up(near)
+    return near.astype(np.int64), total
+
+
+def _reaching(read: Sequence[NDArray[np.int32]], sums: Scores, bar: float) -> NDArray[np.int32]:
+    """Return the distinct rows of some lists whose sums reach the bar, rising."""
+    found = [rows[sums[rows] >= bar] for rows in read]
+    if len(found) == 1:
+        return found[0]
+    merged = np.concatenate(found) if found else np.empty(0, dtype=np.int32)
+    merged.sort()
+    return merged[np.diff(merged, prepend=-1) > 0]
+
 
 Scores = NDArray[np.float64]
 Frequency = Callable[[str], int]
@@ -53,10 +141,7 @@ _USUAL = LENGTHS[np.searchsorted(LENGTHS, np.arange(4_096), side="right") - 1]
 
 
 def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
-    """Return a function that counts the living memories with a stem, in memory or, failing that, by the index.
-
-    The function raises `IndexUnavailable` where it needs the index and the index fails.
-    """
+    """Return a function that counts the living memories with a stem, in memory or, failing that, by the index."""
     if view.text is not None:
         return view.text.frequency
     return lambda term: index().document_frequency(view.scope_id, term)
@@ -64,29 +149,20 @@ def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
 
 @record(frozen=True)
 class Bm25:
-    """BM25 of one query in one scope.
+    """BM25 of one query in one scope."""
 
-    Args:
-        view: the scope.
-        terms: stems to look for.
-        weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
-        frequency: counts the memories of the scope that hold a stem.
-        index: looks up memories where the words are not in memory.
-    """
-
-    view: ScopeView
-    terms: Sequence[str]
+    view: ScopeView  # the scope
+    terms: Sequence[str]  # stems to look for
+    # stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term
     weaker: Sequence[str]
-    frequency: Frequency
-    index: Callable[[], WordIndex]
+    frequency: Frequency  # counts the memories of the scope that hold a stem
+    index: Callable[[], WordIndex]  # looks up memories where the words are not in memory
 
     @cached_property
     def weights(self) -> dict[str, float]:
         """Largest gain of each stem that a memory holds."""
-        distinct = list(dict.fromkeys(self.terms))[:TERMS_MAX]
-        others = [term for term in dict.fromkeys(self.weaker) if term not in distinct][:TERMS_MAX]
         count, found = self.view.count, {}
-        for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
+        for term, weight in weighted(self.terms, self.weaker):
             if held := self.frequency(term):
                 found[term] = weight * (K1 + 1) * idf(held, count)
         return found
@@ -94,16 +170,7 @@ class Bm25:
     def search(
         self, limit: int, allowed: Mask | None = None, check_time: Callable[[], None] = lambda: None
     ) -> tuple[Rows, NDArray[np.float32]]:
-        """Return living, allowed rows that hold a stem, at least the best of them, and their scores, in order of row.
-
-        Args:
-            limit: how many are wanted; those that share the score of the last are among them.
-            allowed: rows that may be returned; `None` = all.
-            check_time: called between two questions to the index; may raise.
-
-        Raises:
-            IndexUnavailable: the words are not in memory, and the index failed.
-        """
+        """Return living, allowed rows that hold a stem, at least the best `limit`, and their scores, by row."""
         if not self.weights:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         if self.view.text is not None:
@@ -219,3 +286,145 @@ def rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
     long = np.flatnonzero(padded >= len(_USUAL))
     found[long] = LENGTHS[np.searchsorted(LENGTHS, padded[long], side="right") - 1]
     return found
+
+
+MANY = 50_000  # postings that are summed without asking whether fewer would do: some 50 ms
+NEAR = 1e-6  # share of a score by which sums in another order, in 64 and in 32 bits, are apart at most
+SPARE = 4  # times as many as are wanted are read: those that are as good as the last are among them
+
+_HELD = text("SELECT term, held FROM terms WHERE scope_id = :scope_id AND term = ANY(CAST(:terms AS text[]))")
+_GAIN = "q.weight * p.count / (p.count + :k0 * (:k1 + :k2 * (p.length / CAST(:mean AS float8))))"
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Selection of memories."""
+
+    upto: int  # numbers above it are not shown yet
+    sql: str = ""  # a condition on `m`, the row of `memories`; empty = all
+    values: Mapping[str, Any] | None = None  # values of its parameters
+    gone: Sequence[int] = ()  # numbers of memories that have ended, and are still in the tables
+
+
+def held_pushed(connection: Connection, scope_id: int, terms: Sequence[str]) -> dict[str, int]:
+    """Count the memories of a scope that hold each of some stems; stems without a memory are left out."""
+    if not terms:
+        return {}
+    rows = connection.execute(_HELD, {"scope_id": scope_id, "terms": list(dict.fromkeys(terms))})
+    return {str(term): int(count) for term, count in rows}
+
+
+def best_pushed(
+    connection: Connection,
+    scope_id: int,
+    weights: Mapping[str, float],
+    frequency: Callable[[str], int],
+    mean_length: float,
+    limit: int,
+    where: Where,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the best memories by BM25 and their scores, best first: at least `limit` if possible, with all that share
+    the score of the last or, where these are many, the first of them by id.
+    """
+    rarest = sorted(weights, key=lambda term: (frequency(term), term))
+    asked = _Asked(connection, scope_id, weights, mean_length, where)
+    first = _few(rarest, frequency)
+    while first < len(rarest):
+        rest = sum(weights[term] for term in rarest[first:])
+        theta = asked.nth(rarest[:first], limit)
+        if theta >= rest:
+            return asked.best(rarest[:first], rarest[first:], theta - rest, limit)
+        first += 1
+    return asked.best(rarest, [], 0.0, limit)
+
+
+def _few(rarest: Sequence[str], frequency: Callable[[str], int]) -> int:
+    """Return how many of the stems are summed at once."""
+    total = 0
+    for place, term in enumerate(rarest):
+        total += frequency(term)
+        if total > MANY:
+            return max(place, 1)
+    return len(rarest)
+
+
+class _Asked:
+    """Statements about one query."""
+
+    def __init__(
+        self, connection: Connection, scope_id: int, weights: Mapping[str, float], mean: float, where: Where
+    ) -> None:
+        self._connection, self._weights, self._where = connection, weights, where
+        self._values: dict[str, Any] = {
+            "scope_id": scope_id,
+            "upto": where.upto,
+            "gone": list(where.gone),
+            "k0": K1,
+            "k1": 1 - B,
+            "k2": B,
+            "mean": mean,
+            **(where.values or {}),
+        }
+
+    def nth(self, terms: Sequence[str], n: int) -> float:
+        """Return the n-th best of the sums over some stems; 0 where there are fewer."""
+        sql = f"WITH {self._summed('summed')} SELECT score FROM summed ORDER BY score DESC OFFSET :before LIMIT 1"
+        found = self._connection.execute(text(sql), {**self._given("summed", terms), "before": n - 1}).scalar()
+        return 0.0 if found is None else float(found)
+
+    def best(
+        self, terms: Sequence[str], rest: Sequence[str], least: float, limit: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the best memories by all stems, among those whose sum over `terms` reaches `least`."""
+        found = "WITH " + self._summed("summed")
+        values = {**self._given("summed", terms), "least": least * (1 - NEAR)}
+        if rest:
+            found += (
+                ", few AS MATERIALIZED (SELECT num, score FROM summed WHERE score >= :least), "
+                "q_rest(term, weight) AS (SELECT * FROM unnest(CAST(:terms_rest AS text[]), "
+                "CAST(:weights_rest AS float8[]))), "
+                f"more AS (SELECT p.num, sum({_GAIN}) AS score FROM few CROSS JOIN q_rest q JOIN postings p "
+                "ON p.scope_id = :scope_id AND p.term = q.term AND p.num = few.num GROUP BY p.num), "
+                "scored AS (SELECT few.num, few.score + coalesce(more.score, 0) AS score "
+                "FROM few LEFT JOIN more ON more.num = few.num)"
+            )
+            values.update({"terms_rest": list(rest), "weights_rest": [self._weights[term] for term in rest]})
+        else:
+            found += ", scored AS (SELECT num, score FROM summed)"
+        most = SPARE * limit
+        rows = self._connection.execute(
+            text(f"{found} SELECT num, score FROM scored ORDER BY score DESC, num DESC LIMIT :most"),
+            {**values, "most": most},
+        ).all()
+        if len(rows) > limit and len(rows) == most and rows[-1].score >= rows[limit - 1].score * (1 - NEAR):
+            rows = self._first_by_id(found, values, rows, limit)
+        kept = rows if len(rows) <= limit else [row for row in rows if row.score >= rows[limit - 1].score * (1 - NEAR)]
+        nums = np.asarray([row.num for row in kept], dtype=np.int64)
+        return nums, np.asarray([row.score for row in kept], dtype=np.float64)
+
+    def _first_by_id(self, found: str, values: Mapping[str, Any], rows: Sequence[Any], limit: int) -> list[Any]:
+        """Return the rows better than the last of the best, and the first by id of those as good as it."""
+        level = rows[limit - 1].score
+        better = [row for row in rows if row.score > level * (1 + NEAR)]
+        sql = (
+            f"{found} SELECT scored.num, scored.score FROM scored JOIN memories m "
+            "ON m.scope_id = :scope_id AND m.num = scored.num "
+            "WHERE scored.score BETWEEN :low AND :high ORDER BY m.id LIMIT :most"
+        )
+        bounds = {"low": level * (1 - NEAR), "high": level * (1 + NEAR), "most": limit}
+        return [*better, *self._connection.execute(text(sql), {**values, **bounds})]
+
+    def _given(self, name: str, terms: Sequence[str]) -> dict[str, Any]:
+        weights = [self._weights[term] for term in terms]
+        return {**self._values, f"terms_{name}": list(terms), f"weights_{name}": weights}
+
+    def _summed(self, name: str) -> str:
+        """Return the SQL of the sum over stems for each memory that holds one of them."""
+        joined = f" JOIN memories m ON m.scope_id = p.scope_id AND m.num = p.num AND ({self._where.sql})"
+        return (
+            f"q_{name}(term, weight) AS (SELECT * FROM unnest(CAST(:terms_{name} AS text[]), "
+            f"CAST(:weights_{name} AS float8[]))), "
+            f"{name} AS MATERIALIZED (SELECT p.num, sum({_GAIN}) AS score FROM q_{name} q JOIN postings p "
+            f"ON p.scope_id = :scope_id AND p.term = q.term{joined if self._where.sql else ''} "
+            "WHERE p.num <= :upto AND p.num <> ALL(CAST(:gone AS bigint[])) GROUP BY p.num)"
+        )

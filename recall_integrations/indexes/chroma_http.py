@@ -19,7 +19,7 @@ from chromadb.config import Settings, System
 from overrides import override
 
 from recall_integrations.errors import RecallTimeout
-from recall_integrations.indexes.chroma_limits import BODY, of_a_request
+from recall_integrations.indexes.vector_server import BODY, of_a_request
 
 REFUSED = frozenset({401, 403})
 TOO_LARGE, TOO_MANY = 413, 429
@@ -27,12 +27,7 @@ _waiting = threading.local()  # until when, in monotonic seconds
 
 
 class BadStatus(Exception):
-    """The server, or a proxy before it, answered with an error status.
-
-    Args:
-        status: of HTTP.
-        limit: what is wrong with the size of the request; empty = that is not the reason.
-    """
+    """The server, or a proxy before it, answered with an error status."""
 
     def __init__(self, status: int, limit: str = "") -> None:
         super().__init__(f"it answered with status {status}")
@@ -84,12 +79,7 @@ def _checked(response: httpx.Response) -> None:
 
 
 def connect(address: str, headers: Mapping[str, str]) -> Limited:
-    """Return a client of the server without asking the server anything.
-
-    Args:
-        address: `http://host:8000`.
-        headers: sent with every request.
-    """
+    """Return a client of the server without asking the server anything."""
     settings = Settings(
         anonymized_telemetry=False,
         allow_reset=False,

@@ -1,44 +1,117 @@
-"""Columns of a scope's texts for ranking: words, threads and their order, actors, questions.
+"""Columns of a scope's texts for ranking: words, postings, threads and their order, actors, questions.
 
-`TextColumns` is an immutable snapshot beside a `ScopeView`: row `i` is row `i` of the view. `ColumnsBuilder` holds the
-growing buffers behind the snapshots, which share them: an append costs what was added.
-
-**Order in a thread.** `before` and `after` are a linked list by `(position, num)`. Rows that come at the end of their
-thread (nearly all) are linked to its last row in place: an older snapshot sees a link to a row that it does not have
-and takes it for none. A row that belongs further up, and one that is forgotten, changes links that older snapshots
-use: then the two link columns are copied once for the whole write, and only the threads it touches are sorted again.
-
-**Which words.** The content words of the text; the actor's name is left out, since it would give a word of every
-memory the same weight as what was said. Who spoke is the column `actors`. BM25 reads the name as well, and all of a
-very long text: `postings` has both.
+`before` and `after` are a linked list of a thread by `(position, num)`. The words are those of the text; BM25 reads the
+actor's name as well, and all of a very long text: `postings` has both.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import field
-from itertools import chain, islice
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes import postings
-from recall_integrations.indexes.kind import Kind, KindCounter
+from recall_integrations.indexes.array_file import Scratch, held
+from recall_integrations.indexes.kind import Kind
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
-from recall_integrations.indexes.names import Names
-from recall_integrations.indexes.postings import Counts, Postings
-from recall_integrations.indexes.scratch import Scratch, held, roomier
-from recall_integrations.indexes.scratch import grown as in_memory
 from recall_integrations.records import record
-from recall_integrations.text import language_of, length_in_words
-from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
+from recall_integrations.text import language_of
+from recall_integrations.types.roles import ROLE_CODES, Role
+
+Rows = NDArray[np.int64]
+Counts = NDArray[np.int32]
+_ROW_BITS = 32
+_ROW_MASK = (1 << _ROW_BITS) - 1
+MERGED = 2  # a part is swallowed by the next one when it is not larger than this many times it
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Postings:
+    """Postings of rows `first` to `end` of a scope."""
+
+    first: int  # with `end`: the rows that are covered, `end` exclusive
+    end: int
+    stems: NDArray[np.int32]  # int32, rising: numbers of the stems that occur
+    begins: Rows  # int64 `(len(stems) + 1,)`: where the entries of each begin in the other two
+    rows: NDArray[np.int32]  # int32: rows that hold the stem, rising
+    counts: Counts  # int32, beside `rows`: how often they hold it
+    tops: Counts  # int32, beside `stems`: the largest of the counts of each
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of memory for the postings; entries in a file are read here and there, and need none."""
+        return int(self.stems.nbytes + self.begins.nbytes + self.tops.nbytes + held(self.rows) + held(self.counts))
+
+    def moved(self, scratch: Scratch) -> Postings:
+        """Return the postings with their entries out of memory where they are many."""
+        return replace(self, rows=scratch.moved(self.rows), counts=scratch.moved(self.counts))
+
+    def count(self, stem: int) -> int:
+        """Count the rows that hold a stem."""
+        at = int(self.stems.searchsorted(np.int32(stem)))
+        if at == len(self.stems) or self.stems[at] != stem:
+            return 0
+        return int(self.begins[at + 1]) - int(self.begins[at])
+
+    def most(self, stem: int) -> int:
+        """Return the largest count of a stem in a row."""
+        at = int(self.stems.searchsorted(np.int32(stem)))
+        return int(self.tops[at]) if at < len(self.stems) and self.stems[at] == stem else 0
+
+    def of(self, stem: int) -> tuple[NDArray[np.int32], Counts]:
+        """Return the rows that hold a stem, and their counts."""
+        at = int(self.stems.searchsorted(np.int32(stem)))  # of another type, all stems would be copied into that one
+        if at == len(self.stems) or self.stems[at] != stem:
+            return self.rows[:0], self.counts[:0]
+        part = slice(int(self.begins[at]), int(self.begins[at + 1]))
+        return self.rows[part], self.counts[part]
+
+    def spans(self, stems: Rows) -> tuple[Rows, Rows]:
+        """Return the begin and end of each stem's entries."""
+        if not len(self.stems):
+            return np.zeros_like(stems), np.zeros_like(stems)
+        at = np.minimum(self.stems.searchsorted(stems), len(self.stems) - 1)
+        begins = self.begins[at]
+        return begins, np.where(self.stems[at] == stems, self.begins[at + 1], begins)
+
+
+def postings_of(first: int, end: int, occurrences: Sequence[tuple[NDArray[np.int32], Rows]]) -> Postings:
+    """Build the postings of rows."""
+    packed = [(stems.astype(np.int64) << _ROW_BITS) | rows for stems, rows in occurrences]
+    keys = np.concatenate(packed) if packed else np.empty(0, dtype=np.int64)
+    keys.sort()
+    heads = np.flatnonzero(np.diff(keys, prepend=-1))
+    distinct = keys[heads]
+    counts = np.diff(heads, append=len(keys)).astype(np.int32)
+    numbers = (distinct >> _ROW_BITS).astype(np.int32)
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    return Postings(
+        first=first,
+        end=end,
+        stems=numbers[begins],
+        begins=np.append(begins, len(distinct)),
+        rows=(distinct & _ROW_MASK).astype(np.int32),
+        counts=counts,
+        tops=np.maximum.reduceat(counts, begins) if len(begins) else counts,
+    )
+
+
+def first_to_read(parts: Sequence[Postings], end: int) -> tuple[tuple[Postings, ...], int]:
+    """Return the parts that stay once rows up to `end` exist, and the row from which to read a new part."""
+    kept = list(parts)
+    first = kept[-1].end if kept else 0
+    while kept and first < end and kept[-1].end - kept[-1].first <= MERGED * (end - first):
+        first = kept.pop().first
+    return tuple(kept), first
+
 
 Rows = NDArray[np.int64]
 ROLES = len(ROLE_CODES)
-UNIT = 1 << 32
+UNIT = 1 << 32  # parts of a logarithm: sums of whole numbers do not depend on the order
 FEW_DEAD = 32  # so many rows are asked whether they live in the time in which one is looked up among them
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
@@ -69,57 +142,39 @@ def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = co
 
 @record(frozen=True, slots=True, kw_only=True)
 class TextColumns:
-    """Columns of one scope.
+    """Columns of one scope."""
 
-    Args:
-        lexicon: gives the meaning of word ids.
-        starts: int64 `(n + 1,)`; words of row `i` are `words[starts[i]:starts[i + 1]]`.
-        words: int32, word ids of the texts in order, stop words left out, at most `WORDS_MAX` of a memory.
-        lengths: int32 `(n,)`: content words of the text, however many are kept.
-        threads: int32 `(n,)`: code of the thread, -1 = none.
-        thread_names: shared list: what the codes stand for.
-        before, after: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none.
-        actors: int32 `(n,)`: index into `actor_names`, -1 = none.
-        actor_names: shared list, the first so many belong to the snapshot.
-        actor_words: stem number → codes of the actors whose name holds it, of those that a living row has.
-        roles: int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or
-            else that of the actor's name.
-        role_actors: code of a role → codes of the actors that have it in some living row.
-        questions: bool `(n,)`: whether the text asks something.
-        asked: bool, beside `words`: whether the word stands in a sentence that asks.
-        alive: bool `(n,)`: false of what was forgotten.
-        kind: what the scope is made of.
-        mean_log_length: mean of `ln(1 + length)` over all living rows.
-        postings: which rows hold a stem, those that were forgotten included.
-        counted: of a scope of which only some rows are there, how many living memories of all hold each of some stems;
-            `None` = all rows are there, and are counted.
-        spoken_in: of such a scope, in which of some threads one of some actors speaks, all by their names.
-        memo: what was computed from the snapshot once, by name.
-    """
-
-    lexicon: Lexicon
-    starts: Rows
-    words: Ids
-    lengths: NDArray[np.int32]
-    threads: NDArray[np.int32]
-    thread_names: Sequence[str]
+    lexicon: Lexicon  # gives the meaning of word ids
+    starts: Rows  # int64 `(n + 1,)`; words of row `i` are `words[starts[i]:starts[i + 1]]`
+    words: Ids  # int32, word ids of the texts in order, stop words left out, at most `WORDS_MAX` of a memory
+    lengths: NDArray[np.int32]  # int32 `(n,)`: content words of the text, however many are kept
+    threads: NDArray[np.int32]  # int32 `(n,)`: code of the thread, -1 = none
+    thread_names: Sequence[str]  # shared list: what the codes stand for
+    # with `after`: int64 `(n,)`: row of the previous and next living memory of the thread, by position; -1 = none
     before: Rows
     after: Rows
-    actors: NDArray[np.int32]
-    actor_names: Sequence[str]
+    actors: NDArray[np.int32]  # int32 `(n,)`: index into `actor_names`, -1 = none
+    actor_names: Sequence[str]  # shared list, the first so many belong to the snapshot
+    # stem number → codes of the actors whose name holds it, of those that a living row has
     actor_words: Mapping[int, Sequence[int]]
+    # int8 `(n,)`: role in a conversation with an assistant, as in `ROLE_CODES`; 0 = none. As given, or else that of the
+    # actor's name
     roles: NDArray[np.int8]
-    role_actors: Mapping[int, Sequence[int]]
-    questions: NDArray[np.bool_]
-    asked: NDArray[np.bool_]
-    alive: NDArray[np.bool_]
-    kind: Kind
-    mean_log_length: float
-    postings: Sequence[Postings] = ()
+    role_actors: Mapping[int, Sequence[int]]  # code of a role → codes of the actors that have it in some living row
+    questions: NDArray[np.bool_]  # bool `(n,)`: whether the text asks something
+    asked: NDArray[np.bool_]  # bool, beside `words`: whether the word stands in a sentence that asks
+    alive: NDArray[np.bool_]  # bool `(n,)`: false of what was forgotten
+    kind: Kind  # what the scope is made of
+    mean_log_length: float  # mean of `ln(1 + length)` over all living rows
+    postings: Sequence[Postings] = ()  # which rows hold a stem, those that were forgotten included
+    # of a scope of which only some rows are there, how many living memories of all hold each of some stems; `None` =
+    # all rows are there, and are counted
     counted: Callable[[Sequence[str]], Mapping[str, int]] | None = field(default=None, compare=False, repr=False)
+    # of such a scope, in which of some threads one of some actors speaks, all by their names
     spoken_in: Callable[[Sequence[str], Sequence[str]], Collection[str]] | None = field(
         default=None, compare=False, repr=False
     )
+    # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -151,10 +206,7 @@ class TextColumns:
         return rows[kept], counts[kept]
 
     def entries(self, term: str) -> tuple[list[tuple[NDArray[np.int32], Counts]], int]:
-        """Return the rows whose actor's name or text holds a stem and their counts, in parts, and the largest count.
-
-        Forgotten rows are among them.
-        """
+        """Return the rows that hold a stem, forgotten ones too, and their counts, in parts, and the largest count."""
         number = self.lexicon.stem_of(term)
         if number < 0:
             return [], 0
@@ -227,11 +279,7 @@ class TextColumns:
         return self._step(self.after, rows)
 
     def beside(self, rows: Rows) -> Rows:
-        """Return the rows before and after each of `rows`, `(2, len(rows))`; `size` = none, as for a `size` in `rows`.
-
-        Args:
-            rows: of these columns, or `size`; there is one at least.
-        """
+        """Return the rows before and after each of `rows`, `(2, len(rows))`; `size` = none, in `rows` as well."""
         size = self.size
         found = np.empty((2, len(rows)), dtype=np.int64)
         found[0] = self.before.take(rows, mode="clip")
@@ -251,452 +299,11 @@ class TextColumns:
         return found
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class TextRow:
-    """A memory as input of `ColumnsBuilder.append`.
-
-    Args:
-        num: the memory's number in the store; rising over all rows of a scope.
-        words: ids of its content words, or `None` to have `text` cut into words.
-        text: without the actor in front. May be empty where `words` is given.
-        asks: whether the text is a question; `None` = look at `text`.
-        asked: for each word whether its sentence asks; `None` = look at `text`.
-        length: content words, where `words` holds only a part of them.
-        more: ids of the words that BM25 reads besides, or `None` to have them cut: those of the actor's name, and those
-            of the text that are too many to be kept.
-        actor, thread: names, `None` = none.
-        role: a role's name; `None` = that of the actor's name, if it is the spelling of one.
-        position: place in the thread; without meaning where there is no thread.
-    """
-
-    num: int
-    text: str = ""
-    words: Ids | None = None
-    asks: bool | None = None
-    asked: Sequence[bool] | None = None
-    length: int | None = None
-    more: Ids | None = None
-    actor: str | None = None
-    role: str | None = None
-    thread: str | None = None
-    position: int | None = None
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class TextBlock:
-    """Many memories as input of `ColumnsBuilder.extend`: the fields of `TextRow`, each as a sequence.
-
-    Args:
-        nums: rising over all rows of a scope.
-        words: ids of the content words of all of them, one memory after the other.
-        counts: how many of `words` belong to each, at most `WORDS_MAX`.
-        lengths: content words of each, however many are given.
-        asks: whether the text is a question.
-        actors, threads: names, `None` = none.
-        roles: names of roles; `None` = that of the actor's name, if it is the spelling of one.
-        positions: places in the thread.
-        asked: bool, beside `words`: whether the word's sentence asks; `None` = no word's does.
-        more: ids of the words that BM25 reads besides, one memory after the other; `None` = there are none.
-        more_counts: how many of `more` belong to each.
-    """
-
-    nums: Sequence[int]
-    words: Ids
-    counts: Sequence[int]
-    lengths: Sequence[int]
-    asks: Sequence[bool | int]
-    actors: Sequence[str | None]
-    roles: Sequence[str | None]
-    threads: Sequence[str | None]
-    positions: Sequence[int | None]
-    asked: NDArray[np.bool_] | None = None
-    more: Ids | None = None
-    more_counts: Sequence[int] | None = None
-
-
-class ColumnsBuilder:
-    """Growing buffers behind the snapshots of one scope. The caller locks out other threads; snapshots need no lock.
-
-    Args:
-        lexicon: gives word ids.
-        capacity: rows expected.
-        scratch: where words and postings of a large scope are put.
-    """
-
-    def __init__(self, lexicon: Lexicon, capacity: int = 64, scratch: Scratch | None = None) -> None:
-        capacity = max(64, capacity)
-        self.lexicon = lexicon
-        self.scratch = scratch = Scratch() if scratch is None else scratch
-        self.n = 0
-        self.log_length = 0  # in parts of `UNIT`: a sum that does not depend on the order
-        self.living = 0
-        self.nums = np.empty(capacity, dtype=np.int64)
-        self.starts: Rows = scratch.empty(capacity + 1, np.int64)
-        self.words: Ids = scratch.empty(16 * capacity, np.int32)
-        self.asked: NDArray[np.bool_] = scratch.empty(16 * capacity, np.bool_)
-        self.more_starts: Rows = scratch.empty(capacity + 1, np.int64)
-        self.more: Ids = scratch.empty(2 * capacity, np.int32)
-        self.starts[0] = self.more_starts[0] = 0
-        self.postings: tuple[Postings, ...] = ()
-        self.kinds = KindCounter()
-        self.lengths = np.empty(capacity, dtype=np.int32)
-        self.threads = np.empty(capacity, dtype=np.int32)
-        self.positions = np.empty(capacity, dtype=np.int64)
-        self.before = np.empty(capacity, dtype=np.int64)
-        self.after = np.empty(capacity, dtype=np.int64)
-        self.actors = np.empty(capacity, dtype=np.int32)
-        self.roles = np.empty(capacity, dtype=np.int8)
-        self.questions = np.empty(capacity, dtype=np.bool_)
-        self.alive = np.empty(capacity, dtype=np.bool_)
-        self.thread_codes: dict[str, int] | None = {}  # `None` = read from a file, and not needed so far
-        self.thread_names: list[str] | Names = []
-        self.tails: list[int] = []  # last living row of each thread, -1 = none; likewise
-        self.actor_codes: dict[str, int] = {}
-        self.actor_names: list[str] = []
-        self.actor_words: dict[int, tuple[int, ...]] = {}
-        self.named_roles: list[int] = []  # of each actor, by its name
-        self.role_actors: dict[int, tuple[int, ...]] = {}
-        self.stems_of_actor: list[list[int]] = []
-        self.spoke: dict[int, int] = {}  # living rows of an actor in a role
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of memory that the buffers need, without mapped arrays that are read here and there."""
-        apart = (self.starts, self.words, self.asked, self.more_starts, self.more)
-        return int(
-            sum(held(array) for array in apart)
-            + sum(part.bytes for part in self.postings)
-            + sum(getattr(self, name).nbytes for name in _PER_ROW)
-        )
-
-    def append(self, rows: Iterable[TextRow]) -> None:
-        """Add memories, rising by `num` and above all present ones."""
-        added = list(rows)
-        if not added:
-            return
-        lists = self._word_lists(added)
-        others = [self._others(row, ids) for row, ids in zip(added, lists, strict=True)]
-        self.extend(
-            TextBlock(
-                nums=[row.num for row in added],
-                words=np.concatenate([ids[:WORDS_MAX] for ids in lists]),
-                counts=[min(len(ids), WORDS_MAX) for ids in lists],
-                lengths=[
-                    self._length(row.text, ids) if row.length is None else row.length
-                    for row, ids in zip(added, lists, strict=True)
-                ],
-                asks=[is_question(row.text) if row.asks is None else row.asks for row in added],
-                actors=[row.actor for row in added],
-                roles=[row.role for row in added],
-                threads=[row.thread for row in added],
-                positions=[row.position for row in added],
-                asked=np.concatenate([_asked(row, len(ids)) for row, ids in zip(added, lists, strict=True)]),
-                more=np.concatenate(others),
-                more_counts=[len(ids) for ids in others],
-            )
-        )
-
-    def extend(self, block: TextBlock) -> None:
-        """Add a block of memories, rising by `num` and above all present ones."""
-        if not len(block.nums):
-            return
-        self._know_threads()
-        first, end = self.n, self.n + len(block.nums)
-        begin = int(self.starts[first])
-        more_begin = int(self.more_starts[first])
-        more = np.empty(0, dtype=np.int32) if block.more is None else block.more
-        self._reserve(end, begin + len(block.words), more_begin + len(more))
-        part = slice(first, end)
-        self.nums[part] = block.nums
-        self.lengths[part] = block.lengths
-        self.starts[first + 1 : end + 1] = np.cumsum(block.counts) + begin
-        self.words[begin : begin + len(block.words)] = block.words
-        self.asked[begin : begin + len(block.words)] = False if block.asked is None else block.asked
-        more_counts = np.zeros(end - first, dtype=np.int64) if block.more_counts is None else block.more_counts
-        self.more_starts[first + 1 : end + 1] = np.cumsum(more_counts) + more_begin
-        self.more[more_begin : more_begin + len(more)] = more
-        self.questions[part] = block.asks
-        self.threads[part] = [self._thread(name) for name in block.threads]
-        self.positions[part] = [place or 0 for place in block.positions]
-        self.actors[part] = [self._actor(name) for name in block.actors]
-        self.roles[part] = self._roles_of(self.actors[part], block.roles)
-        self.alive[part] = True
-        self.before[part] = -1
-        self.after[part] = -1
-        self.n = end
-        self._count(np.arange(first, end), 1)
-        self._count_speakers(np.arange(first, end), 1)
-        self.kinds.add(*self._kind_columns(np.arange(first, end)))
-        self._link(np.arange(first, end))
-        self.lexicon.prepare()
-
-    def know(self, actors: Iterable[str]) -> None:
-        """Number actors that may speak in no row, for a scope with only some of its rows."""
-        for name in actors:
-            self._actor(name)
-
-    def kill(self, nums: Sequence[int] | NDArray[np.int64]) -> None:
-        """Mark memories as dead and take them out of their threads. Numbers that are not here are skipped."""
-        wanted = np.asarray(nums, dtype=np.int64)
-        rows = np.searchsorted(self.nums[: self.n], wanted)
-        rows = np.unique(rows[(rows < self.n)])
-        rows = rows[np.isin(self.nums[rows], wanted) & self.alive[rows]]
-        if not len(rows):
-            return
-        self._know_threads()
-        self.kinds.remove(*self._kind_columns(rows))
-        self._count(rows, -1)
-        self._count_speakers(rows, -1)
-        self.alive = self.alive.copy()
-        self.alive[rows] = False
-        self._copy_links()
-        for row in rows.tolist():
-            before, after = int(self.before[row]), int(self.after[row])
-            if before >= 0:
-                self.after[before] = after
-            if after >= 0:
-                self.before[after] = before
-            elif (code := int(self.threads[row])) >= 0:
-                self.tails[code] = before
-            self.before[row] = self.after[row] = -1
-
-    def snapshot(self) -> TextColumns:
-        """Return the columns as they are now; later changes do not show in them."""
-        n = self.n
-        self._post()
-        return TextColumns(
-            lexicon=self.lexicon,
-            starts=self.starts[: n + 1],
-            words=self.words[: int(self.starts[n])],
-            lengths=self.lengths[:n],
-            threads=self.threads[:n],
-            thread_names=self.thread_names,
-            before=self.before[:n],
-            after=self.after[:n],
-            actors=self.actors[:n],
-            actor_names=self.actor_names,
-            actor_words=self.actor_words,
-            roles=self.roles[:n],
-            role_actors=self.role_actors,
-            questions=self.questions[:n],
-            asked=self.asked[: int(self.starts[n])],
-            alive=self.alive[:n],
-            kind=self.kinds.kind(),
-            mean_log_length=self.log_length / UNIT / self.living if self.living else 0.0,
-            postings=self.postings,
-        )
-
-    def _count(self, rows: Rows, sign: int) -> None:
-        self.living += sign * len(rows)
-        self.log_length += sign * int(np.rint(np.log1p(self.lengths[rows]) * UNIT).sum())
-
-    def _post(self) -> None:
-        """Bring the postings up to date."""
-        kept, first = postings.first_to_read(self.postings, self.n)
-        if first == self.n:
-            return
-        occurrences = []
-        for starts, words in ((self.starts, self.words), (self.more_starts, self.more)):
-            begin, end = int(starts[first]), int(starts[self.n])
-            rows = np.repeat(np.arange(first, self.n), np.diff(starts[first : self.n + 1]))
-            occurrences.append((self.lexicon.stems[words[begin:end]], rows))
-        self.postings = (*kept, postings.made(first, self.n, occurrences).moved(self.scratch))
-
-    def _kind_columns(self, rows: Rows) -> tuple[NDArray[np.int32], ...]:
-        return self.threads[rows], self.actors[rows], self.roles[rows].astype(np.int32), self.lengths[rows]
-
-    def _length(self, text: str, ids: Ids) -> int:
-        """Count the content words of a text, as `store.words` does."""
-        return len(ids) if text.isascii() else length_in_words([self.lexicon.word(i) for i in ids.tolist()])
-
-    def _others(self, row: TextRow, ids: Ids) -> Ids:
-        """Return the ids of the further words that BM25 reads, for a row whose words are all in `ids`."""
-        if row.more is not None:
-            return np.asarray(row.more, dtype=np.int32)
-        name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
-        return np.concatenate([self.lexicon.ids_of(name), ids[WORDS_MAX:]])
-
-    def _word_lists(self, added: Sequence[TextRow]) -> list[Ids]:
-        """Return the word ids of each row. New words enter the lexicon together."""
-        texts = [content_words(row.text) if row.words is None else [] for row in added]
-        fresh = self.lexicon.ids_of(chain.from_iterable(texts))
-        ends = np.cumsum([len(words) for words in texts]).tolist()
-        return [
-            fresh[end - len(words) : end] if row.words is None else np.asarray(row.words, dtype=np.int32)
-            for row, words, end in zip(added, texts, ends, strict=True)
-        ]
-
-    def _know_threads(self) -> None:
-        """Compute thread codes and last rows of columns read from a file, before their first change."""
-        if self.thread_codes is not None:
-            return
-        ends = np.flatnonzero((self.after[: self.n] < 0) & (self.threads[: self.n] >= 0))
-        tails = np.full(len(self.thread_names), -1, dtype=np.int64)
-        tails[self.threads[ends]] = ends
-        self.tails = tails.tolist()
-        self.thread_codes = {name: code for code, name in enumerate(self.thread_names)}
-
-    def _thread(self, name: str | None) -> int:
-        if name is None:
-            return -1
-        assert self.thread_codes is not None
-        code = self.thread_codes.setdefault(name, len(self.thread_codes))
-        if code == len(self.tails):
-            self.tails.append(-1)
-            self.thread_names.append(name)
-        return code
-
-    def _actor(self, name: str | None) -> int:
-        if name is None:
-            return -1
-        code = self.actor_codes.get(name)
-        if code is None:
-            code = len(self.actor_names)
-            # A name is no text of a language; one in another script has its endings all the same.
-            words = content_words(name, None) if name.isascii() else content_words(name)
-            ids = self.lexicon.ids_of(words)
-            stems = self.lexicon.stems
-            self.actor_names.append(name)
-            self.stems_of_actor.append(sorted(set(stems[ids].tolist())))
-            self.named_roles.append(ROLE_CODES[role_of(name)])
-            self.actor_codes[name] = code
-        return code
-
-    def _roles_of(self, actors: NDArray[np.int32], given: Sequence[str | None]) -> NDArray[np.int8]:
-        """Return the role codes of new rows."""
-        codes = np.asarray([*self.named_roles, NO_ROLE], dtype=np.int8)[actors]  # the last is that of -1, no actor
-        for i, role in enumerate(given):
-            if role is not None:
-                codes[i] = ROLE_CODES[Role(role)]
-        return codes
-
-    def _count_speakers(self, rows: Rows, sign: int) -> None:
-        """Update which actors speak in living rows and in which roles, as if forgotten rows had never been."""
-        spoken = rows[self.actors[rows] >= 0]
-        pairs = self.actors[spoken].astype(np.int64) * ROLES + self.roles[spoken]
-        came, went = [], []
-        for pair, count in zip(*(part.tolist() for part in np.unique(pairs, return_counts=True)), strict=True):
-            before = self.spoke.pop(pair, 0)
-            if after := before + sign * count:
-                self.spoke[pair] = after
-            came += [pair] * (not before)
-            went += [pair] * (not after)
-        if went:  # older snapshots keep theirs
-            self.role_actors, self.actor_words = dict(self.role_actors), dict(self.actor_words)
-        for pair in came:
-            actor, role = divmod(pair, ROLES)
-            if role != NO_ROLE:
-                self.role_actors[role] = _with(self.role_actors.get(role, ()), actor)
-            for number in self.stems_of_actor[actor]:
-                self.actor_words[number] = _with(self.actor_words.get(number, ()), actor)
-        for pair in went:
-            actor, role = divmod(pair, ROLES)
-            _without(self.role_actors, role, actor)
-            if not any(actor * ROLES + other in self.spoke for other in range(ROLES)):
-                for number in self.stems_of_actor[actor]:
-                    _without(self.actor_words, number, actor)
-
-    def _link(self, rows: Rows) -> None:
-        """Insert new rows into the order of their threads."""
-        rows = rows[self.threads[rows] >= 0]
-        if not len(rows):
-            return
-        rows = self._sorted(rows)
-        codes = self.threads[rows]
-        heads = np.flatnonzero(np.diff(codes, prepend=-1))
-        tails = np.asarray(self.tails, dtype=np.int64)[codes[heads]]
-        # Equal positions are ordered by num, and new rows have the higher ones.
-        late = (tails < 0) | (self.positions[rows[heads]] >= self.positions[tails])
-        amid = codes[heads[~late]]
-        if len(amid):
-            self._copy_links()
-            there = np.flatnonzero(np.isin(self.threads[: self.n], amid) & self.alive[: self.n])
-            rows = self._sorted(np.concatenate([rows[~np.isin(codes, amid)], there]))
-            codes = self.threads[rows]
-            heads = np.flatnonzero(np.diff(codes, prepend=-1))
-            tails = np.asarray(self.tails, dtype=np.int64)[codes[heads]]
-            tails[np.isin(codes[heads], amid)] = -1
-        previous = np.concatenate([[-1], rows[:-1]])
-        previous[heads] = tails
-        following = np.concatenate([rows[1:], [-1]])
-        ends = np.concatenate([heads[1:], [len(rows)]]) - 1
-        following[ends] = -1
-        self.before[rows] = previous
-        self.after[rows] = following
-        joined = tails >= 0
-        self.after[tails[joined]] = rows[heads[joined]]
-        for code, row in zip(codes[ends].tolist(), rows[ends].tolist(), strict=True):
-            self.tails[code] = row
-
-    def _sorted(self, rows: Rows) -> Rows:
-        """Sort rows by thread, position and row; row and number rise together."""
-        order: Rows = rows[np.lexsort((rows, self.positions[rows], self.threads[rows]))]
-        return order
-
-    def _copy_links(self) -> None:
-        self.before, self.after = self.before.copy(), self.after.copy()
-
-    def _reserve(self, rows: int, words: int, more: int) -> None:
-        grown = self.scratch.grown
-        if more > len(self.more):
-            self.more = grown(self.more, int(self.more_starts[self.n]), max(more, roomier(len(self.more))))
-        if words > len(self.words):
-            used, size = int(self.starts[self.n]), max(words, roomier(len(self.words)))
-            self.words, self.asked = grown(self.words, used, size), grown(self.asked, used, size)
-        if rows <= len(self.nums):
-            return
-        size = max(rows, roomier(len(self.nums)))
-        self.starts = grown(self.starts, self.n + 1, size + 1)
-        self.more_starts = grown(self.more_starts, self.n + 1, size + 1)
-        for name in _PER_ROW:
-            setattr(self, name, in_memory(getattr(self, name), self.n, size))
-
-
-def _asked(row: TextRow, count: int) -> NDArray[np.bool_]:
-    """Flag the kept words that stand in a sentence that asks."""
-    flags = row.asked
-    if flags is None:
-        flags = asked_words(row.text) if row.words is None and is_question(row.text) else ()
-    kept = np.zeros(min(count, WORDS_MAX), dtype=np.bool_)
-    kept[: len(flags)] = np.asarray(flags[: len(kept)], dtype=np.bool_)
-    return kept
-
-
-def _with(codes: tuple[int, ...], code: int) -> tuple[int, ...]:
-    at = bisect_left(codes, code)  # nearly always at the end
-    return codes if codes[at : at + 1] == (code,) else (*codes[:at], code, *codes[at:])
-
-
-def _without(table: dict[int, tuple[int, ...]], key: int, code: int) -> None:
-    kept = tuple(other for other in table.pop(key, ()) if other != code)
-    if kept:
-        table[key] = kept
-
-
-_PER_ROW = (
-    *("nums", "lengths", "threads", "positions", "before", "after"),
-    *("actors", "roles", "questions", "alive"),
-)
-
-
-def columns_of(rows: Iterable[TextRow], lexicon: Lexicon) -> TextColumns:
-    """Build the columns of a plain list of memories."""
-    builder = ColumnsBuilder(lexicon)
-    builder.append(rows)
-    return builder.snapshot()
-
-
 def window_rows(columns: TextColumns, rows: Rows, scores: NDArray[np.float32], limit: int) -> Rows:
     """Return neighbours at ±1 of lexical hits that are no hits themselves, best first by their window's summed score.
 
     A text that answers a question often shares no word with it, but stands beside a text that does: this is the BM25 of
     ±1 windows without asking the index for windows.
-
-    Args:
-        columns: the scope.
-        rows: the hits, distinct.
-        scores: of the hits, at least 0.
-        limit: neighbours at most; ties go to the earlier row.
     """
     if not len(rows):
         return np.empty(0, dtype=np.int64)
@@ -716,3 +323,38 @@ def window_rows(columns: TextColumns, rows: Rows, scores: NDArray[np.float32], l
     values[rows] = scores
     best: Rows = around[(-np.add.reduce(values[neighbours])).argsort(kind="stable")[:limit]]
     return best
+
+
+SHORT = 6  # content words of a question that needs what was said before it; one of twice as many needs nothing
+STEPS = 4  # turns that a reply may stand behind what it is about
+
+
+def elliptic(columns: TextColumns, row: int) -> float:
+    """Rate in [0, 1] how surely a row answers another's question that is too short to name its subject."""
+    asking = columns.before.item(row)
+    if not 0 <= asking < columns.size or not columns.questions.item(asking):
+        return 0.0
+    actor, other = columns.actors.item(row), columns.actors.item(asking)
+    if actor < 0 or other < 0 or actor == other:
+        return 0.0
+    return min(max(2 - columns.lengths.item(asking) / SHORT, 0.0), 1.0)
+
+
+def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> Rows:
+    """Return replies to short questions two to `STEPS` turns after found rows, the nearest and best first."""
+    after, size = columns.after.item, columns.size
+    before, questions = columns.before.item, columns.questions.item
+    actors, lengths = columns.actors.item, columns.lengths.item
+    behind, replies = rows.tolist(), []
+    for step in range(STEPS):
+        behind = [row for row in map(after, behind) if 0 <= row < size]
+        for row in behind if step else ():  # as `elliptic` > 0, without a call for each
+            asking = before(row)
+            if 0 <= asking < size and questions(asking) and lengths(asking) < 2 * SHORT:
+                actor = actors(row)
+                if actor >= 0 and 0 <= actors(asking) != actor:
+                    replies.append(row)
+    if not replies:
+        return np.empty(0, dtype=np.int64)
+    there = set(known.tolist())
+    return np.asarray([row for row in dict.fromkeys(replies) if row not in there][:limit], dtype=np.int64)

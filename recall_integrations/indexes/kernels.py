@@ -1,7 +1,6 @@
-"""Sums over many short integers, by SIMD kernels where `simsimd` can be imported, by numpy where it cannot.
+"""Sums over many short integers, by SIMD kernels where `simsimd` can be imported, else by numpy; runs of equal numbers.
 
-Both give the same numbers: sums of integers, which float32 holds exactly up to 1,040 dimensions and to seven digits
-above. Callers allow for a larger error than that.
+Both give the same numbers: float32 holds them exactly up to 1,040 dimensions, and to seven digits above.
 """
 
 from __future__ import annotations
@@ -55,20 +54,6 @@ def products_of(codes: NDArray[np.int8], rows: NDArray[Any], queries: NDArray[np
     return out
 
 
-def differing(bits: NDArray[np.uint8], query: NDArray[np.uint8]) -> NDArray[np.uint16]:
-    """Count the bits in which each row of `bits` `(n, b)`, `b` bytes, differs from `query` `(b,)`."""
-    if not len(bits):
-        return np.empty(0, dtype=np.uint16)
-    if _simsimd is not None:
-        found = np.asarray(_simsimd.cdist(query[None], bits, metric="hamming", dtype="bin8", out_dtype="uint16"))
-        return found.reshape(-1).astype(np.uint16, copy=False)
-    out = np.empty(len(bits), dtype=np.uint16)
-    for begin in range(0, len(bits), 8 * _BLOCK):
-        apart = np.bitwise_xor(bits[begin : begin + 8 * _BLOCK], query)
-        out[begin : begin + 8 * _BLOCK] = np.bitwise_count(apart).sum(axis=1, dtype=np.uint16)
-    return out
-
-
 def widened(halves: NDArray[np.float16]) -> NDArray[np.float32]:
     """Convert finite float16 to float32, exactly, by moving bits: numpy does that in vectors, its cast one by one."""
     wide = _moved(halves)
@@ -90,3 +75,25 @@ def _moved(halves: NDArray[np.float16]) -> NDArray[np.float32]:
     bits <<= 13
     bits &= _HALF_BITS
     return bits.view(np.float32)
+
+
+Mask = NDArray[np.bool_]
+
+
+def changes(values: NDArray[Any]) -> Mask:
+    """Flag each value that differs from the one before it, and the first value."""
+    new = np.empty(len(values), dtype=np.bool_)
+    new[:1] = True
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
+
+
+def heads(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the place where each run of equal values begins."""
+    return changes(values).nonzero()[0]
+
+
+def distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct values, rising."""
+    rising = np.sort(values)
+    return rising[changes(rising)]

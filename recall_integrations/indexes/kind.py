@@ -1,9 +1,7 @@
 """Kind of a scope, read from its memories: chats of people, chats with an assistant, documents, records, notes.
 
-Evidence does not mean the same everywhere. An answer of six words is told by the question before it, an answer of two
-hundred is not; neighbours in a thread belong together in a chat, not among the notifications of a phone. Nobody is
-asked for the kind of a collection: `Kind` holds shares of the living memories, each in [0, 1], and `gates` turns them
-into the factors with which rankers weigh evidence. A scope may be a mixture; then so are the factors.
+Evidence does not mean the same everywhere: an answer of six words is told by the question before it, one of two hundred
+is not. `Kind` holds shares of the memories, and `gates` turns them into the factors with which rankers weigh evidence.
 """
 
 from __future__ import annotations
@@ -50,23 +48,14 @@ GATES: Mapping[str, str] = {
 
 @record(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
+    """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope."""
 
-    Args:
-        pairs: in threads of exactly two actors.
-        crowd: in threads of three actors or more.
-        roles: by the user of an assistant, or by the assistant.
-        threaded: with another memory in their thread.
-        named: with an actor.
-        short: mean of `1 / (1 + content words / 20)`.
-    """
-
-    pairs: float = 0.0
-    crowd: float = 0.0
-    roles: float = 0.0
-    threaded: float = 0.0
-    named: float = 0.0
-    short: float = 0.0
+    pairs: float = 0.0  # in threads of exactly two actors
+    crowd: float = 0.0  # in threads of three actors or more
+    roles: float = 0.0  # by the user of an assistant, or by the assistant
+    threaded: float = 0.0  # with another memory in their thread
+    named: float = 0.0  # with an actor
+    short: float = 0.0  # mean of `1 / (1 + content words / 20)`
 
     @property
     def plain(self) -> float:
@@ -86,13 +75,11 @@ class Kind:
 
         Args:
             asked: content words of the query.
-            rarity: mean idf of those of its words that the scope holds, as a share of the highest idf that a word can
-                have there; in [0, 1]. Names and terms pinpoint a text (.5 and more), what a whole collection is about
-                does not (.35).
+            rarity: mean idf of those of its words that the scope holds, as a share of the highest idf there: names and
+                terms pinpoint a text (.5 and more), what a whole collection is about does not (.35).
             count: memories of the scope. In a handful every word that is said twice would be common.
+            unread: 1 − the worth of word vectors in the query's language; less where words are cut into characters.
             said: the largest share of the query's Σ idf that a candidate holds.
-            unread: how far nothing knows what its words mean: 1 − the worth of word vectors in its language; less where
-                words are cut into characters.
             worth: what a cosine of the store's embedding is worth in the language of the query.
         """
         people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
@@ -148,15 +135,10 @@ def how_long(asked: int) -> float:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Counted:
-    """Counts of a `KindCounter`, as kept on disk.
+    """Counts of a `KindCounter`, as kept on disk."""
 
-    Args:
-        pairs: int32 `(m, 3)`: thread, actor and memories, in order of the first two.
-        totals: sums of the counter.
-    """
-
-    pairs: NDArray[np.int32]
-    totals: tuple[int, ...]
+    pairs: NDArray[np.int32]  # int32 `(m, 3)`: thread, actor and memories, in order of the first two
+    totals: tuple[int, ...]  # sums of the counter
 
 
 class KindCounter:

@@ -1,17 +1,14 @@
-"""Words as numbers, which the ranking features compare instead of strings.
+"""Words as numbers, which the ranking features compare instead of strings; one lexicon serves all scopes of a process.
 
-A `Lexicon` gives every content word (a normal form of `text.tokenize` that is no stop word) an id, every stem a number
-of its own, and keeps a unit vector per word: the bundled static model's vector of the word on its own, whatever
-embedding a store uses. Ids are only ever added, so columns that hold them stay valid; one lexicon serves all scopes of
-a process. Words of queries (`QueryTerms`) are looked up, never added: what people ask must not fill the memory.
-
-Vectors are kept as int8 with a factor per row (260 bytes a word); the rounding moves a cosine by about 0.002.
+Ids are only ever added. Words of queries are looked up, never added. Vectors are those of the bundled static model, as
+int8 with a factor per row: the rounding moves a cosine by about 0.002. In languages without vectors, runs of four
+letters meet (McNamee and Mayfield, "Character N-Gram Tokenization for European Language Text Retrieval", 2004).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,9 +17,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import bundled
+from recall_integrations.indexes.array_file import grown
 from recall_integrations.indexes.kernels import products_of
-from recall_integrations.indexes.letter_runs import RunTable
-from recall_integrations.indexes.scratch import grown
 from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record
@@ -33,6 +29,65 @@ from recall_integrations.text.shortening import shortened
 from recall_integrations.text.signs import is_signed, unsigned, words_with_signs
 from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.roles import Role
+
+SIZE = 4  # letters of a run, the marks at both ends included
+SIZE_HANGUL = 3  # a syllable is a letter there, and words have two to four of them
+LETTERS_MAX = 64  # of a word that are looked at: beyond that it is no word
+Numbers = NDArray[np.int32]
+
+
+def runs(word: str) -> list[str]:
+    """Return the distinct runs of a normal form, in order."""
+    marked = f"^{word[:LETTERS_MAX]}$"
+    size = SIZE_HANGUL if "가" <= word[:1] <= "힣" else SIZE
+    return list(dict.fromkeys(marked[i : i + size] for i in range(max(len(marked) - size + 1, 1))))
+
+
+class RunTable:
+    """Runs of the words of a lexicon, each word read at its first use."""
+
+    def __init__(self, word: Callable[[int], str]) -> None:
+        self._word = word
+        self._lock = threading.Lock()
+        self._numbers: dict[str, int] = {}
+        self._begins: NDArray[np.int64] = np.full(1_024, -1, dtype=np.int64)  # of a word in `_flat`; -1 = not read
+        self._counts: Numbers = np.zeros(1_024, dtype=np.int32)
+        self._flat: Numbers = np.empty(4_096, dtype=np.int32)
+        self._used = 0
+
+    def numbers_of(self, words: Sequence[str]) -> Numbers:
+        """Return the numbers of the distinct runs of `words`, rising, without runs of no word read so far."""
+        known = self._numbers
+        return np.asarray(sorted({known[r] for w in words for r in runs(w) if r in known}), dtype=np.int32)
+
+    def of(self, ids: NDArray[np.integer[Any]]) -> tuple[Numbers, Numbers]:
+        """Return the runs of the words `ids`, one word after the other, and the number of runs of each."""
+        with self._lock:
+            top = int(ids.max(initial=-1))
+            if top >= len(self._begins):
+                more = max(top + 1, 2 * len(self._begins)) - len(self._begins)
+                self._begins = np.concatenate([self._begins, np.full(more, -1, dtype=np.int64)])
+                self._counts = np.concatenate([self._counts, np.zeros(more, dtype=np.int32)])
+            unread = ids[self._begins[ids] < 0]
+            if len(unread):
+                self._read(np.unique(unread).tolist())
+            begins, counts = self._begins[ids], self._counts[ids]
+            ends = np.cumsum(counts)
+            total = int(ends[-1]) if len(ends) else 0
+            return self._flat[np.arange(total) + np.repeat(begins - (ends - counts), counts)], counts
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def _read(self, ids: list[int]) -> None:
+        for each in ids:
+            own = [self._numbers.setdefault(r, len(self._numbers)) for r in runs(self._word(each))]
+            if self._used + len(own) > len(self._flat):
+                self._flat = np.concatenate([self._flat, np.empty_like(self._flat)])
+            self._flat[self._used : self._used + len(own)] = own
+            self._begins[each], self._counts[each] = self._used, len(own)
+            self._used += len(own)
+
 
 Ids = NDArray[np.int32]
 Vectors = NDArray[np.float32]
@@ -73,21 +128,13 @@ def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
 
 @record(frozen=True, slots=True, kw_only=True)
 class WordBlock:
-    """Words and all that a `Lexicon` knows of them, as arrays: the words of a scope on disk.
+    """Words and all that a `Lexicon` knows of them, as arrays: the words of a scope on disk."""
 
-    Args:
-        keys: the words as `Lexicon.ids_of` takes them, joined by line feeds, in UTF-8.
-        stems: int32: of each word the place of its stem in `roots`.
-        roots: texts of the stems, likewise joined; some may belong to none of the words.
-        root_count: how many there are.
-        dated, rows, factors: of each word, as the lexicon has them.
-    """
-
-    keys: NDArray[np.uint8]
-    stems: Ids
-    roots: NDArray[np.uint8]
-    root_count: int
-    dated: NDArray[np.bool_]
+    keys: NDArray[np.uint8]  # the words as `Lexicon.ids_of` takes them, joined by line feeds, in UTF-8
+    stems: Ids  # int32: of each word the place of its stem in `roots`
+    roots: NDArray[np.uint8]  # texts of the stems, likewise joined; some may belong to none of the words
+    root_count: int  # how many there are
+    dated: NDArray[np.bool_]  # with `rows`, `factors`: of each word, as the lexicon has them
     rows: NDArray[np.int8]
     factors: Vectors
 
@@ -104,11 +151,7 @@ def _split(joined: NDArray[np.uint8], count: int) -> list[str]:
 
 
 class Lexicon:
-    """Content words, their stems and their vectors. Threads may share one.
-
-    Args:
-        embedding: gives a unit vector per word. Default: the bundled static model.
-    """
+    """Content words, their stems and their vectors. Threads may share one."""
 
     def __init__(self, embedding: Embedding | None = None) -> None:
         self._embedding = bundled() if embedding is None else embedding
@@ -185,10 +228,7 @@ class Lexicon:
         return np.asarray(rows[ids].astype(np.float32) * factors[ids, None], dtype=np.float32)
 
     def vectors_of(self, words: Sequence[str]) -> Vectors:
-        """Return unit rows of words that need not be in the lexicon, and are not added to it.
-
-        They are rounded like those in the lexicon: the words of other people's memories change nothing.
-        """
+        """Return unit rows of words that need not be in the lexicon, and are not added to it."""
         rows, factors = self._whole(words)
         return rows.astype(np.float32) * factors[:, None]
 
@@ -230,12 +270,7 @@ class Lexicon:
         return products
 
     def likeness(self, keys: Sequence[str], words: Sequence[str]) -> Vectors:
-        """Compute the cosine of each word of a query with each of a text, `(len(words), len(keys))`, as `cosines` does.
-
-        Args:
-            keys: words of the text, as `ids_of` takes them; new ones are not added.
-            words: words of the query.
-        """
+        """Compute the cosine of each word of a query with each of a text, `(len(words), len(keys))`, as `cosines`."""
         ids = np.fromiter((self._ids.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
         known = (ids >= 0) & (ids < self._ready)
         rows = np.empty((len(keys), self._embedding.dimensions), dtype=np.float32)
@@ -345,13 +380,7 @@ class Lexicon:
         )
 
     def take(self, block: WordBlock) -> tuple[Ids, Ids] | None:
-        """Add the words of a block; return the ids of its words and of its stems, `None` where both are their places.
-
-        An empty lexicon takes the block as it is, without a copy of the vectors.
-
-        Raises:
-            ValueError: the parts of the block do not fit together.
-        """
+        """Add the words of a block; return ids of its words and stems, `None` where they are their places."""
         keys, roots = _split(block.keys, len(block.stems)), _split(block.roots, block.root_count)
         with self._lock:
             if not self._words and not self._stem_texts:
@@ -405,29 +434,18 @@ def shared() -> Lexicon:
 
 @record(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
-    """A query as the features need it.
+    """A query as the features need it."""
 
-    Args:
-        stems: distinct stems to look for.
-        words: a word for each of them, for its vector; the stem itself where the query does not say it.
-        sequence: stems of the content words in the order of the text, for pairs.
-        window: the time it speaks of.
-        asker: where the query speaks in the first person, stems that the actor's name may hold who asks.
-        when: whether it asks for a time.
-        dating: whether it asks when something was, in English.
-        counts: how often the query says each of the stems, at least 1; empty = once each.
-        role: whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular.
-    """
-
-    stems: tuple[str, ...]
-    words: tuple[str, ...]
-    sequence: tuple[str, ...] = ()
-    window: TemporalWindow | None = None
+    stems: tuple[str, ...]  # distinct stems to look for
+    words: tuple[str, ...]  # a word for each of them, for its vector; the stem itself where the query does not say it
+    sequence: tuple[str, ...] = ()  # stems of the content words in the order of the text, for pairs
+    window: TemporalWindow | None = None  # the time it speaks of
+    # where the query speaks in the first person, stems that the actor's name may hold who asks
     asker: tuple[str, ...] = ()
-    when: bool = False
-    dating: bool = False
-    counts: tuple[int, ...] = ()
-    role: Role | None = None
+    when: bool = False  # whether it asks for a time
+    dating: bool = False  # whether it asks when something was, in English
+    counts: tuple[int, ...] = ()  # how often the query says each of the stems, at least 1; empty = once each
+    role: Role | None = None  # whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular
     strength: float = 0.0
 
 

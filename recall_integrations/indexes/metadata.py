@@ -1,8 +1,6 @@
 """Values of a scope's memories under a key of their metadata, and the memories that hold each value.
 
-A value is kept once, with a number; of each memory there is the number of its value. A test is asked of the values, so
-of those that there are, however many memories hold them: by look-up where it names values, in one pass over an array
-where it bounds numbers or times, else one by one.
+A value is kept once, and a test is asked of the values, however many memories hold them.
 """
 
 from __future__ import annotations

@@ -1,14 +1,19 @@
-"""Tables of pgvector: their names, their readers, and how far a collection is filled.
+"""Tables of pgvector, and building the index of a collection over all of its vectors at once.
 
 recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
 recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
+
+Not `CONCURRENTLY`: that waits for every older transaction of the database, and cannot be told anything in its own
+transaction, as it has to be behind a pooler.
 """
 
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.indexes.vectors import HNSW
 from recall_integrations.patterns import regex
@@ -22,15 +27,10 @@ HOME_CHARS_MAX = 40
 
 @record(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """The extension in a database.
+    """The extension in a database."""
 
-    Args:
-        version: major and minor.
-        schema: schema of its types, as written in statements.
-    """
-
-    version: tuple[int, int]
-    schema: str
+    version: tuple[int, int]  # major and minor
+    schema: str  # schema of its types, as written in statements
 
 
 def table_of(home: str) -> str:
@@ -79,3 +79,61 @@ def wall(connection: Connection, table: str) -> None:
     """Hide a table's rows from all but its owner, whatever is granted by default: tenants have roles there."""
     connection.exec_driver_sql(f"REVOKE ALL ON {table} FROM PUBLIC")
     connection.exec_driver_sql(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+
+
+LOCK_S = 30  # for the table: autovacuum leaves it when it is waited for a second
+LOOK_S = 2  # until the server notices that who asked is gone, and stops; from PostgreSQL 14 on
+# Of a vector in memory beside its numbers: its places in the graph, 16 bytes for each neighbour, and what goes with it.
+BESIDE = 16 * (2 * int(str(HNSW["max_neighbors"])) + 8) + 384
+NO_ROOM = frozenset({"53100", "53200", "53400"})  # disk, which shared memory counts as, too; memory; a limit
+# A table is not indexed by two: the name of the index would be waited for, in a request that has no time for it.
+_TAKE = "SELECT pg_try_advisory_xact_lock(hashtextextended(:table, 0))"
+BUILDING = (
+    "SELECT c.relname, p.tuples_done FROM pg_stat_progress_create_index p JOIN pg_class c ON c.oid = p.relid "
+    "WHERE p.datname = current_database() AND c.relname = ANY(:tables)"
+)
+_SETTINGS = (
+    "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'), ('transaction_timeout', '0'), "
+    f"('lock_timeout', '{LOCK_S}s')) given (name, value) JOIN pg_settings USING (name)"
+)
+_MEMORY = (
+    "SELECT pg_size_bytes(current_setting('maintenance_work_mem')), pg_size_bytes(current_setting('shared_buffers'))"
+)
+
+
+# Ways to build an index, the next one where there is no room: without workers beside, which share memory, of which a
+# container has little (64 MB in `/dev/shm`); with as much memory as the graph needs, up to `shared_buffers`.
+WAYS = ((False, True), (True, True), (True, False))
+
+
+def is_free(connection: Connection, home: str) -> bool:
+    """Say whether nobody builds the index of a collection; if so, lock it until the end of this transaction."""
+    return bool(connection.execute(text(_TAKE), {"table": table_of(home)}).scalar())
+
+
+def build(connection: Connection, home: str, place: Extension, alone: bool, raised: bool) -> tuple[int, int] | None:
+    """Build the index in this transaction; return MB of memory lacked and needed, `None` = another process does it."""
+    connection.execute(text(_SETTINGS))
+    _notice_who_went(connection)
+    if not is_free(connection, home):
+        return None
+    table = table_of(home)
+    width = connection.execute(text(f"SELECT dimension FROM {CATALOGUE} WHERE home = :home"), {"home": home}).scalar()
+    rows = connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()
+    own, shared = connection.execute(text(_MEMORY)).one()
+    needed = int(rows) * (2 * int(width or 0) + BESIDE) + (8 << 20)  # with the little that pgvector takes for itself
+    given = max(own, min(needed, shared)) if raised else own
+    connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = {given // 1024}")
+    if alone:
+        connection.exec_driver_sql("SET LOCAL max_parallel_maintenance_workers = 0")
+    make_index(connection, table, place)
+    connection.execute(text(f"UPDATE {CATALOGUE} SET indexed = true WHERE home = :home"), {"home": home})
+    return given >> 20 if given < needed else 0, needed >> 20
+
+
+def _notice_who_went(connection: Connection) -> None:
+    """Have the server stop for a client that is gone; else it builds to the end and throws the index away."""
+    known = "SELECT count(*) FROM pg_settings WHERE name = 'client_connection_check_interval'"
+    if connection.execute(text(known)).scalar():
+        with suppress(SQLAlchemyError), connection.begin_nested():  # there are systems that cannot tell
+            connection.exec_driver_sql(f"SET LOCAL client_connection_check_interval = '{LOOK_S}s'")

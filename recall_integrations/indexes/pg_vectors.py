@@ -1,15 +1,7 @@
-"""Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector.
+"""Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector (HNSW).
 
-Its tables (`pg_tables`) are beside those of the store and none of them: nothing compares, moves or shares
-them out. The record is the truth; they can be dropped. A table is made when the first vectors come, and its index when
-all are there (`pg_building`); from then on vectors are put into that. Source: Malkov and Yashunin, "Efficient and
-robust approximate nearest neighbor search using Hierarchical Navigable Small World graphs" (2018), as pgvector has it.
-
-Connections are of a pool of its own. A recall of a scope that is pushed down holds a connection of the store's pool
-while it asks here: with one pool for both, recalls that hold all of them would wait for each other. The store's
-transactions are also of another kind (one snapshot for all statements).
-
-Every setting is one of its transaction, so a pooler may give each another connection.
+The record is the truth; these tables can be dropped. Connections are of a pool of its own: with one pool for both,
+recalls that hold all of the store's would wait for each other. Every setting is one of its transaction, for poolers.
 """
 
 from __future__ import annotations
@@ -29,26 +21,36 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.sql.elements import TextClause
 
 from recall_integrations.config import VectorsConfig
-from recall_integrations.database.answering import given_up_when, within
-from recall_integrations.database.pooling import one_was_lost
+from recall_integrations.database.connections import given_up_when, one_was_lost, within
 from recall_integrations.database.postgres import open_postgres, parsed
 from recall_integrations.database.postgres_errors import is_lost, is_ours, shown, sqlstate, words_of
 from recall_integrations.database.tenants import role_under_policies
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import AT_ONCE, Asking, CollectionBusy, Loaded, Loading, Seen, VectorsLate
-from recall_integrations.indexes.pg_building import BUILDING, NO_ROOM, Built, Way, build, is_free, ways
 from recall_integrations.indexes.pg_tables import (
+    BUILDING,
     CATALOGUE,
+    NO_ROOM,
     PREFIX,
+    WAYS,
     Extension,
+    build,
     has_catalogue,
+    is_free,
     make_table,
     see_catalogue,
     table_of,
 )
-from recall_integrations.indexes.vectors import FETCH_MAX, HNSW, CollectionLost
-from recall_integrations.resilience.forking import park_in_children
-from recall_integrations.resilience.guard import Health
+from recall_integrations.indexes.vectors import (
+    FETCH_MAX,
+    HNSW,
+    CollectionBusy,
+    CollectionLost,
+    CollectionServer,
+    Loaded,
+    Loading,
+    Seen,
+    VectorsLate,
+)
 
 T = TypeVar("T")
 EXTENSION = "vector"  # which is what pgvector is called in a database
@@ -59,7 +61,6 @@ EF, EF_MAX = int(str(HNSW["ef_search"])), 1_000  # of hnsw.ef_search
 CONNECTIONS = 8
 CONNECT_S = 2  # the least that the driver takes
 BUILDING_S = 0.2  # for which it is waited what is being built: a probe asks
-OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 BATCH = 50  # vectors of a transaction: putting one into a large graph takes milliseconds
 LOADED_NUMBERS = 128_000  # of all vectors in a transaction that puts them into a table without a graph
 DELETED_AT_ONCE = 1_000
@@ -77,70 +78,31 @@ _RACED = frozenset({"23505", "42710", "42P07"})  # another process made the same
 _SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock_timeout', :ms, true)"
 
 
-class PgVectors:
-    """pgvector in the database of a store. Threads share it; it connects at the first request.
+class PgVectors(CollectionServer):
+    """pgvector in the database of a store; it connects at the first request. With `makes` it may make the extension."""
 
-    Args:
-        address: address of the store.
-        settings: time limits.
-        failures_max: failures in a row, after which the server is left alone for `OPEN_S`.
-        makes: whether it may make a missing extension.
-    """
+    own = True  # the tables are in the schema of the store, and a copy of the database has its own
 
     def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3, makes: bool = True) -> None:
         self._url = parsed(address)
-        self.name = shown(self._url)
+        name, limit_s = shown(self._url), settings.timeout_ms / 1e3
+        super().__init__(name, f"pgvector in {name}", limit_s=limit_s, failures_max=failures_max)
         self._makes = makes
-        self._lock = threading.Lock()
+        self.loading: Loading | None = self
         self._engine: Engine | None = None
         self._closed = False
         self._extension: Extension | None = None
         self._free = threading.BoundedSemaphore(CONNECTIONS)
-        limit_s = settings.timeout_ms / 1e3
-        self._asking = Asking(self.called, limit_s=limit_s, failures_max=failures_max, open_s=OPEN_S, met=self._met)
-        park_in_children(self)
 
     def park(self) -> list[object]:
-        """Return the pool, whose connections belong to the parent, to be kept unused in a forked child."""
         return [] if self._engine is None else [self._engine]
 
     @property
-    def called(self) -> str:
-        """Name of the server in messages."""
-        return f"pgvector in {self.name}"
-
-    @property
-    def own(self) -> bool:
-        """Always true: the tables are in the schema of the store, and a copy of the database has its own."""
-        return True
-
-    @property
-    def at_once(self) -> int:
-        """Vectors handed over at a time; a transaction may hold fewer."""
-        return AT_ONCE
-
-    @property
     def opened(self) -> bool:
-        """True once the server was asked anything."""
         return self._engine is not None
 
-    @property
-    def resting(self) -> float:
-        """Seconds for which the server is left alone after several failures in a row."""
-        return self._asking.resting
-
-    def health(self) -> Health:
-        """Return the health of the server. No request hangs: a late one is ended."""
-        return self._asking.health()
-
     def check(self, seconds: float = math.inf) -> None:
-        """Check that the server can be used; make a missing extension if allowed.
-
-        Raises:
-            VectorsAway: the server cannot be reached now.
-            VectorsRefused: it has no pgvector, one that is too old, or does not let us make the extension.
-            ConfigError: the address is that of a tenant's role.
-        """
+        """Check that the server can be used; make a missing extension if allowed."""
         tenant = self._asked(role_under_policies, seconds)
         if tenant is not None:
             raise ConfigError(
@@ -181,13 +143,6 @@ class PgVectors:
     # -- collections -----------------------------------------------------------------------------------------------
 
     def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there. Its table follows with the first vectors.
-
-        Args:
-            home: name of the collection.
-            store: owner of the collection.
-        """
-
         def made(connection: Connection) -> None:
             see_catalogue(connection)
             put = f"INSERT INTO {CATALOGUE} (home, store, indexed) VALUES (:home, :store, false) ON CONFLICT DO NOTHING"
@@ -196,8 +151,6 @@ class PgVectors:
         self._asked(made)
 
     def homes(self) -> list[str]:
-        """List all collections."""
-
         def listed(connection: Connection) -> list[str]:
             if not has_catalogue(connection):
                 return []
@@ -208,11 +161,6 @@ class PgVectors:
         return self._asked(listed)
 
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """Return the state of a collection, as the server reports it.
-
-        Raises:
-            CollectionLost: it is not there, or not whole.
-        """
         table = table_of(home)
 
         def looked(connection: Connection) -> Seen:
@@ -237,19 +185,12 @@ class PgVectors:
         return self._asked(looked, seconds)
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        """Note the point of the journal beyond which a collection holds nothing.
-
-        Raises:
-            CollectionLost: it is not there.
-        """
         noted = text(f"UPDATE {CATALOGUE} SET store = :store, seq = :seq, digest = :digest WHERE home = :home")
         given = {"home": home, "store": store, "seq": seq, "digest": digest}
         if not self._asked(lambda connection: connection.execute(noted, given).rowcount):
             raise CollectionLost(f"{self.called} has no collection {home}.")
 
     def drop(self, home: str) -> None:
-        """Remove a collection with its table, if it is there."""
-
         def dropped(connection: Connection) -> None:
             connection.exec_driver_sql(f"DROP TABLE IF EXISTS {table_of(home)}")
             if has_catalogue(connection):
@@ -258,12 +199,6 @@ class PgVectors:
         self._asked(dropped)
 
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection.
-
-        Raises:
-            CollectionLost: it is not there, or holds vectors of another length.
-            VectorsRefused: they are longer than pgvector indexes.
-        """
         self._apply(home, nums, vectors, deletes, BATCH)
 
     def _apply(
@@ -285,17 +220,7 @@ class PgVectors:
 
     # -- the first filling -----------------------------------------------------------------------------------------
 
-    @property
-    def loading(self) -> Loading:
-        """This server itself: it can fill a new collection."""
-        return self
-
     def loaded(self, home: str) -> Loaded:
-        """Return how far a collection is filled that nobody relies on yet.
-
-        Raises:
-            CollectionBusy: another node builds its index.
-        """
         listed = text(f"SELECT loaded, indexed FROM {CATALOGUE} WHERE home = :home")
 
         def asked(connection: Connection) -> Loaded | None:
@@ -312,21 +237,9 @@ class PgVectors:
         return found
 
     def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Add and remove vectors as `apply` does, for a collection without an index.
-
-        Raises:
-            CollectionLost: it is not there, or holds vectors of another length.
-            VectorsRefused: they are longer than pgvector indexes.
-        """
         self._apply(home, nums, vectors, deletes, max(BATCH, LOADED_NUMBERS // max(1, vectors.shape[1])))
 
     def note(self, home: str, upto: int) -> None:
-        """Note the number up to which a collection is loaded.
-
-        Raises:
-            CollectionLost: it is not there.
-        """
-
         def noted(connection: Connection) -> int:
             # Not before what was loaded: the log keeps the order, and what is lost of its end is lost of both.
             connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
@@ -340,41 +253,29 @@ class PgVectors:
         """Build the index of a collection over all loaded vectors, unless it is there.
 
         The build has no timeout, and says nothing about whether the server answers: the breaker hears of none of it.
-
-        Args:
-            home: the collection.
-            given_up: looked at ten times a second; the server stops soon after.
-
-        Returns:
-            A note for the operator; empty = none.
-
-        Raises:
-            CollectionBusy: another node builds it.
-            CollectionLost: it is not there.
-            VectorsAway: it was given up, or did not work.
         """
         if self.look(home).dimension is None:
             raise CollectionLost(f"The collection {home} is empty.")
-        for way, last in ways():
+        for alone, raised in WAYS:
             try:
-                built = self._built(home, way, given_up)
+                built = self._built(home, alone, raised, given_up)
             except SQLAlchemyError as e:
-                if sqlstate(e) in NO_ROOM and not last:
+                if sqlstate(e) in NO_ROOM and (alone, raised) != WAYS[-1]:
                     continue
                 raise self._met(e) from None
             break
         if built is None:
             raise CollectionBusy(f"The index of the collection {home} is built by another node.")
-        if not built.lacked:
+        lacked, needed = built
+        if not lacked:
             return ""
         return (
-            f"{self.called} had {built.lacked:,} MB to build an index of {built.needed:,} MB, so it took several times "
+            f"{self.called} had {lacked:,} MB to build an index of {needed:,} MB, so it took several times "
             "as long as it could. Give the user of the nodes more: ALTER ROLE … SET maintenance_work_mem = "
-            f"'{built.needed}MB'."
+            f"'{needed}MB'."
         )
 
     def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Return the collections whose index some node is building, with the vectors indexed so far."""
         named = {table_of(home): home for home in homes}
 
         def asked(connection: Connection) -> dict[str, int]:
@@ -383,12 +284,12 @@ class PgVectors:
 
         return self._asked(asked, BUILDING_S)
 
-    def _built(self, home: str, way: Way, given_up: Callable[[], bool]) -> Built | None:
+    def _built(self, home: str, alone: bool, raised: bool, given_up: Callable[[], bool]) -> tuple[int, int] | None:
         with self._free, given_up_when(given_up):
             engine = self._opened()
             try:
                 with engine.begin() as connection:
-                    return build(connection, home, self._place(connection), way)
+                    return build(connection, home, self._place(connection), alone, raised)
             except SQLAlchemyError as e:
                 if is_lost(e):
                     one_was_lost(engine)
@@ -397,19 +298,7 @@ class PgVectors:
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling, equal ones by rising number.
-
-        pgvector's graph holds no zero vectors: they are nobody's neighbours. A zero vector has no neighbours.
-
-        Args:
-            home: the collection.
-            vector: vector of the query.
-            limit: number of neighbours at most.
-            seconds: to wait, if that is less than the limit of the settings.
-
-        Raises:
-            CollectionLost: it is not there, or holds vectors of another length.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling; zero vectors have none."""
         length = float(np.linalg.norm(vector))
         if not math.isfinite(length) or not length:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
@@ -433,14 +322,12 @@ class PgVectors:
         return nums[order], cosines[order]
 
     def count(self, home: str) -> int:
-        """Count the vectors of a collection."""
         if self.look(home).dimension is None:
             return 0
         counted = text(f"SELECT count(*) FROM {table_of(home)}")
         return int(self._asked(lambda connection: connection.execute(counted).scalar_one()))
 
     def nums(self, home: str) -> NDArray[np.int64]:
-        """Return the numbers in a collection, rising."""
         if self.look(home).dimension is None:
             return np.empty(0, dtype=np.int64)
         parts, last = list[NDArray[np.int64]](), 0
@@ -454,7 +341,6 @@ class PgVectors:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
     def close(self) -> None:
-        """Close the connections."""
         with self._lock:
             engine, self._engine, self._closed = self._engine, None, True
         if engine is not None:
@@ -548,10 +434,9 @@ class PgVectors:
             finally:
                 self._free.release()
 
-        return self._asking.ask(called, seconds)
+        return self._ask(called, seconds)
 
     def _met(self, error: BaseException) -> IndexUnavailable:
-        """Turn an error of a transaction into one of ours."""
         if isinstance(error, VectorsAway | VectorsRefused | CollectionLost):
             return error
         code = sqlstate(error)

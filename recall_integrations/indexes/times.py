@@ -1,10 +1,16 @@
-"""Conversion of memories to rows of the `memories` table (back: `fetching`), and of times to microseconds and back."""
+"""Conversion of memories to rows and of times to microseconds; ends of memories as conditions of SQL.
+
+A row whose end is damaged has none: no row is left out, or removed for good, by a value that nobody wrote.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
+from sqlalchemy import BigInteger, ColumnElement, and_, cast, or_
+
+from recall_integrations.database import schema
 from recall_integrations.types import Memory
 from recall_integrations.types.roles import role_of
 
@@ -51,3 +57,27 @@ def to_row(
         "refs": list(memory.refs),
         "metadata": dict(memory.metadata),
     }
+
+
+_at = schema.memories.c.expires_at
+_whole = cast(_at, BigInteger) == _at
+
+
+def ends(*, after: int | None = None, upto: int | None = None) -> ColumnElement[bool]:
+    """Return the condition for rows that end after one time and up to another, both in microseconds."""
+    bounds: list[ColumnElement[bool]] = [_at.is_not(None)] if after is None and upto is None else []
+    if after is not None:
+        bounds.append(_at > after)
+    if upto is not None:
+        bounds.append(_at <= upto)
+    return and_(*bounds, _whole)
+
+
+def stays(upto: int) -> ColumnElement[bool]:
+    """Return the condition for rows that have not ended up to a time."""
+    return or_(_at.is_(None), _at > upto, ~_whole)
+
+
+def has_ended(value: object, upto: int) -> bool:
+    """Say whether a value read from a row is an end that has come."""
+    return type(value) is int and value <= upto

@@ -2,13 +2,7 @@
 
 A row's code is int8: its components divided by the largest of them. A scan compares codes, and what can be among the
 best by them is compared again by its float16 row. How far the two can be apart is known (the longest of what rounding
-took from a row, and from the query), so what a scan returns is what comparing all rows would have returned, to the
-last bit. A code is a quarter of a float32 row, and sums over int8 take a quarter of the time.
-
-Above `FULL_SCAN_MAX` rows one bit a component comes first: its sign. Codes are compared only for the sixteenth of the
-rows that differs from the query in the fewest bits. That is the one step that may miss a neighbour: of questions about
-34,000 real sentences, the 4,000 nearest by their signs held .995 of the ten nearest, the 1,100 nearest .95; about a
-million made up, a sixteenth held .996, and 32,000 held .975. So it comes late.
+took from a row, and from the query), so a scan returns what comparing all rows would have, to the last bit.
 """
 
 from __future__ import annotations
@@ -20,14 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.array_file import let_go
-from recall_integrations.indexes.kernels import differing, dots, products_of_halves, widened
-from recall_integrations.indexes.scratch import Scratch, grown, held, roomier
+from recall_integrations.indexes.array_file import Scratch, grown, held, let_go, roomier
+from recall_integrations.indexes.kernels import dots, products_of_halves, widened
 from recall_integrations.records import record
 
-FULL_SCAN_MAX = 2_000_000  # rows whose codes are all compared: of fewer, signs cost the other arms more than they save
-NEAR, NEAR_SHARE = 32_000, 16  # rows whose codes are compared where there are more: so many, or this part of all
-_SAMPLED = 16  # one in so many rows is looked at to find how many bits the nearest differ in
 _FEW = 256  # rows that are compared at once without looking at their codes
 _AT_ONCE = 2_048  # rows widened at a time: they stay in the processor's cache
 _LARGEST = 127
@@ -35,7 +25,7 @@ _GROUP, _GROUPS = 16, 8_192  # scores of which the best is looked at, and more w
 _RESIDENT_MAX = 64_000_000  # bytes of a mapped file's rows that stay in memory: those of 125,000 of the bundled model
 _AROUND = 65_536  # bytes that become resident where one of them is read; Linux 6.18 maps whole folios, up to 2 MB
 _SLACK = 2e-6  # what sums in float32 are off
-GROWING = tuple(f"vectors.{name}" for name in ("halves", "codes", "scales", "bits"))  # when a row is added
+GROWING = tuple(f"vectors.{name}" for name in ("halves", "codes", "scales"))  # when a row is added
 SPARSE = ("vectors.halves",)  # what is read here and there
 
 Rows = NDArray[np.int64]
@@ -44,25 +34,13 @@ Scores = NDArray[np.float32]
 Best = Callable[[Rows, Scores, int], tuple[Rows, Scores]]
 
 
-def code_bytes(dimensions: int, rows: int) -> int:
-    """Compute the memory of the codes of `rows` rows in bytes, without the float16 rows."""
-    return rows * (dimensions + 4 + (-(-dimensions // 8) if rows > FULL_SCAN_MAX else 0))
-
-
 def scan_max(exact_max: int, dimensions: int, budget_bytes: int) -> int:
     """Return the number of rows up to which vectors are scanned: at most `exact_max`, and as many as fit the budget."""
-    each = 2 * dimensions + code_bytes(dimensions, FULL_SCAN_MAX + 1) // (FULL_SCAN_MAX + 1)
-    return min(exact_max, budget_bytes // max(each, 1))
+    return min(exact_max, budget_bytes // (3 * dimensions + 4))  # float16, int8, and the factor of a row
 
 
 class Mapped:
-    """Rows mapped from a file and read here and there, with a bound on their resident memory.
-
-    Args:
-        rows: an array of `array_file`.
-        most: bytes that may be resident, roughly: rows read together lie together at times, and the system may map
-            more than `_AROUND` at once.
-    """
+    """Rows mapped from a file and read here and there, with a bound on their resident memory."""
 
     __slots__ = ("_left", "_most", "_rows")
 
@@ -83,23 +61,13 @@ class Mapped:
 
 @record(frozen=True, slots=True, kw_only=True)
 class VectorRows:
-    """Rows of a column at one time.
+    """Rows of a column at one time."""
 
-    Args:
-        halves: float16 `(n, d)`: unit rows, 0 where there is none.
-        codes: int8 `(n, d)`, or `None` where they are only for scoring subsets.
-        scales: float32 `(n,)`: what a code is multiplied by.
-        lost: length of the longest difference between a row and its code.
-        bits: uint8 `(n, ⌈d/8⌉)`: signs; `None` where all codes are compared.
-        mapped: told of what is read of `halves`, where they are mapped.
-    """
-
-    halves: NDArray[np.float16]
-    codes: NDArray[np.int8] | None = None
-    scales: NDArray[np.float32] | None = None
-    lost: float = 0.0
-    bits: NDArray[np.uint8] | None = None
-    mapped: Mapped | None = None
+    halves: NDArray[np.float16]  # float16 `(n, d)`: unit rows, 0 where there is none
+    codes: NDArray[np.int8] | None = None  # int8 `(n, d)`, or `None` where they are only for scoring subsets
+    scales: NDArray[np.float32] | None = None  # float32 `(n,)`: what a code is multiplied by
+    lost: float = 0.0  # length of the longest difference between a row and its code
+    mapped: Mapped | None = None  # told of what is read of `halves`, where they are mapped
 
     def __len__(self) -> int:
         return len(self.halves)
@@ -139,14 +107,7 @@ class VectorRows:
 
 
 class VectorColumn:
-    """Column of vectors that grows row by row. Snapshots share its rows; not safe to extend from two threads.
-
-    Args:
-        dimensions: length of a vector.
-        capacity: rows to make room for.
-        scanned: whether there are codes.
-        scratch: where the rows of a large scope are put.
-    """
+    """Column of vectors that grows row by row. Snapshots share its rows; not safe to extend from two threads."""
 
     def __init__(
         self, dimensions: int, capacity: int = 64, *, scanned: bool = True, scratch: Scratch | None = None
@@ -158,7 +119,6 @@ class VectorColumn:
         self._halves: NDArray[np.float16] = scratch.empty((capacity, dimensions), np.float16)
         self._codes = np.empty((capacity if scanned else 0, dimensions), dtype=np.int8)
         self._scales = np.empty(capacity if scanned else 0, dtype=np.float32)
-        self._bits: NDArray[np.uint8] | None = None
         self._mapped: Mapped | None = None  # what is scratch the system writes out by itself where memory is short
 
     def __len__(self) -> int:
@@ -167,9 +127,8 @@ class VectorColumn:
     @property
     def bytes(self) -> int:
         """Bytes of memory for the column; rows in a file are read here and there, and need a bounded part of it."""
-        bits = 0 if self._bits is None else self._bits.nbytes
         rows = min(held(self._halves) or _RESIDENT_MAX, self._halves.nbytes)
-        return int(rows + self._codes.nbytes + self._scales.nbytes + bits)
+        return int(rows + self._codes.nbytes + self._scales.nbytes)
 
     def append(self, rows: NDArray[np.float16]) -> None:
         """Append rows, `(n, d)`, finite."""
@@ -184,16 +143,6 @@ class VectorColumn:
                 self._codes[part], self._scales[part] = codes, scales
                 self._lost = max(self._lost, float(lost.max(initial=0.0)))
         self._n = end
-        if self.scanned and end > FULL_SCAN_MAX:
-            self._sign(first)
-
-    def _sign(self, first: int) -> None:
-        if self._bits is None:
-            self._bits = np.empty((len(self._halves), -(-self.dimensions // 8)), dtype=np.uint8)
-            first = 0
-        for begin in range(first, self._n, _AT_ONCE):
-            part = slice(begin, min(begin + _AT_ONCE, self._n))
-            self._bits[part] = signs(self._codes[part])
 
     def _grow(self, capacity: int) -> None:
         self._halves = self._scratch.grown(self._halves, self._n, capacity)
@@ -201,8 +150,6 @@ class VectorColumn:
         if self.scanned:
             self._codes = grown(self._codes, self._n, capacity)
             self._scales = grown(self._scales, self._n, capacity)
-        if self._bits is not None:
-            self._bits = grown(self._bits, self._n, capacity)
 
     def kept(self, rows: Rows) -> dict[str, NDArray[Any]]:
         """Return the arrays of some rows, which rise, for a file; of all rows without a copy: they never change."""
@@ -211,8 +158,6 @@ class VectorColumn:
         if self.scanned:
             found["vectors.codes"], found["vectors.scales"] = self._codes[chosen], self._scales[chosen]
             found["vectors.lost"] = np.asarray([self._lost], dtype=np.float64)
-            if self._bits is not None and len(rows) > FULL_SCAN_MAX:
-                found["vectors.bits"] = self._bits[chosen]
         return found
 
     @classmethod
@@ -224,17 +169,7 @@ class VectorColumn:
         buffers: Mapping[str, NDArray[Any]] | None = None,
         scratch: Scratch | None = None,
     ) -> VectorColumn:
-        """Return a column as if `kept` rows had been appended to it; it goes on with these very arrays.
-
-        Args:
-            arrays: the arrays of `kept`.
-            scanned: whether it is to have codes.
-            buffers: the arrays with room behind them, which is used up before any is copied.
-            scratch: where the rows of a large scope are put when they are copied.
-
-        Raises:
-            KeyError, ValueError: what is kept is something else.
-        """
+        """Return a column as if `kept` rows had been appended to it; it goes on with these very arrays."""
         halves = arrays["vectors.halves"]
         if halves.ndim != 2:
             raise ValueError(f"vectors of the shape {halves.shape}")
@@ -247,9 +182,6 @@ class VectorColumn:
             if codes.shape != halves.shape or scales.shape != halves.shape[:1]:
                 raise ValueError(f"codes of the shape {codes.shape} for vectors of {halves.shape}")
             column._codes, column._scales = roomy["vectors.codes"], roomy["vectors.scales"]
-            column._bits = roomy.get("vectors.bits") if column._n > FULL_SCAN_MAX else None
-            if column._bits is None and column._n > FULL_SCAN_MAX:
-                column._sign(0)
         return column
 
     def snapshot(self) -> VectorRows:
@@ -260,7 +192,6 @@ class VectorColumn:
             codes=self._codes[:n] if self.scanned else None,
             scales=self._scales[:n] if self.scanned else None,
             lost=self._lost,
-            bits=None if self._bits is None else self._bits[:n],
             mapped=self._mapped,
         )
 
@@ -283,37 +214,30 @@ def coded(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], Scores, Scores]:
     return whole.astype(np.int8), scales, lost
 
 
-def signs(codes: NDArray[np.int8]) -> NDArray[np.uint8]:
-    """Return one bit a component, set where it is above 0."""
-    return np.packbits(codes > 0, axis=1)
-
-
 class Similarities:
     """Nearness of a scope's rows to a query's readings: approximate for all, exact for those that are asked for.
 
     Several arms and the ranking ask for the same rows: exact numbers are kept. Threads may share one; two that ask for
     a row at once both compute the same number.
-
-    Args:
-        vectors: vectors of the scope.
-        queries: float32 `(m, d)`; a row's similarity is its best cosine with any of them.
-        best: picks so many of rows and their scores: falling, ties by id.
     """
 
-    __slots__ = ("_best", "_codes", "_exact", "_known", "_queries", "_rough", "_vectors", "margin")
+    __slots__ = ("_best", "_exact", "_known", "_queries", "_rough", "_vectors", "margin")
 
     def __init__(self, vectors: VectorRows, queries: NDArray[np.float32], best: Best) -> None:
-        if not vectors.scanned:
+        if vectors.codes is None or vectors.scales is None:
             raise ValueError("Vectors without codes cannot be scanned.")
         self._vectors, self._queries, self._best = vectors, queries, best
         # Blank memory, of which only the pages that are written to are taken.
         self._exact, self._known = np.zeros(len(vectors), dtype=np.float32), np.zeros(len(vectors), dtype=np.bool_)
         codes, scales, lost = coded(queries)
-        self._codes = list(zip(codes, scales.tolist(), strict=True))
         longest = float(np.sqrt(np.maximum.reduce(np.vecdot(queries, queries))))
         # |x·q - x̂·q̂| ≤ |x - x̂|·|q| + |x̂|·|q - q̂|, and |x̂| ≤ 1 + |x - x̂|; a unit row in float16 is a little off.
         self.margin = vectors.lost * longest + (1.001 + vectors.lost) * float(np.maximum.reduce(lost)) + _SLACK
-        self._rough = None if vectors.bits is not None else self._compared(slice(None))
+        rough = dots(vectors.codes, codes[0]) * scales[0]
+        for code, scale in zip(codes[1:], scales[1:], strict=True):
+            np.maximum(rough, dots(vectors.codes, code) * scale, out=rough)
+        rough *= vectors.scales
+        self._rough: Scores = rough
 
     def __len__(self) -> int:
         return len(self._vectors)
@@ -333,32 +257,21 @@ class Similarities:
 
     def roughly(self, rows: Rows) -> Scores:
         """Return approximate similarities, no more than `margin` above or below the exact ones."""
-        return self._compared(rows) if self._rough is None else self._rough[rows]
+        return self._rough[rows]
 
     def top(self, allowed: Mask | None, limit: int) -> tuple[Rows, Scores]:
-        """Return the most similar rows and their similarities: falling, ties by id.
-
-        Args:
-            allowed: rows that may be returned; `None` = all.
-            limit: number of rows at most.
-        """
-        if self._rough is None or (allowed is not None and np.count_nonzero(allowed) <= _FEW):
-            rows = self._near(allowed, limit)
-            return self.top_of(rows, limit)
+        """Return the most similar rows and their similarities: falling, ties by id."""
+        if allowed is not None and np.count_nonzero(allowed) <= _FEW:
+            return self.top_of(np.flatnonzero(allowed), limit)
         rough = self._rough if allowed is None else np.where(allowed, self._rough, -np.inf)
         return self._best_of(None, rough, limit, self.of, self.margin)
 
     def top_of(
         self, rows: Rows, limit: int, base: Scores | float | None = None, share: float = 1.0
     ) -> tuple[Rows, Scores]:
-        """Return the best of some rows and their scores: falling, ties by id.
+        """Return the best of some rising rows and their scores: falling, ties by id.
 
-        Args:
-            rows: rows of the view, rising.
-            limit: number of rows at most.
-            base: other part of each score; `None`: rows are ordered by their similarity alone. Else the score is
-                `base + share · similarity`, with similarities below 0 as 0.
-            share: factor of the similarity.
+        With `base`, a score is `base + share · similarity`, with similarities below 0 as 0; else the similarity alone.
         """
         if base is None:
             return self._best_of(rows, self.roughly(rows) if len(rows) > _FEW else None, limit, self.of, self.margin)
@@ -401,50 +314,9 @@ class Similarities:
             found, scores = np.concatenate([found, others]), np.concatenate([scores, exactly(others)])
         return self._best(found, scores, limit)
 
-    def _compared(self, rows: Rows | slice) -> Scores:
-        """Compute approximate similarities of rows."""
-        codes, scales = self._vectors.codes, self._vectors.scales
-        assert codes is not None and scales is not None
-        if not isinstance(rows, slice):
-            codes, scales = np.take(codes, rows, axis=0), scales[rows]
-        best: Scores | None = None
-        for code, scale in self._codes:
-            near = dots(codes, code)
-            near *= scale
-            best = near if best is None else np.maximum(best, near, out=best)
-        assert best is not None
-        best *= scales
-        return best
-
-    def _near(self, allowed: Mask | None, limit: int) -> Rows:
-        """Return the rows whose codes are worth comparing, rising: those with the fewest bits other than a query's."""
-        bits = self._vectors.bits
-        wanted = max(NEAR, len(self) // NEAR_SHARE, 4 * limit)
-        if bits is None or (allowed is not None and np.count_nonzero(allowed) <= wanted):
-            return np.arange(len(self)) if allowed is None else np.flatnonzero(allowed)
-        found = []
-        for code, _scale in self._codes:
-            apart = differing(bits, signs(code[None])[0])
-            near = apart <= _nearest(apart, allowed, wanted)
-            if allowed is not None:
-                near &= allowed
-            found.append(np.flatnonzero(near))
-        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
-
-
-def _nearest(apart: NDArray[np.uint16], allowed: Mask | None, wanted: int) -> int:
-    """Return the number of bits in which about `wanted` allowed rows differ at most, estimated by a sample."""
-    sample = apart[::_SAMPLED] if allowed is None else apart[::_SAMPLED][allowed[::_SAMPLED]]
-    counted = np.cumsum(np.bincount(sample))
-    return int(np.searchsorted(counted, -(-wanted // _SAMPLED)))
-
 
 def lower_bound(scores: NDArray[np.floating], limit: int) -> float:
-    """Return a score that at least `limit` of the scores reach, and few more do; -inf where there are not that many.
-
-    The bound is the `limit`-th of the best scores of many groups. Finding the `limit`-th of all scores takes several
-    times as long.
-    """
+    """Return a score that at least `limit` of the scores reach, and few more: the `limit`-th best of many groups."""
     if not 0 < limit < len(scores):
         return float("-inf")
     per_group, groups = min(max(_GROUP, len(scores) // _GROUPS), len(scores) // (4 * limit)), scores

@@ -1,13 +1,6 @@
 """Nearest neighbours of large scopes on a Chroma server, which may be away.
 
-    ask ─ breaker closed? ─▶ a request, under its time limit ─▶ an answer
-             no │                  │ no answer, a bad one: `VectorsAway`, or `VectorsRefused` for what asking again does
-                └▶ `VectorsAway`   │ not mend (no valid token, no such tenant, another major version)
-                                   ├ about the size of the request: `VectorsOver`, which says what to set
-                                   └ about the collection alone (it is gone, has another length): `CollectionLost`
-
-Collections hold numbers and vectors only, as those in files do. What else is known of one stands in its metadata: the
-store that made it, and the point of the store's journal beyond which it holds nothing.
+The metadata of a collection names the store that made it, and the point of the journal beyond which it holds nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import threading
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -25,111 +18,100 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import VectorsConfig
 from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import Asking, Seen, VectorsLate, VectorsOver
-from recall_integrations.indexes.chroma_limits import BODY, SAID_MAX, of_a_quota, of_a_request
-from recall_integrations.indexes.vectors import HNSW, CollectionLost, home_name
-from recall_integrations.resilience.forking import park_in_children
-from recall_integrations.resilience.guard import Health
+from recall_integrations.indexes.vectors import (
+    HNSW,
+    CollectionLost,
+    CollectionServer,
+    Seen,
+    VectorsLate,
+    VectorsOver,
+    home_name,
+)
+
+SAID_MAX = 200  # letters of what a server says
+BATCH, RESULTS = "vectors.batch_max", "vectors.results_max"
+_SETTING = {"Number of records": BATCH, "Limit value": RESULTS, "Number of results": RESULTS}
+_QUOTA = re.compile(
+    r"'(?P<what>[A-Za-z ()]{1,60})' exceeded quota limit for action '(?P<action>[A-Za-z ]{1,40})': "
+    r"current usage of (?P<asked>\d{1,12}) exceeds limit of (?P<most>\d{1,12})"
+)
+_BATCH = re.compile(r"Batch size (?P<asked>\d{1,12}) exceeds maximum batch size (?P<most>\d{1,12})")
+_ANY = re.compile(r"quota (exceeded|limit)", re.IGNORECASE)
+# For a body with too many bytes for the server, or for a proxy before it.
+BODY = f"it takes no request as large as this one. Set {BATCH} lower."
+
+
+def of_a_request(said: str) -> str:
+    """Say which limit one request broke, and which setting to lower; empty = the text names no such limit."""
+    quota = _QUOTA.search(said)
+    if quota is not None and quota["what"] in _SETTING:
+        what = f"its limit of {quota['what']!r} for {quota['action']!r} is {int(quota['most']):,}"
+        return f"{what}, and a request had {int(quota['asked']):,}. {_lower(_SETTING[quota['what']], quota['most'])}"
+    batch = _BATCH.search(said)
+    if batch is not None:
+        asked, most = int(batch["asked"]), int(batch["most"])
+        return f"it takes {most:,} vectors at once, and a request had {asked:,}. {_lower(BATCH, batch['most'])}"
+    return ""
+
+
+def of_a_quota(said: str) -> str:
+    """Say which quota a request broke; empty = the text names none, or one of concurrent requests, which passes."""
+    found = of_a_request(said)
+    if found or not _ANY.search(said) or "concurrent" in said.lower():
+        return found
+    return (
+        f"it says: {said[:SAID_MAX]}. Have that quota raised there; if it is one of what a request may hold, set "
+        f"{BATCH} or {RESULTS} lower."
+    )
+
+
+def _lower(setting: str, most: str) -> str:
+    return f"Set {setting} to {int(most)} or less, or have the limit raised there."
+
 
 T = TypeVar("T")
 MAJOR = "1"  # of servers that can be used
-OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
 STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the metadata of a collection
 # What those that run a server decide for it is left to them.
 SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
 
 
-class VectorServer:
-    """Chroma behind HTTP. Threads share it; chromadb is loaded at the first request.
-
-    Args:
-        settings: address and limits. The token is read from the environment now.
-        failures_max: failures in a row, after which the server is left alone for `OPEN_S`.
-
-    Raises:
-        ConfigError: the environment variable of the token is not set.
-    """
+class VectorServer(CollectionServer):
+    """Chroma behind HTTP. Threads share it; chromadb is loaded at the first request."""
 
     def __init__(self, settings: VectorsConfig, *, failures_max: int = 3) -> None:
-        self.name = settings.address  # which has no token in it
+        called = f"The Chroma server {settings.address}"  # which has no token in it
+        super().__init__(settings.address, called, limit_s=settings.timeout_ms / 1e3, failures_max=failures_max)
         self._settings = settings
         self._headers = _headers(settings)
-        self._batch, self._results = settings.batch, settings.results
-        self._lock = threading.Lock()
+        self.at_once, self._results = settings.batch, settings.results
         self._client: Any = None
         self._collections: dict[str, Any] = {}
-        limit_s = settings.timeout_ms / 1e3
-        self._asking = Asking(self.called, limit_s=limit_s, failures_max=failures_max, open_s=OPEN_S, met=self._met)
-        park_in_children(self)
 
     def park(self) -> list[object]:
-        """Return the client, whose connections belong to the parent, to be kept unused in a forked child."""
         return [] if self._client is None else [self._client]
 
     @property
-    def called(self) -> str:
-        """Name of the server in messages."""
-        return f"The Chroma server {self.name}"
-
-    @property
-    def own(self) -> bool:
-        """Always false: other stores may have collections there."""
-        return False
-
-    @property
-    def at_once(self) -> int:
-        """Vectors handed over at a time: as many as a request may hold."""
-        return self._batch
-
-    @property
-    def loading(self) -> None:
-        """Always `None`: a new collection is filled like any other."""
-        return None
-
-    @property
     def opened(self) -> bool:
-        """True once the server was asked anything."""
         return self._client is not None
 
-    @property
-    def resting(self) -> float:
-        """Seconds for which the server is left alone after several failures in a row."""
-        return self._asking.resting
-
-    def health(self) -> Health:
-        """Return the health of the server. No request hangs: a late one is ended."""
-        return self._asking.health()
-
     def check(self, seconds: float = math.inf) -> None:
-        """Check that the server can be used and takes the token.
-
-        Raises:
-            VectorsAway: it cannot be reached now.
-            VectorsRefused: it is none, or does not let us in.
-        """
+        """Check that the server can be used and takes the token."""
         settings = self._settings
         version = str(self._asked(lambda client: client.get_version(), seconds))
         if version.partition(".")[0] != MAJOR:
-            raise VectorsRefused(
-                f"The Chroma server {self.name} is of version {version!r}, and one of version {MAJOR} is needed."
-            )
+            raise VectorsRefused(f"{self.called} is of version {version!r}, and one of version {MAJOR} is needed.")
         try:
             self._asked(lambda client: client.get_database(settings.database, tenant=settings.tenant), seconds)
         except CollectionLost as e:
             raise VectorsRefused(
-                f"The Chroma server {self.name} has no database {settings.database!r} of the tenant "
+                f"{self.called} has no database {settings.database!r} of the tenant "
                 f"{settings.tenant!r}. Make it there, or name another in vectors.database and vectors.tenant."
             ) from e
 
     # -- collections -----------------------------------------------------------------------------------------------
 
     def make(self, home: str, store: str) -> None:
-        """Make a collection, unless it is there.
-
-        Args:
-            home: name of the collection.
-            store: owner of the collection.
-        """
         where = self._where()
         model = self._asked(
             lambda client: client.create_collection(
@@ -142,16 +124,7 @@ class VectorServer:
         )
         self._keep(home, model)
 
-    def homes(self) -> list[str]:
-        """Return no collections: nobody knows whose they are."""
-        return []
-
     def look(self, home: str, seconds: float = math.inf) -> Seen:
-        """Return the state of a collection, as the server reports it.
-
-        Raises:
-            CollectionLost: it is not there.
-        """
         where = self._where()
         model = self._asked(lambda client: client.get_collection(name=home_name(home), **where), seconds)
         self._keep(home, model)
@@ -164,12 +137,10 @@ class VectorServer:
         )
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        """Note the point of the journal beyond which a collection holds nothing."""
         collection = self._collection(home)
         self._asked(lambda _: collection.modify(metadata={STORE: store, SEQ: seq, DIGEST: digest}))
 
     def drop(self, home: str) -> None:
-        """Remove a collection, if it is there."""
         where = self._where()
         self._collections.pop(home, None)
         try:
@@ -178,8 +149,7 @@ class VectorServer:
             return
 
     def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
-        collection, most = self._collection(home), self._batch
+        collection, most = self._collection(home), self.at_once
         for start in range(0, len(deletes), most):
             ids = [str(n) for n in deletes[start : start + most]]
             self._asked(partial(_delete, collection, ids))
@@ -190,14 +160,7 @@ class VectorServer:
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling.
-
-        Args:
-            home: the collection.
-            vector: vector of the query.
-            limit: number of neighbours; no more than the server gives are asked for.
-            seconds: to wait, if that is less than the server's own limit.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
         collection, most = self._collection(home, seconds), min(max(1, limit), self._results)
         found = self._asked(
             lambda _: collection.query(query_embeddings=vector[None], n_results=most, include=["distances"]),
@@ -206,24 +169,17 @@ class VectorServer:
         nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
         return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
 
-    def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Return nothing: an index grows with its collection."""
-        return {}
-
     def count(self, home: str) -> int:
-        """Count the vectors of a collection."""
         collection = self._collection(home)
         return int(self._asked(lambda _: collection.count()))
 
     def nums(self, home: str) -> NDArray[np.int64]:
-        """Return the numbers in a collection, rising."""
         collection, ids = self._collection(home), list[str]()
         while part := self._asked(lambda _: collection.get(include=[], limit=self._results, offset=len(ids))["ids"]):
             ids.extend(part)
         return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
 
     def close(self) -> None:
-        """Close the connections."""
         with self._lock:
             client, self._client = self._client, None
             self._collections.clear()
@@ -256,14 +212,7 @@ class VectorServer:
             return self._client
 
     def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:
-        """Return the server's answer, or raise an error of ours that says what is wrong and never holds the token.
-
-        Raises:
-            VectorsAway: it is left alone, does not answer in time, or answers with an error.
-            VectorsRefused: it does not let us in, or is no Chroma server.
-            VectorsOver: the request is larger than it takes, or asks for more than it gives.
-            CollectionLost: it has no such collection, or one for other vectors.
-        """
+        """Return the server's answer, or raise an error of ours that says what is wrong and never holds the token."""
         client = self._opened()  # which loads chromadb: that is no part of the time
         from recall_integrations.indexes.chroma_http import within
 
@@ -271,10 +220,9 @@ class VectorServer:
             with within(limit_s):
                 return call(client)
 
-        return self._asking.ask(call_within, seconds)
+        return self._ask(call_within, seconds)
 
     def _met(self, error: BaseException) -> IndexUnavailable:
-        """Turn an error of the client into one of ours."""
         import httpx
         from chromadb import errors as theirs
 
@@ -283,25 +231,25 @@ class VectorServer:
         if isinstance(error, BadStatus) and error.status in REFUSED:
             variable = self._settings.token_variable
             hint = f"the token in {variable}" if variable else "no token was sent: vectors.token_variable names it"
-            return VectorsRefused(f"The Chroma server {self.name} refuses us (status {error.status}; {hint}).")
+            return VectorsRefused(f"{self.called} refuses us (status {error.status}; {hint}).")
         limit = _limit(error)
         if limit:
-            return VectorsOver(f"The Chroma server {self.name} refuses a request: {limit}")
+            return VectorsOver(f"{self.called} refuses a request: {limit}")
         if isinstance(error, theirs.NotFoundError | theirs.InvalidDimensionException | theirs.InvalidArgumentError):
-            return CollectionLost(f"The Chroma server {self.name} says: {error}")
+            return CollectionLost(f"{self.called} says: {error}")
         if isinstance(error, httpx.TimeoutException | RecallTimeout):
-            return VectorsLate(f"The Chroma server {self.name} did not answer in time.")
+            return VectorsLate(f"{self.called} did not answer in time.")
         if isinstance(error, httpx.HTTPError):
-            return VectorsAway(f"The Chroma server {self.name} cannot be reached: {error or type(error).__name__}.")
+            return VectorsAway(f"{self.called} cannot be reached: {error or type(error).__name__}.")
         if isinstance(error, BadStatus):
-            return VectorsAway(f"The Chroma server {self.name} does not work: {error}.")
+            return VectorsAway(f"{self.called} does not work: {error}.")
         if isinstance(error, ValueError):  # what it says is no JSON
             return VectorsRefused(f"What answers at {self.name} is no Chroma server of version {MAJOR}.")
         if type(error) is Exception:  # so the client raises what it does not know: the text of the answer
             said = _message(str(error))
             hint = f"It says: {said}" if said else "Is it one at all?"
-            return VectorsRefused(f"The Chroma server {self.name} does not do what it is asked. {hint}")
-        return VectorsAway(f"The Chroma server {self.name} failed: {type(error).__name__}: {str(error)[:SAID_MAX]}")
+            return VectorsRefused(f"{self.called} does not do what it is asked. {hint}")
+        return VectorsAway(f"{self.called} failed: {type(error).__name__}: {str(error)[:SAID_MAX]}")
 
 
 def _limit(error: BaseException) -> str:

@@ -1,7 +1,6 @@
-"""Nearest neighbours of large scopes: Chroma's HNSW.
+"""Nearest neighbours of large scopes: the protocol of servers, requests to them, and Chroma in a directory.
 
-Scopes up to `exact_max` memories are scanned exactly and are not in it; one that outgrows that has a collection of its
-own. Chroma holds ids and vectors only.
+Scopes up to `exact_max` memories are scanned exactly and are not in it.
 """
 
 from __future__ import annotations
@@ -9,15 +8,23 @@ from __future__ import annotations
 import math
 import struct
 import threading
-from collections.abc import Collection, Sequence
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.errors import IndexUnavailable
+from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
+from recall_integrations.records import record
+from recall_integrations.resilience.breaker import Breaker
+from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
+from recall_integrations.resilience.guard import Health
+from recall_integrations.resilience.pace import Pace
 
 NO_HOME = ""  # of a scope that has no collection
 _PREFIX = "recall-"
@@ -54,22 +61,11 @@ class Neighbours(Protocol):
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling.
-
-        Args:
-            home: the collection.
-            vector: vector of the query.
-            limit: number of neighbours at most.
-            seconds: to wait for a server.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
 
 
 class SemanticIndex:
-    """Chroma in a directory, opened on first use.
-
-    Raises:
-        IndexUnavailable: by every method, when Chroma cannot open or use the directory.
-    """
+    """Chroma in a directory, opened on first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -240,3 +236,200 @@ def _guarded(call: Any) -> Any:
         if type(e).__name__ != "PanicException":
             raise
         raise IndexUnavailable(f"Chroma's core panicked: {e}") from e
+
+
+T = TypeVar("T")
+OPEN_S = 5.0  # for which a server that failed several times in a row is left alone
+AT_ONCE = 500  # vectors of a request, between which it is looked whether to stop
+FAIR_S = 0.25  # a request that had less, and less than its whole limit, may be late without the server having failed
+
+
+class VectorsLate(VectorsAway):
+    """The server did not answer in the given time."""
+
+
+class VectorsOver(VectorsRefused):
+    """A request beyond a limit of the server: repeated, it is refused again. Other requests may be answered."""
+
+
+class CollectionBusy(Exception):
+    """Another process is at work on the collection."""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """State of a collection, as the server reports it."""
+
+    dimension: int | None  # numbers in a vector; `None` = it never had one
+    seq: int  # with `digest`: the point of the journal beyond which it holds nothing; 0 and "" = none was noted
+    digest: str
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """State of a collection that is being filled and that nobody relies on yet."""
+
+    upto: int = 0  # the number up to which it holds vectors; 0 = it is to be made
+    indexed: bool = False  # whether its index is there
+
+
+class Loading(Protocol):
+    """Filling of a new collection where an index over all vectors at once costs less than one that grows.
+
+    loaded ─▶ load, note, load, note, … ─▶ index
+
+    Nobody asks the collection for neighbours before that. A process that follows a killed one goes on where it stopped.
+    """
+
+    def loaded(self, home: str) -> Loaded:
+        """Return how far the collection is filled. May raise `CollectionBusy`."""
+
+    def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection without an index."""
+
+    def note(self, home: str, upto: int) -> None:
+        """Note the number up to which the collection is loaded."""
+
+    def index(self, home: str, given_up: Callable[[], bool]) -> str:
+        """Build the index if it is missing; return a note for the operator. May raise `CollectionBusy`."""
+
+
+class CollectionServer(ABC):
+    """A server of collections of numbers and vectors outside this process: a Chroma server, or pgvector.
+
+    Requests are counted, timed, and not made while the server is left alone. Threads share it. Every method but those
+    of its state may raise `VectorsAway` (not now), `VectorsRefused` (not until somebody does something about it) and
+    `CollectionLost` (of the collection alone).
+    """
+
+    own = False  # whether the server is the store's alone: no collection there can be another store's
+    at_once = AT_ONCE  # vectors handed over between two looks at the signal to stop
+    loading: Loading | None = None  # how to fill a new collection; `None` = by `apply`, as always
+
+    def __init__(self, name: str, called: str, *, limit_s: float, failures_max: int) -> None:
+        self.name = name  # without a secret
+        self.called = called  # in messages, as the beginning of a sentence
+        self._limit_s = limit_s
+        self._breaker = Breaker("vectors", failures_max=failures_max, open_s=OPEN_S)
+        self._lock, self._counting = threading.Lock(), threading.Lock()  # of opening, which takes long; of requests
+        self._pace, self._active = Pace(), 0
+        park_in_children(self)
+
+    @property
+    def resting(self) -> float:
+        """Seconds for which the server is left alone after several failures in a row."""
+        return self._breaker.left_s
+
+    def health(self) -> Health:
+        """Return the health of the server. No request hangs: a late one is ended."""
+        known = self._breaker.known
+        return Health(
+            component=self._breaker.name,
+            breaker=self._breaker.state,
+            failures=known.failures,
+            why=known.why,
+            active=self._active,
+            hanging=0,
+            median_ms=self._pace.median_ms(),
+        )
+
+    @property
+    @abstractmethod
+    def opened(self) -> bool:
+        """True once the server was asked anything."""
+
+    @abstractmethod
+    def park(self) -> list[object]:
+        """Return what belongs to the parent, to be kept unused in a forked child."""
+
+    @abstractmethod
+    def check(self, seconds: float = math.inf) -> None:
+        """Check that the server can be used."""
+
+    @abstractmethod
+    def make(self, home: str, store: str) -> None:
+        """Make a collection of a store, unless it is there."""
+
+    @abstractmethod
+    def look(self, home: str, seconds: float = math.inf) -> Seen:
+        """Return the state of a collection, as the server reports it."""
+
+    @abstractmethod
+    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
+        """Note the point of the journal beyond which a collection holds nothing."""
+
+    @abstractmethod
+    def drop(self, home: str) -> None:
+        """Remove a collection, if it is there."""
+
+    @abstractmethod
+    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
+
+    @abstractmethod
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
+
+    @abstractmethod
+    def count(self, home: str) -> int:
+        """Count the vectors of a collection."""
+
+    @abstractmethod
+    def nums(self, home: str) -> NDArray[np.int64]:
+        """Return the numbers in a collection, rising."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the connections."""
+
+    def homes(self) -> list[str]:
+        """List all collections on a server that is the store's own."""
+        return []
+
+    def building(self, homes: Sequence[str]) -> dict[str, int]:
+        """Return the collections whose index some process is building, with the vectors indexed so far."""
+        return {}
+
+    @abstractmethod
+    def _met(self, error: BaseException) -> IndexUnavailable:
+        """Turn an error of a request into one of ours."""
+
+    def _ask(self, call: Callable[[float], T], seconds: float = math.inf) -> T:
+        """Return the server's answer, or raise an error of ours that says what is wrong and holds no secret."""
+        given = self._breaker.enter()
+        if given is None:
+            why, left = self._breaker.known.why, math.ceil(self._breaker.left_s)
+            raise VectorsAway(f"{self.called} failed lately ({why}); it is asked again in {left} s.")
+        limit_s = min(seconds, self._limit_s)
+        try:
+            with self._counted():
+                answer = call(limit_s)
+        except failures() as e:
+            met = self._met(e)
+            if isinstance(met, CollectionLost | VectorsOver):
+                self._breaker.succeeded(given)
+            elif type(met) is VectorsLate and limit_s < min(FAIR_S, self._limit_s):
+                self._breaker.released(given)
+            else:
+                self._breaker.failed(given, type(e).__name__)
+            raise met from None  # its message may hold what was sent
+        except BaseException:
+            self._breaker.released(given)
+            raise
+        self._breaker.succeeded(given)
+        return answer
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count a request as under way, and record the duration of an answered one."""
+        with self._counting:
+            self._active += 1
+        begun = time.perf_counter()
+        try:
+            yield
+            self._pace.record(1e3 * (time.perf_counter() - begun))
+        finally:
+            with self._counting:
+                self._active -= 1

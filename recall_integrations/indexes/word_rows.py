@@ -1,9 +1,5 @@
 """The words of each memory, cut once at writing: the table `words`, and the rows of `TextColumns` from it.
 
-Cutting a text into normal forms costs some 30 µs, reading them back 3: a large scope would otherwise pay for it at
-every start. A row is written and removed in the transactions of its memory. One that is missing is no error: the text
-is cut when the scope is loaded.
-
 Words are joined by line feeds: the normal form of a few letters holds a space (U+FDFA), none a line feed.
 """
 
@@ -19,9 +15,10 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.portable import in_parts
-from recall_integrations.indexes.columns import WORDS_MAX, TextBlock, asked_words, is_question
+from recall_integrations.database.sending import insert_rows
+from recall_integrations.indexes.columns import WORDS_MAX, asked_words, is_question
+from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words, stem
 from recall_integrations.text.by_language import LOOK, SEP
@@ -134,11 +131,7 @@ def write(connection: Connection, scope_id: int, cuts: Iterable[tuple[int, Cut]]
 
 
 def fill(connection: Connection, advance: Callable[[int], None] = lambda _n: None) -> None:
-    """Store the words of all memories that have none yet, in the caller's transaction.
-
-    Args:
-        advance: told how many more are done.
-    """
+    """Store the words of all memories that have none yet, in the caller's transaction."""
     m, w = schema.memories, schema.words
     present = exists().where(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num)
     for scope_id in connection.execute(select(schema.scopes.c.scope_id).order_by(schema.scopes.c.scope_id)).scalars():
@@ -166,12 +159,7 @@ def joined(source: FromClause) -> FromClause:
 def text_block(
     connection: Connection, scope_id: int, nums: Sequence[int], fields: Sequence[Sequence[Any]], lexicon: Lexicon
 ) -> TextBlock:
-    """Collect memories for the text columns.
-
-    Args:
-        nums: numbers of the memories.
-        fields: values of each of `COLUMNS`.
-    """
+    """Collect memories for the text columns."""
     actors, roles, threads, positions, words, more, lengths, asks, asked = (list(values) for values in fields)
     missing = [i for i, found in enumerate(words) if found is None]
     for i, row in zip(missing, cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):

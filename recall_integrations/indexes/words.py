@@ -1,13 +1,7 @@
-"""BM25 over stems, in tantivy.
+"""BM25 over stems, in tantivy, each with its scope in front (`<scope>:<stem>`): a query reaches only its own scope.
 
-Each stem is indexed with its scope in front (`<scope>:<stem>`), so a query can only ever reach postings of its own
-scope, and other tenants cost it nothing. The document frequency of such a term is the scope's own; tantivy would take
-the number of documents of *all* scopes for N, so every term is boosted by the ratio of the two idf values, which makes
-the score BM25 (Robertson and Zaragoza 2009; k1 = 1.2, b = 0.75) with the scope's own idf. But the average length is
-that of the whole index, so these scores only choose what `indexes.bm25` scores by the scope's own; nobody else may use
-them. Texts shorter than `PIVOT` stems are counted as that long (an absolute pivot, measured to help on chat), by
-filling them up with a token that is never looked for. Query text is cut into stems by our analyser and never parsed as
-query syntax.
+tantivy would take the documents of all scopes for N, so every term is boosted by the ratio of the two idf values. The
+average length is still that of all, so these scores only choose what `indexes.bm25` scores by the scope's own numbers.
 """
 
 from __future__ import annotations
@@ -38,19 +32,13 @@ WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from t
 
 
 class Put(NamedTuple):
-    """A memory to index: its scope, number, and text with the actor in front.
+    """A memory to index: its scope, number, and text with the actor in front."""
 
-    Args:
-        scope_id, num, content: scope, number and text of the memory.
-        language: language in which its words are read.
-        stems: stems of the words, where they are known.
-    """
-
-    scope_id: int
+    scope_id: int  # with `num`, `content`: scope, number and text of the memory
     num: int
     content: str | None
-    language: str | None = LOOK
-    stems: Sequence[str] | None = None
+    language: str | None = LOOK  # language in which its words are read
+    stems: Sequence[str] | None = None  # stems of the words, where they are known
 
 
 class WordIndex(Protocol):
@@ -75,11 +63,7 @@ class WordIndex(Protocol):
 
 
 class LexicalIndex:
-    """A tantivy index in a directory. One writer; any number of searching threads.
-
-    Raises:
-        IndexUnavailable: the directory holds something that tantivy cannot open.
-    """
+    """A tantivy index in a directory. One writer; any number of searching threads."""
 
     def __init__(self, path: Path) -> None:
         import tantivy
@@ -106,11 +90,7 @@ class LexicalIndex:
     def apply(
         self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False
     ) -> None:
-        """Add memories, as `Put` or its first three fields, and remove nums, in one commit.
-
-        Args:
-            replay: nums may be in the index already (after a crash or a failure) and are replaced; that costs time.
-        """
+        """Add memories, as `Put` or its first three fields, and remove nums, in one commit."""
         try:
             with self._lock:
                 if self._writer is None:
@@ -147,11 +127,7 @@ class LexicalIndex:
         self._published = (self._index.searcher(), self.commits + 1)
 
     def refresh(self) -> None:
-        """Load the commits of another process.
-
-        Raises:
-            IndexUnavailable: its files cannot be read.
-        """
+        """Load the commits of another process."""
         try:
             with self._lock:
                 self._publish()
@@ -159,22 +135,14 @@ class LexicalIndex:
             raise _named(e, "The lexical index cannot be read again") from e
 
     def has(self, num: int) -> bool:
-        """Say whether the index holds a memory.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Say whether the index holds a memory."""
         try:
             return bool(self._searcher.search(self._num(num), limit=1, count=True).count)
         except BaseException as e:
             raise _named(e, "The lexical index failed to look up a memory") from e
 
     def holding(self, scope_id: int, term: str, nums: Sequence[int]) -> int:
-        """Count the memories of `nums` that hold a stem.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Count the memories of `nums` that hold a stem."""
         if not nums:
             return 0
         t, searcher = self._tantivy, self._searcher
@@ -208,11 +176,7 @@ class LexicalIndex:
         return int(self._searcher.num_docs)
 
     def nums(self) -> NDArray[np.int64]:
-        """Return the numbers of all living documents, rising; one that is there twice comes twice.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Return the numbers of all living documents, rising; one that is there twice comes twice."""
         searcher = self._searcher
         try:
             hits = searcher.search(self._tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False).hits
@@ -222,11 +186,7 @@ class LexicalIndex:
         return np.sort(np.asarray(found, dtype=np.int64))
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """Count the living memories of the scope that hold the stem.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Count the living memories of the scope that hold the stem."""
         searcher = self._searcher
         if not self._postings(searcher, scope_id, term):
             return 0
@@ -242,11 +202,7 @@ class LexicalIndex:
         return self._tantivy.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """Return all stems of the scope with their counts of living memories, and the `commits` of that state.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Return all stems of the scope with their counts of living memories, and the `commits` of that state."""
         searcher, commits = self._published
         prefix = f"{scope_id}:"
         try:
@@ -265,26 +221,12 @@ class LexicalIndex:
         frequency: Callable[[str], int] | None = None,
         weaker: Sequence[str] = (),
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums of likely memories for the stems and scores to choose by, falling; empty without a known stem.
-
-        Args:
-            scope_id: the tenant.
-            terms: stems.
-            scope_count: memories of the scope.
-            limit: how many are wanted.
-            frequency: `document_frequency` in this scope, where the caller has looked terms up already.
-            weaker: stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term.
-
-        Raises:
-            IndexUnavailable: tantivy failed.
-        """
+        """Return nums of likely memories for the stems and scores to choose by, falling; empty without a known stem."""
         t, searcher = self._tantivy, self._searcher
         total = max(1, searcher.num_docs)
         clauses = []
         try:
-            distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
-            others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
-            for term, weight in (*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)):
+            for term, weight in weighted(terms, weaker):
                 held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
                 postings = self._postings(searcher, scope_id, term)
                 if not held or not postings:
@@ -313,11 +255,7 @@ class LexicalIndex:
 
 
 def damaged(path: Path) -> str | None:
-    """Describe damage to the files of a tantivy index, or return `None`. Reads them whole, a second per gigabyte.
-
-    tantivy leaves a checksum at the end of every file (its `footer.rs`) and does not look at it when it opens one.
-    Uncommitted files of a killed process belong to no segment and are not judged.
-    """
+    """Describe damage to the files of a tantivy index, by the checksums at their ends; `None` = there is none."""
     try:
         segments = json.loads((path / "meta.json").read_text(encoding="utf-8"))["segments"]
         for segment in segments:
@@ -354,6 +292,13 @@ def _named(error: BaseException, what: str) -> BaseException:
 def idf(frequency: int, documents: int) -> float:
     """Return `text.idf`, at least a tenth of a nat: a word that all memories hold still tells them from none."""
     return max(0.1, text.idf(frequency, documents))
+
+
+def weighted(terms: Sequence[str], weaker: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the distinct stems that are looked up, each with its share of a gain."""
+    distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+    others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
+    return [*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)]
 
 
 def ceiling(terms: Sequence[str], frequency: Callable[[str], int], documents: int) -> float:

@@ -19,8 +19,7 @@ import numpy as np
 
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
-from recall_integrations.indexes.sessions import Settled, in_order, settle
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.windows import Settled, asked_mask, in_order, settle
 from recall_integrations.languages import name_of
 from recall_integrations.query.features import HYBRID, IMPLICIT, MODE_TYPES
 from recall_integrations.records import record

@@ -1,6 +1,6 @@
 """Find the session of the conversation that a query asks for: "our first session", "the 2nd chat", "session 16".
 
-A session is a thread; `indexes.sessions` settles it against the scope, for the text only names a place in their order.
+A session is a thread; `indexes.windows` settles it against the scope, for the text only names a place in their order.
 Only sessions of the remembered conversation count, not those that are talked about in it: "our third session", "the
 last conversation we had", "session 3"; not "my therapy session", "the first session of the course", "our last chat with
 Tom", "our first conversation about the dog". In doubt no session is read: a session that is overlooked is searched for

@@ -20,11 +20,10 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.arms.second_hop import SecondHop, Via
 from recall_integrations.config import RankingConfig
-from recall_integrations.indexes.columns import TextColumns, window_rows
+from recall_integrations.indexes.columns import TextColumns, replies_after, window_rows
+from recall_integrations.indexes.kernels import distinct
 from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
-from recall_integrations.indexes.replies import replies_after
-from recall_integrations.indexes.runs import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_shares
 from recall_integrations.ranking.calibration import Calibration, unknown_share

@@ -21,11 +21,9 @@ from recall_integrations.arms.base import ArmRequest
 from recall_integrations.arms.graph import RECENT_MENTIONS, SIMILARITY_SHARE, GraphRetriever
 from recall_integrations.arms.retrievers import SCAN_MAX
 from recall_integrations.errors import RecallError, RecallTimeout
-from recall_integrations.indexes import pushed_words
-from recall_integrations.indexes.bm25 import Bm25
-from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.bm25 import Bm25, best_pushed
+from recall_integrations.indexes.scope_view import SHARE_LEAST, ScopeView
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.indexes.told import SHARE_LEAST
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.rank import REPLIES_FROM
 from recall_integrations.recall.plan import Facts
@@ -170,7 +168,7 @@ class _Draw:
         bm25 = Bm25(own, terms, state.query.weaker_terms, state.frequency, _none)
         for asked in self._parts():
             if bm25.weights:
-                nums, _ = pushed_words.best(
+                nums, _ = best_pushed(
                     self._connection,
                     own.scope_id,
                     bm25.weights,

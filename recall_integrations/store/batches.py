@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection, Table
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import put_meta
-from recall_integrations.database.sending import Sent, begun
+from recall_integrations.database.sending import Sent, begun, insert_rows
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row

@@ -26,7 +26,7 @@ from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.turns import Lock
 
 if TYPE_CHECKING:
-    from recall_integrations.indexes.asked_server import CollectionServer
+    from recall_integrations.indexes.vectors import CollectionServer
     from recall_integrations.resilience.guard import Health
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)

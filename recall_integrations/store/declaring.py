@@ -10,9 +10,7 @@ from sqlalchemy import insert, select
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes import pushed_words
-from recall_integrations.indexes.bm25 import Bm25, frequency_of
-from recall_integrations.indexes.pushed_words import Where
+from recall_integrations.indexes.bm25 import Bm25, Where, best_pushed, frequency_of
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import rows
 from recall_integrations.store.outlines import Outline
@@ -111,7 +109,7 @@ class Declarations:
             return []
         where = Where(upto=outline.upto, gone=outline.gone)
         with self._parts.engine.connect() as connection:
-            nums, _ = pushed_words.best(
+            nums, _ = best_pushed(
                 connection, view.scope_id, bm25.weights, bm25.frequency, view.mean_length, most, where
             )
         found: list[int] = nums[:most].tolist()

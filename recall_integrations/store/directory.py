@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy import Engine
 
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
-from recall_integrations.database.watching import Watch
+from recall_integrations.database.turns import Watch
 from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
 from recall_integrations.records import record
 from recall_integrations.store.journal import LEXICAL, SEMANTIC

@@ -18,8 +18,7 @@ from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts, streamed
-from recall_integrations.indexes.ends import has_ended
-from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.times import has_ended, to_micros
 from recall_integrations.records import record
 from recall_integrations.store import rows
 from recall_integrations.types import Memory

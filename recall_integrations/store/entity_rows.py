@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of, key_of
 from recall_integrations.records import record

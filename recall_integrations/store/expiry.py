@@ -17,8 +17,7 @@ from sqlalchemy import Connection, Engine, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
-from recall_integrations.indexes.ends import ends
-from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.times import ends, to_micros
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.revisions import Revisions

@@ -22,7 +22,7 @@ from sqlalchemy import and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import (

@@ -18,9 +18,8 @@ from recall_integrations.database.sending import reading
 from recall_integrations.facts.said import IS, OPS, same
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
-from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.times import stays, to_micros
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.records import record
 from recall_integrations.store.subject_names import SubjectNames

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from recall_integrations.database import schema
-from recall_integrations.database.reading import read
+from recall_integrations.database.connections import read
 from recall_integrations.indexes.damage import UNREADABLE, Damage
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Memory, MemoryType, Relation, memory_of_values

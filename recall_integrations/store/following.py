@@ -1,6 +1,6 @@
 """Following the writes of other processes: at every call, and at the beginning of every own write.
 
-    anything committed since? (`database.watching`, microseconds) ─ no ─▶ done
+    anything committed since? (`database.turns`, microseconds) ─ no ─▶ done
       └─ yes ─▶ the entries of the journal beyond the known one
                   ├─ new scopes, versions, times at which memories end
                   ├─ names and facts in memory, cached answers: forgotten, of the scopes written to
@@ -28,12 +28,12 @@ from sqlalchemy import Connection, bindparam, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.answering import remaining
+from recall_integrations.database.connections import remaining
 from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
 from recall_integrations.database.sending import begun, reading, send
-from recall_integrations.database.watching import Reached
+from recall_integrations.database.turns import Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StorePathError
-from recall_integrations.indexes.ends import ends
+from recall_integrations.indexes.times import ends
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.store import journal
@@ -42,8 +42,7 @@ from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.database.turns import Committed
-    from recall_integrations.database.watching import Watch
+    from recall_integrations.database.turns import Committed, Watch
     from recall_integrations.store.parts import StoreParts
 
 logger = logging.getLogger("recall_integrations")
@@ -169,7 +168,7 @@ class Followed:
         """Follow all that was committed before this call.
 
         Raises:
-            StoreError: a write of this process has held the lock for longer than `answering.within` allows.
+            StoreError: a write of this process has held the lock for longer than `connections.within` allows.
         """
         if self.watch is None:
             return

@@ -23,8 +23,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import tenant_of
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
 from recall_integrations.indexes.vectors import Neighbours, SemanticIndex

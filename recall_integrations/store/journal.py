@@ -16,10 +16,9 @@ from functools import cached_property
 from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, select, update
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
 from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import Sent, send
+from recall_integrations.database.sending import Sent, insert_rows, send
 from recall_integrations.records import record
 from recall_integrations.store import history
 from recall_integrations.store.history import Point

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import CollectionServer, VectorsLate
+from recall_integrations.indexes.vectors import CollectionServer, VectorsLate
 from recall_integrations.records import record
 from recall_integrations.store import homes
 

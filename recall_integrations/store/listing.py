@@ -9,8 +9,7 @@ from sqlalchemy import func, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.indexes.ends import stays
-from recall_integrations.indexes.times import from_micros
+from recall_integrations.indexes.times import from_micros, stays
 from recall_integrations.store import fetching
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader

@@ -752,7 +752,7 @@ class MemoryStore:
     @contextlib.contextmanager
     def connected(self, milliseconds: float) -> Iterator[Connection]:
         """Open a transaction that reads one state of the database, with a time limit on all its statements."""
-        from recall_integrations.database.answering import within
+        from recall_integrations.database.connections import within
         from recall_integrations.database.portable import bounded
 
         with self._parts.errors(), within(milliseconds / 1e3), self.engine.connect() as connection:

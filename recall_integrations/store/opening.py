@@ -33,7 +33,7 @@ from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.indexes.asked_server import CollectionServer
+    from recall_integrations.indexes.vectors import CollectionServer
 
 logger = logging.getLogger("recall_integrations")
 

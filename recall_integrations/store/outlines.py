@@ -22,11 +22,13 @@ from sqlalchemy import Connection, Engine, select, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
-from recall_integrations.indexes import lexicon, pushed_words
-from recall_integrations.indexes.columns import UNIT, ColumnsBuilder, TextColumns
-from recall_integrations.indexes.ends import ends
+from recall_integrations.indexes import bm25, lexicon
+from recall_integrations.indexes.columns import UNIT, TextColumns
+from recall_integrations.indexes.columns_builder import ColumnsBuilder
 from recall_integrations.indexes.kind import Kind, kind_of
-from recall_integrations.indexes.scope_view import ScopeView, ScopeViews
+from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_views import ScopeViews
+from recall_integrations.indexes.times import ends
 from recall_integrations.records import record
 from recall_integrations.store import pushed_rows
 from recall_integrations.store.pushed_rows import NOBODY
@@ -89,7 +91,7 @@ class Frequencies:
         missing = [term for term in dict.fromkeys(terms) if term not in known]
         if missing:
             with reading(self._engine) as connection:
-                held = pushed_words.held(connection, self._scope_id, missing)
+                held = bm25.held_pushed(connection, self._scope_id, missing)
             if len(known) > TERMS_MAX:
                 known = self._known = {}
             known.update({term: held.get(term, 0) - self._less.get(term, 0) for term in missing})

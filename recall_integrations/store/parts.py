@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.database.answering import within
-from recall_integrations.database.postgres_errors import is_crowded
-from recall_integrations.database.retrying import tried_again
+from recall_integrations.database.connections import within
+from recall_integrations.database.postgres_errors import is_crowded, tried_again
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import IndexUnavailable, RecallError, StoreClosed, StoreError, StoreLocked
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.damage import Damage
-from recall_integrations.indexes.scope_view import ScopeViews
+from recall_integrations.indexes.scope_views import ScopeViews
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience import forking
 from recall_integrations.store import journal

@@ -19,8 +19,7 @@ import numpy as np
 from sqlalchemy import Connection, delete, select, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
-from recall_integrations.database.sending import send
+from recall_integrations.database.sending import insert_rows, send
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.bm25 import rounded
 from recall_integrations.indexes.columns import UNIT

@@ -14,8 +14,8 @@ from sqlalchemy import Engine, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import begun
-from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.indexes.times import stays
 from recall_integrations.store import fetching, journal, languages
 from recall_integrations.store.large_scopes import left_out, look, summed
 from recall_integrations.store.parts import StoreParts

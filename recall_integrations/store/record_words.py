@@ -17,7 +17,7 @@ from sqlalchemy import Engine, select
 from recall_integrations.database import schema
 from recall_integrations.database.portable import streamed
 from recall_integrations.database.sending import begun, reading
-from recall_integrations.indexes import pushed_words, word_rows
+from recall_integrations.indexes import bm25, word_rows
 from recall_integrations.store import journal
 from recall_integrations.store.tailed_words import FIRST
 
@@ -42,7 +42,7 @@ class RecordWords:
         """Count the memories with a term: see `LexicalIndex`."""
         if self._has_postings(scope_id):
             with reading(self._engine) as connection:
-                return pushed_words.held(connection, scope_id, [term]).get(term, 0)
+                return bm25.held_pushed(connection, scope_id, [term]).get(term, 0)
         return self._frequencies(scope_id)[0][term]
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:

@@ -33,8 +33,17 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
 from recall_integrations.errors import RecallError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import CollectionBusy, CollectionServer, Loading, Seen, VectorsOver
-from recall_integrations.indexes.vectors import NO_HOME, CollectionLost, CollectionStrange, finds_itself
+from recall_integrations.indexes.vectors import (
+    NO_HOME,
+    CollectionBusy,
+    CollectionLost,
+    CollectionServer,
+    CollectionStrange,
+    Loading,
+    Seen,
+    VectorsOver,
+    finds_itself,
+)
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health

@@ -12,8 +12,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.said import USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
-from recall_integrations.indexes.ends import stays
-from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.indexes.times import from_micros, stays, to_micros
 from recall_integrations.store.fact_tables import COLUMNS, Key, readable, told_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.subject_names import SubjectNames

@@ -10,8 +10,8 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from recall_integrations.indexes.bm25 import Where
 from recall_integrations.indexes.metadata import folded
-from recall_integrations.indexes.pushed_words import Where
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.store.filtering import whole
 from recall_integrations.store.metadata import Columns, MetadataIndex, of_key
@@ -51,7 +51,7 @@ class Conditions:
         return not self.parts
 
     def where(self) -> Where:
-        """Return the conditions for `pushed_words`."""
+        """Return the conditions for `bm25.best_pushed`."""
         sql = " AND ".join(f"({part})" for part in self.parts)
         return Where(upto=self._outline.upto, sql=sql, values=self.values, gone=self._outline.gone)
 

@@ -17,12 +17,11 @@ from sqlalchemy.exc import IntegrityError
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
-from recall_integrations.database.inserting import COPIED, insert_rows
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.portable import numbers_joined, streamed
-from recall_integrations.database.postgres import open_postgres
+from recall_integrations.database.postgres import make_ready, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error
-from recall_integrations.database.tables import make_ready
+from recall_integrations.database.sending import COPIED, insert_rows
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import by_llm as llm_rows
 from recall_integrations.facts import rows as fact_rows
@@ -30,8 +29,8 @@ from recall_integrations.facts.slots import DEFAULT
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.lexicon import Lexicon
+from recall_integrations.indexes.scope_view import ToldColumn
 from recall_integrations.indexes.times import to_row
-from recall_integrations.indexes.told import ToldColumn
 from recall_integrations.privacy.door import Door
 from recall_integrations.serving.looking import times
 from recall_integrations.serving.looking.names import names

@@ -9,7 +9,7 @@ import yaml
 
 from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.indexes import vector_server
+from recall_integrations.indexes import vectors
 from recall_integrations.indexes.vectors import FETCH_MAX
 from recall_integrations.store import nearest, served_collections
 from tests import chroma
@@ -32,7 +32,7 @@ def test_the_numbers_are_those_of_the_modules() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert f"{served_collections.SLICE:,} vectors, notes" in text
     assert "no longer than half" in text and semantic.SERVER_SHARE == 0.5
-    assert "asks for five seconds" in text and vector_server.OPEN_S == 5
+    assert "asks for five seconds" in text and vectors.OPEN_S == 5
     assert "grow to half a minute" in text and served_collections.PAUSE_MAX_S == 30
     assert f"`{semantic.AWAY}`" in text
     cloud, own = VectorsConfig(address="https://api.trychroma.com"), VectorsConfig(address="http://localhost:8000")

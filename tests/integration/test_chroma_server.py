@@ -25,7 +25,7 @@ from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsRefused
-from recall_integrations.indexes import vector_server
+from recall_integrations.indexes import vector_server, vectors
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, journal, served_collections
@@ -62,7 +62,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_collections, "PAUSE_MAX_S", 0.5)
     monkeypatch.setattr(served_collections, "LEASE_S", 0.2)
     monkeypatch.setattr(served_collections, "FRESH_S", 0.05)
-    monkeypatch.setattr(vector_server, "OPEN_S", 0.3)
+    monkeypatch.setattr(vectors, "OPEN_S", 0.3)
     monkeypatch.setattr(filling, "QUIET_S", 0.0)
 
 

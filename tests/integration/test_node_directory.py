@@ -11,7 +11,7 @@ from sqlalchemy import make_url
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.errors import StoreLocked
 from recall_integrations.indexes import array_file
-from recall_integrations.indexes.scope_view import ScopeViews
+from recall_integrations.indexes.scope_views import ScopeViews
 from recall_integrations.store import column_files
 from recall_integrations.store.column_files import ROWS_MIN
 from tests.postgres import Postgres

@@ -24,16 +24,15 @@ from recall_integrations.arms import retrievers as semantic
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.console import rendering
-from recall_integrations.database import tables as store_tables
+from recall_integrations.database import postgres as store_tables
 from recall_integrations.database import tenants
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
 from recall_integrations.evaluation.moved import verify
-from recall_integrations.indexes import pg_building, pg_vectors
-from recall_integrations.indexes.asked_server import CollectionBusy, Loaded
+from recall_integrations.indexes import pg_tables, pg_vectors, vectors
 from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
-from recall_integrations.indexes.vectors import CollectionLost
+from recall_integrations.indexes.vectors import CollectionBusy, CollectionLost, Loaded
 from recall_integrations.serving.routes.health import health_of
 from recall_integrations.serving.served import Served
 from recall_integrations.store import filling, homes, large_scopes, nearest, reader, served_collections
@@ -61,7 +60,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_collections, "PAUSE_MAX_S", 0.5)
     monkeypatch.setattr(served_collections, "LEASE_S", 0.2)
     monkeypatch.setattr(served_collections, "FRESH_S", 0.05)
-    monkeypatch.setattr(pg_vectors, "OPEN_S", 0.3)
+    monkeypatch.setattr(vectors, "OPEN_S", 0.3)
     monkeypatch.setattr(filling, "QUIET_S", 0.0)
 
 
@@ -394,7 +393,7 @@ def test_only_one_builds_an_index(server: PgVectors, postgres_url: str) -> None:
     """A node that lost its lease while it builds goes on, and who has it now leaves that collection alone."""
     loaded(server)
     with beside(postgres_url) as connection, connection.execution_options(isolation_level="READ COMMITTED").begin():
-        assert pg_building.is_free(connection, HOME)
+        assert pg_tables.is_free(connection, HOME)
         for asks in (lambda: server.loaded(HOME), lambda: server.index(HOME, never)):
             with pytest.raises(CollectionBusy, match="by another node"):
                 asks()
@@ -422,7 +421,7 @@ def test_with_little_room_it_is_built_alone(
     alone = "current_setting('max_parallel_maintenance_workers') = '0'"
     own = "current_setting('maintenance_work_mem') = (SELECT reset_val || 'kB' FROM pg_settings WHERE name = "
     own += "'maintenance_work_mem')"
-    monkeypatch.setattr(pg_building, "BESIDE", 5_000_000)  # which does not fit
+    monkeypatch.setattr(pg_tables, "BESIDE", 5_000_000)  # which does not fit
     with beside(postgres_url) as connection:
         connection.execute(
             text(f"ALTER DATABASE {make_url(postgres_url).database} SET maintenance_work_mem = '3333kB'")
@@ -988,7 +987,7 @@ def test_the_tables_are_checked_and_moved_without_it(
         monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "pgvector")
         assert checked()[0] == 0 and "pgvector: ok" in checked()[1]
         with closing_engine(postgres_url) as engine:
-            assert store_tables.check(engine).ready
+            assert store_tables.check_tables(engine).ready
         with beside(postgres_url) as connection:
             connection.execute(text(f"DELETE FROM {table_of(home(store))} WHERE num <= 3"))
         assert checked()[0] == 1 and "lacks 3 and holds 0 that are gone" in checked()[1]

@@ -9,7 +9,7 @@ import yaml
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.database import postgres, postgres_errors
-from recall_integrations.indexes import pg_building, pg_vectors
+from recall_integrations.indexes import pg_tables, pg_vectors
 from recall_integrations.indexes.vectors import HNSW
 from recall_integrations.store import column_files, parts, served_collections
 from tests.pages import DOCS, ROOT, printed
@@ -44,7 +44,7 @@ def test_what_it_says_of_pgvector_is_so() -> None:
     assert f"more than {pg_vectors.DIMENSIONS_MAX:,} numbers" in text
     assert f"up to {pg_vectors.CONNECTIONS} more" in text
     assert f"`m` {HNSW['max_neighbors']}, `ef_construction` {HNSW['ef_construction']}" in text
-    assert f"({pg_building.BESIDE / 1024:.1f} KB and two bytes for each number)" in text
+    assert f"({pg_tables.BESIDE / 1024:.1f} KB and two bytes for each number)" in text
     assert f"more than {('four', 'five')[served_collections.OUTGROWN - 4]} times what it holds" in text
     assert f"`{pg_vectors.CATALOGUE}`" in text and f"`{pg_vectors.PREFIX}…`" in text
     for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text[text.index("## Large scopes with") :]):

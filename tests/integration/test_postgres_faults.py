@@ -156,7 +156,7 @@ def test_who_lags_behind_a_shortened_journal_reads_anew(
     two: tuple[MemoryStore, MemoryStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "KEPT_ENTRIES", 10)
-    monkeypatch.setattr("recall_integrations.indexes.scope_view._PRUNED_MIN", 0)
+    monkeypatch.setattr("recall_integrations.indexes.scope_views._PRUNED_MIN", 0)
     store, other = two
     store.remember_many([Memory(f"Priya counted {i} swans", id=f"m{i}") for i in range(5)], scope=SCOPE)
     assert ids(other) == [f"m{i}" for i in range(5)]

@@ -17,7 +17,7 @@ from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import VectorsAway
-from recall_integrations.indexes import scope_view
+from recall_integrations.indexes import scope_views
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.store import nearest, pushed_rows, pushing
 from tests import chroma
@@ -170,7 +170,7 @@ def test_hits_of_every_query_with_every_filter(both: tuple[str, str], hours: int
 
 
 def test_nothing_is_read_whole(both: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scope_view.ScopeViews, "_load", lambda *_: pytest.fail("a node reads the scope whole"))
+    monkeypatch.setattr(scope_views.ScopeViews, "_load", lambda *_: pytest.fail("a node reads the scope whole"))
     with node(both[0]) as store:
         found = QueryOptimizer(store, config=LARGE).recall("Who counted the swans?", scope=ANN, now=NOW)
     assert found.hits and not found.degraded
@@ -181,7 +181,7 @@ def test_a_name_is_linked_to_earlier_memories(postgres_url: str, monkeypatch: py
         store.remember_many([Memory(f"memory {n} of the lake", id=f"m{n}") for n in range(60)], scope=ANN)
         store.remember(Memory("The Blue Heron sails on Friday", id="heron"), scope=ANN)
         assert store.indexes.settle(60) and pushed_down(store)
-        monkeypatch.setattr(scope_view.ScopeViews, "_load", lambda *_: pytest.fail("a node reads the scope whole"))
+        monkeypatch.setattr(scope_views.ScopeViews, "_load", lambda *_: pytest.fail("a node reads the scope whole"))
         store.add_entity("Kestrel Two", aliases=["Blue Heron"], scope=ANN)
         only = Filters(entities=["Kestrel Two"])
         found = QueryOptimizer(store, config=LARGE).recall("Who sails?", scope=ANN, now=NOW, filters=only)

@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Engine, delete, func, insert, make_url, selec
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
 from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
-from recall_integrations.database import policies, schema, tables, tenants
+from recall_integrations.database import postgres as store_tables
+from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import noted_by
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, InvalidArgument, RecallError, StoreError, StoreVersionError
@@ -285,7 +286,7 @@ def test_notes_of_others_are_neither_read_nor_changed(
     hidden = every - seen
     assert hidden >= set(notes) and noted_by(ROLES["bob"]).spent in hidden
     assert {"schema_version", "embedding", "analyser"} <= seen
-    own = {key for key in seen if key not in policies.SHARED and not key.startswith(policies.WORTH)}
+    own = {key for key in seen if key not in tenants.SHARED and not key.startswith(tenants.WORTH)}
     assert own and all(key == noted_by("ann").spent or key.endswith(" by scope 2") for key in own), own
 
 
@@ -357,7 +358,7 @@ def test_plans_tell_nothing_of_the_values_of_others(database: str) -> None:
             kept = text("SELECT attname FROM pg_stats WHERE tablename IN ('memories', 'scopes')")
             names = set(connection.execute(kept).scalars())
             assert not names & {"text", "id", "actor", "user_id", "agent_id"} and "num" in names
-            assert tables.check(engine).ready  # the tables are what they were
+            assert store_tables.check_tables(engine).ready  # the tables are what they were
         store.remember(Memory("Bob saw otters", id="otters"), scope=BOB)
         assert "Bob saw otters" in texts(store, "otters", BOB)
 

@@ -13,11 +13,11 @@ from hypothesis.stateful import invariant, precondition, rule, run_state_machine
 
 from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.indexes import pg_vectors, vector_server
-from recall_integrations.indexes.asked_server import CollectionServer
+from recall_integrations.indexes import vectors
 from recall_integrations.indexes.pg_tables import table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vector_server import VectorServer
+from recall_integrations.indexes.vectors import CollectionServer
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import filling, served_collections
 from tests import chroma
@@ -47,8 +47,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
         (served_collections, "PAUSE_MAX_S", 0.1),
         (served_collections, "LEASE_S", 0.1),
         (served_collections, "FRESH_S", 0.01),
-        (vector_server, "OPEN_S", 0.05),
-        (pg_vectors, "OPEN_S", 0.05),
+        (vectors, "OPEN_S", 0.05),
         (filling, "QUIET_S", 0.0),
     ):
         monkeypatch.setattr(where, name, value)

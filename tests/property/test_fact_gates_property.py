@@ -19,11 +19,11 @@ from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
 from recall_integrations.indexes import lexicon
-from recall_integrations.indexes.columns import TextRow, columns_of
+from recall_integrations.indexes.columns import STEPS, elliptic, replies_after
 from recall_integrations.indexes.lexicon import Lexicon, asks_when
-from recall_integrations.indexes.replies import STEPS, elliptic, replies_after
-from recall_integrations.indexes.told import Told
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.text.analyser import words
+from tests.columns import TextRow, columns_of
 
 AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)
 ROOT = Path(__file__).resolve().parents[2]

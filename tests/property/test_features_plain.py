@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, window_rows
+from recall_integrations.indexes.columns import window_rows
+from recall_integrations.indexes.kernels import changes, distinct, heads
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
-from recall_integrations.indexes.runs import changes, distinct, heads
 from recall_integrations.ranking.feature_sum import FULL_SPREAD, FixedWeights
 from recall_integrations.ranking.features.compute import FEATURES, compute
 from recall_integrations.ranking.features.match import FeatureInput
@@ -20,6 +20,7 @@ from recall_integrations.ranking.features.reading import titled
 from recall_integrations.ranking.features.record import COSINE_SHARE, FEEDBACK, FEEDBACK_WORDS
 from recall_integrations.ranking.fusion import InOrder, OnDemand
 from recall_integrations.text import idf, stem
+from tests.columns import ColumnsBuilder, TextRow
 from tests.quick import examples
 
 LEXICON = Lexicon()

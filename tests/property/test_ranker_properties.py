@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 from tests.quick import examples
 
 LEXICON = Lexicon()

@@ -10,7 +10,7 @@ from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter
 from recall_integrations.adapters.sources.source import COSINE, IP, L2, Row, Source, Vector, in_pages, plain
 from recall_integrations.embeddings import identity
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.indexes.chroma_limits import of_a_request
+from recall_integrations.indexes.vector_server import of_a_request
 
 AT_ONCE = 300  # ids in one call, as many as Chroma Cloud lets one have
 PASSES_MAX = 3  # over a collection that changes while it is read

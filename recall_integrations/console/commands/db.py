@@ -64,11 +64,11 @@ def check(ctx: click.Context, store: Place) -> None:
     is not its own, and what the server holds is as it should be, or could not
     be looked at. 1: they are not.
     """
-    from recall_integrations.database import tables
     from recall_integrations.database.meta import check_version
+    from recall_integrations.database.postgres import check_tables
 
     with _engine(store) as engine:
-        found = tables.check(engine)
+        found = check_tables(engine)
         if found.ready:
             click.echo(f"{store}: version {found.version}, as this package needs it.")
             well = [_isolated_well(engine), _served_well(engine)]

@@ -7,8 +7,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.columns import Rows, TextColumns
-from recall_integrations.indexes.replies import SHORT
+from recall_integrations.indexes.columns import SHORT, Rows, TextColumns
 from recall_integrations.ranking.features.bm25 import Values, weighted
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match

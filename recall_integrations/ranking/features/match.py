@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import WORDS_MAX, Rows, TextColumns
+from recall_integrations.indexes.kernels import heads
 from recall_integrations.indexes.lexicon import QueryTerms
-from recall_integrations.indexes.runs import heads
-from recall_integrations.indexes.told import Told
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, undamped, weighted
 from recall_integrations.records import record
 from recall_integrations.text import idf, is_character, length_in_words

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows
-from recall_integrations.indexes.runs import distinct, heads
+from recall_integrations.indexes.kernels import distinct, heads
+from recall_integrations.indexes.scope_view import WORTH
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.indexes.told import WORTH
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import FeatureInput, Match

@@ -12,9 +12,8 @@ from recall_integrations.config import VectorsConfig
 from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, VectorsAway, VectorsRefused
-from recall_integrations.indexes.asked_server import CollectionServer, VectorsOver
 from recall_integrations.indexes.pg_tables import has_catalogue
-from recall_integrations.indexes.vectors import CollectionLost
+from recall_integrations.indexes.vectors import CollectionLost, CollectionServer, VectorsOver
 from recall_integrations.store import homes
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.mending import SERVER

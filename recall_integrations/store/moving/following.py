@@ -7,7 +7,7 @@ from collections import defaultdict
 from sqlalchemy import delete, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import StoreError
 from recall_integrations.store import journal
 from recall_integrations.store.journal import TOUCH

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.portable import in_parts, streamed
+from recall_integrations.database.sending import insert_rows
 from recall_integrations.store import rows
 
 AT_ONCE = 2_000  # rows

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, insert, select, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
+from recall_integrations.database.sending import insert_rows
 
 
 @pytest.fixture

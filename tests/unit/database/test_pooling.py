@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from recall_integrations.database.answering import within
+from recall_integrations.database.connections import within
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.errors import StoreError
 

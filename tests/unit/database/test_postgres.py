@@ -19,8 +19,7 @@ from recall_integrations.config.catalogue import catalogue
 from recall_integrations.database import postgres, postgres_errors
 from recall_integrations.database.portable import bounded, check_texts
 from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown
-from recall_integrations.database.retrying import tried_again
+from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown, tried_again
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
 from tests.postgres import Postgres, running
 

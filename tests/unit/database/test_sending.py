@@ -12,9 +12,8 @@ from sqlalchemy import Column, Engine, Integer, MetaData, Table, Text, bindparam
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from recall_integrations.database.engine import open_sqlite
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.sending import Sent, begun, is_together, send
+from recall_integrations.database.sending import Sent, begun, insert_rows, is_together, send
 from tests.postgres import Postgres
 
 SAID = Table("said", MetaData(), Column("num", Integer, primary_key=True, autoincrement=False), Column("text", Text))
@@ -172,7 +171,7 @@ def test_an_interrupt_leaves_the_connection_as_it_was(
     server: Engine, monkeypatch: pytest.MonkeyPatch, place: int
 ) -> None:
     """Wherever the driver is asked something: nothing of it is there, or all, and the next ones go on."""
-    from recall_integrations.database.answering import connection_class
+    from recall_integrations.database.connections import connection_class
 
     waited, at = connection_class().wait, [0]
 

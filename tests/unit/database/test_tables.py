@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import Engine, inspect, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.tables import check, make_ready
+from recall_integrations.database.postgres import check_tables, make_ready, open_postgres
 from recall_integrations.errors import StoreVersionError
 
 
@@ -22,10 +21,10 @@ def engine(postgres_url: str) -> Iterator[Engine]:
 
 
 def test_an_empty_database_gets_the_tables(engine: Engine) -> None:
-    empty = check(engine)
+    empty = check_tables(engine)
     assert (empty.version, empty.differences, empty.ready) == (0, (), False)
     make_ready(engine)
-    done = check(engine)
+    done = check_tables(engine)
     assert (done.version, done.differences, done.ready) == (schema.SCHEMA_VERSION, (), True)
     make_ready(engine)
     assert set(inspect(engine).get_table_names()) == set(schema.metadata.tables)
@@ -79,7 +78,7 @@ def test_a_database_is_made_ready_once_by_many(engine: Engine, postgres_url: str
         one.join(30)
     for each in engines:
         each.dispose()
-    assert failed == [] and check(engine).ready
+    assert failed == [] and check_tables(engine).ready
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_a_difference_is_named(engine: Engine, statement: str, says: str) -> Non
     with engine.begin() as connection:
         connection.execute(text(statement))
         connection.execute(text("CREATE TABLE somebody_elses (a integer)"))
-    found = check(engine)
+    found = check_tables(engine)
     assert not found.ready and len(found.differences) == 1 and says in found.differences[0]
 
 
@@ -111,13 +110,13 @@ def test_tables_of_another_version_are_left_alone(engine: Engine, version: str) 
         connection.execute(schema.meta.update().values(value=version))
     with pytest.raises(StoreVersionError, match=f"version {version}, and .*recall export.*recall import"):
         make_ready(engine)
-    assert not check(engine).ready
+    assert not check_tables(engine).ready
 
 
 def test_tables_of_others_are_left_alone(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE entities (a integer)"))
-    for act in (check, make_ready):
+    for act in (check_tables, make_ready):
         with pytest.raises(StoreVersionError, match="not those of recall-integrations"):
             act(engine)
     assert inspect(engine).get_table_names() == ["entities"]

@@ -14,8 +14,7 @@ from benchmarks.scale.way import Way
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.database import turns
 from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.turns import Committed, Outside, WriteLock
-from recall_integrations.database.watching import Reached
+from recall_integrations.database.turns import Committed, Outside, Reached, WriteLock
 from recall_integrations.errors import StoreClosed, StoreError
 from tests.postgres import Postgres
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.embeddings.kept_words import KeptWords
-from recall_integrations.embeddings.static import StaticEmbedding, bundled
+from recall_integrations.embeddings.static import KeptWords, StaticEmbedding, bundled
 from tests.quick import examples
 
 TOKENIZER = bundled()._model.tokenizer

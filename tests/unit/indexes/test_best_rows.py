@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.indexes.best_rows import Entries, best_rows
+from recall_integrations.indexes.bm25 import Entries, best_rows
 from tests.quick import examples
 
 WORDS = st.lists(

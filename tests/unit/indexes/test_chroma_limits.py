@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.indexes.chroma_limits import BATCH, RESULTS, of_a_quota, of_a_request
+from recall_integrations.indexes.vector_server import BATCH, RESULTS, of_a_quota, of_a_request
 from tests.scripted_chroma import quota
 
 

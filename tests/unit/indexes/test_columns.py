@@ -1,7 +1,8 @@
 import numpy as np
 
-from recall_integrations.indexes.columns import WORDS_MAX, ColumnsBuilder, TextRow, columns_of, is_question
+from recall_integrations.indexes.columns import WORDS_MAX, is_question
 from recall_integrations.indexes.lexicon import Lexicon
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 
 
 def row(num, text="", **fields):

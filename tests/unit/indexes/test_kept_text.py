@@ -8,9 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.indexes import kept_columns, kept_text
-from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns, TextRow
+from recall_integrations.indexes import kept_columns
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.lexicon import Lexicon
+from tests.columns import ColumnsBuilder, TextRow, append
 from tests.quick import examples
 
 WORDS = st.sampled_from("budget kestrel lucía lucia running runs harbour über 2024 monday don't sam 木".split())
@@ -83,7 +84,7 @@ def test_what_was_kept_goes_on_as_if_nothing_had_happened(
     living = [row for i, row in enumerate(old) if i not in gone]
     nums = np.asarray([row.num for row in living], dtype=np.int64)
 
-    arrays = kept_text.arrays_of(builder)
+    arrays = kept_columns.text_arrays_of(builder)
     lexicon = Lexicon()
     if shared:  # words of another scope are there already
         lexicon.ids_of(["zebra", "kestrel", "runs"])
@@ -93,7 +94,7 @@ def test_what_was_kept_goes_on_as_if_nothing_had_happened(
         name: np.concatenate([a, np.full((room.get(name, 0), *a.shape[1:]), 99, dtype=a.dtype)])
         for name, a in arrays.items()
     }
-    read = kept_text.builder_of(lexicon, arrays, buffers)
+    read = kept_columns.builder_of(lexicon, arrays, buffers)
 
     expected = made(living, Lexicon())
     everything = np.arange(len(living))
@@ -101,7 +102,7 @@ def test_what_was_kept_goes_on_as_if_nothing_had_happened(
 
     before = read.snapshot()
     for other in (read, expected):
-        other.append(new)
+        append(other, new)
     whole = living + new
     dead = [row.num for i, row in enumerate(whole) if i in later]
     for other in (read, expected):
@@ -117,18 +118,18 @@ def test_nothing_of_what_was_forgotten_is_kept(old: list[TextRow], gone: set[int
     builder = made(old, Lexicon())
     builder.kill([row.num for i, row in enumerate(old) if i in gone])
     living = [row for i, row in enumerate(old) if i not in gone]
-    arrays, alone = kept_text.arrays_of(builder), kept_text.arrays_of(made(living, Lexicon()))
+    arrays, alone = kept_columns.text_arrays_of(builder), kept_columns.text_arrays_of(made(living, Lexicon()))
     for name in ("words.keys", "words.roots", "text.thread_names", "text.actor_names"):
         assert sorted(bytes(arrays[name]).split(b"\n")) == sorted(bytes(alone[name]).split(b"\n"))
 
 
 def test_vectors_of_words_come_back_to_the_bit() -> None:
     first = made([TextRow(num=1, text="the kestrel flew over Monday's harbour")], Lexicon())
-    arrays = kept_text.arrays_of(first)
+    arrays = kept_columns.text_arrays_of(first)
     for words in ([], ["harbour", "zebra"]):
         lexicon = Lexicon()
         lexicon.ids_of(words)
-        kept_text.builder_of(lexicon, {**arrays, "nums": np.asarray([1])})
+        kept_columns.builder_of(lexicon, {**arrays, "nums": np.asarray([1])})
         ids = lexicon.ids_of(["kestrel", "harbour"])
         own = first.snapshot().lexicon
         assert np.array_equal(lexicon.vectors(ids), own.vectors(own.ids_of(["kestrel", "harbour"])))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.kind import GATES, Kind, KindCounter, how_long
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.types.roles import ROLE_CODES, Role
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 
 USER, ASSISTANT = ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT]
 Memory = tuple[int, int, int, int]  # thread, actor, role, length

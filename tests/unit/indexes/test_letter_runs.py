@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.indexes.letter_runs import LETTERS_MAX, RunTable, runs
+from recall_integrations.indexes.lexicon import LETTERS_MAX, RunTable, runs
 
 WORDS = ["stadion", "fussballstadion", "an", "a", "город", "городской", "黑豹", "회의실", ""]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.indexes.names import LISTED_MAX, Names, packed, packed_of, sequence_of, unpacked
+from recall_integrations.indexes.array_file import LISTED_MAX, Names, packed, packed_of, sequence_of, unpacked
 
 ANY = st.text(alphabet=st.characters(exclude_categories=()))
 

@@ -11,9 +11,8 @@ import pytest
 from benchmarks.datasets.loading import load
 from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
-from recall_integrations.indexes import pushed_words
-from recall_integrations.indexes.bm25 import Bm25
-from recall_integrations.indexes.pushed_words import Where
+from recall_integrations.indexes import bm25
+from recall_integrations.indexes.bm25 import Bm25, Where
 from recall_integrations.text import stems
 
 DATA = Path(__file__).resolve().parents[3] / "../shared/data"
@@ -50,7 +49,7 @@ def alike(store: MemoryStore, queries: Sequence[str], limit: int = LIMIT) -> int
             assert not expected
             continue
         with store.engine.connect() as connection:
-            nums, sums = pushed_words.best(
+            nums, sums = bm25.best_pushed(
                 connection,
                 scope_id,
                 own.weights,
@@ -82,7 +81,7 @@ def test_the_ranking_is_that_of_the_arm(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, seed: int, many: int
 ) -> None:
     """Of random texts, some of them replaced and forgotten; whichever stems are summed at first."""
-    monkeypatch.setattr(pushed_words, "MANY", many)
+    monkeypatch.setattr(bm25, "MANY", many)
     rng = random.Random(seed)
     store.remember_many([made(rng, n) for n in range(120)])
     assert store.indexes.settle(60)

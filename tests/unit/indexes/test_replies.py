@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.indexes.columns import TextColumns, TextRow, columns_of
+from recall_integrations.indexes.columns import TextColumns, elliptic, replies_after
 from recall_integrations.indexes.lexicon import Lexicon
-from recall_integrations.indexes.replies import elliptic, replies_after
+from tests.columns import TextRow, columns_of
 
 LONG = " ".join(f"word{n}" for n in range(12))
 

@@ -128,7 +128,7 @@ def test_columns_grow_and_are_compacted(store: MemoryStore) -> None:
 
 
 def test_many_dead_rows_are_dropped(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_integrations.indexes.scope_view._COMPACT_AT", 0.3)
+    monkeypatch.setattr("recall_integrations.indexes.scope_views._COMPACT_AT", 0.3)
     store = open_store()
     given = [Memory("x", id=f"m{i:04}") for i in range(1200)]
     store.remember_many(given)

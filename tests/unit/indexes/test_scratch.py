@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_integrations.indexes import postings, scratch
-from recall_integrations.indexes.array_file import mapping_of
-from recall_integrations.indexes.scratch import Scratch, held
+from recall_integrations.indexes import array_file
+from recall_integrations.indexes.array_file import Scratch, held, mapping_of
+from recall_integrations.indexes.columns import postings_of
 from recall_integrations.indexes.vector_column import VectorColumn
 
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Scratch:
-    monkeypatch.setattr(scratch, "SMALLEST", 1_000)
+    monkeypatch.setattr(array_file, "SMALLEST", 1_000)
     return Scratch(tmp_path)
 
 
@@ -32,7 +32,7 @@ def test_a_large_array_has_a_file_without_a_name(files: Scratch, tmp_path: Path)
 
 
 def test_a_full_disk_leaves_it_in_memory(files: Scratch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "FREE_MIN", 1 << 60)
+    monkeypatch.setattr(array_file, "FREE_MIN", 1 << 60)
     assert mapping_of(files.empty(1_000, np.int64)) is None
 
 
@@ -41,7 +41,7 @@ def test_grown_and_moved_arrays_hold_the_same(files: Scratch) -> None:
     assert mapping_of(files.moved(own)) is not None
     assert np.array_equal(files.moved(own), own)
     assert np.array_equal(files.grown(own, 500, 2_000)[:500], own[:500])
-    kept = postings.made(0, 500, [(np.zeros(500, dtype=np.int32), np.arange(500))])
+    kept = postings_of(0, 500, [(np.zeros(500, dtype=np.int32), np.arange(500))])
     moved = kept.moved(files)
     assert np.array_equal(moved.of(0)[0], kept.of(0)[0])
     assert moved.bytes < kept.bytes

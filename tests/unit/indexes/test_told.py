@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
-from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_view import SHARE_LEAST, WORTH, ScopeView, Told, ToldColumn
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.indexes.told import SHARE_LEAST, WORTH, Told, ToldColumn
 from recall_integrations.indexes.windows import asked_mask, asked_shares, told_shares
 
 AT = datetime(2023, 5, 17, 12, tzinfo=timezone.utc)  # a Wednesday

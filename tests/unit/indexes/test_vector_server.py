@@ -12,10 +12,9 @@ import pytest
 
 from recall_integrations.config import VectorsConfig
 from recall_integrations.errors import ConfigError, RecallError, VectorsAway, VectorsRefused
-from recall_integrations.indexes import vector_server
-from recall_integrations.indexes.asked_server import VectorsOver
+from recall_integrations.indexes import vectors
 from recall_integrations.indexes.vector_server import VectorServer
-from recall_integrations.indexes.vectors import CollectionLost, home_name
+from recall_integrations.indexes.vectors import CollectionLost, VectorsOver, home_name
 from tests.scripted_chroma import Limited, Scripted, problem, quota
 
 HOME = "a.1.b.c"
@@ -126,7 +125,7 @@ def test_a_limit_of_its_own(scripted: Scripted) -> None:
 def test_after_failures_in_a_row_it_is_left_alone_for_a_while(
     scripted: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vector_server, "OPEN_S", 0.1)
+    monkeypatch.setattr(vectors, "OPEN_S", 0.1)
     scripted.answer = lambda _path: (503, "")
     with closing(asks(scripted)) as server:
         for _ in range(3):

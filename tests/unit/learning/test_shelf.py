@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.tables import make_ready
+from recall_integrations.database.postgres import make_ready, open_postgres
 from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
 from recall_integrations.learning.serving import served, share_of, to_replay
 from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, SHARED, STATE, Event, Shelf

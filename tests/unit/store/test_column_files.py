@@ -15,8 +15,9 @@ from sqlalchemy import text
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.config.changes import changed_settings, refuse_fixed
 from recall_integrations.errors import ConfigError, StoreError
-from recall_integrations.indexes import array_file, kept_columns, kept_text
-from recall_integrations.indexes.scope_view import ScopeView, ScopeViews
+from recall_integrations.indexes import array_file, kept_columns
+from recall_integrations.indexes.scope_view import ScopeView
+from recall_integrations.indexes.scope_views import ScopeViews
 from recall_integrations.store import column_files
 from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
@@ -125,8 +126,8 @@ def test_a_write_after_a_start_copies_no_column(path: Path, loads: list[int]) ->
 def test_what_is_mapped_and_read_here_and_there_needs_no_memory(path: Path) -> None:
     opened = array_file.mapped(column_file(path))
     read = {name: array.copy() for name, array in opened.arrays.items()}
-    apart = sum(read[name].nbytes for name in (*kept_text.SPARSE, "vectors.halves"))
-    assert all(name in read for name in kept_text.SPARSE)
+    apart = sum(read[name].nbytes for name in (*kept_columns.TEXTS_SPARSE, "vectors.halves"))
+    assert all(name in read for name in kept_columns.TEXTS_SPARSE)
     whole = kept_columns.resident_bytes(read, vectors=True, texts=True)
     assert whole == sum(array.nbytes for array in read.values())
     assert kept_columns.resident_bytes(opened.arrays, vectors=True, texts=True) == whole - apart

@@ -18,10 +18,11 @@ from recall_integrations.config import RankingConfig, RecallConfig, RetrievalCon
 from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
-from recall_integrations.indexes.columns import ColumnsBuilder, TextColumns, TextRow, columns_of
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 from tests.quick import examples
 
 OpenStore = Callable[..., MemoryStore]
@@ -200,7 +201,7 @@ def test_they_may_be_left_out(open_store: OpenStore) -> None:
 
 
 def test_they_are_loaded_in_parts(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("recall_integrations.indexes.scope_view._AT_ONCE", 3)
+    monkeypatch.setattr("recall_integrations.indexes.scope_views._AT_ONCE", 3)
     store = open_store()
     given_ = [Memory(f"text {i}", id=f"m{i}", thread=f"t{i % 2}", position=(7 * i) % 10) for i in range(10)]
     store.remember_many(given_)

@@ -11,12 +11,12 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
 from recall_integrations.console.importing import Importer
 from recall_integrations.delivery.as_data import memory_data
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
+from tests.columns import ColumnsBuilder, TextRow
 
 SPELT = {
     Role.USER: (

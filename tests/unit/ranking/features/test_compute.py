@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.indexes.columns import TextRow, columns_of, window_rows
-from recall_integrations.indexes.letter_runs import runs
-from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms
-from recall_integrations.indexes.told import Told
+from recall_integrations.indexes.columns import window_rows
+from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms, runs
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
@@ -20,6 +19,7 @@ from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.ranking.features.texts import telling
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
+from tests.columns import TextRow, columns_of
 
 DEFAULT = Scope()
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

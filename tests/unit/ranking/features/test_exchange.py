@@ -4,12 +4,12 @@ from math import log
 
 import numpy as np
 
-from recall_integrations.indexes.columns import ColumnsBuilder, TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
 from recall_integrations.types.roles import Role
+from tests.columns import ColumnsBuilder, TextRow, columns_of
 
 
 def thread(*texts, name="t"):

@@ -5,12 +5,12 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from recall_integrations.indexes.columns import TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.features import record as nearby
 from recall_integrations.ranking.features.compute import compute
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
+from tests.columns import TextRow, columns_of
 
 HOUR = 3_600_000_000
 LONG = tuple(f"zq{i}" for i in range(18))  # makes a query long; no text holds them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.indexes.columns import TextColumns, TextRow, columns_of
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.lexicon import Lexicon, QueryTerms
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.ranking.features.compute import FEATURES, Features, compute
@@ -13,6 +13,7 @@ from recall_integrations.ranking.features.conversation import DECAY
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
+from tests.columns import TextRow, columns_of
 
 
 def columns(*turns: tuple[str | None, str], thread: str | None = "t") -> TextColumns:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from recall_integrations.indexes.columns import TextRow, columns_of
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.ranking.features.reading import titled
 from recall_integrations.text import stems
+from tests.columns import TextRow, columns_of
 
 TEXTS = (
     "Amber Lantern is a film about a lighthouse.",

@@ -1,0 +1,249 @@
+"""Connections to a database: how long a thread waits for one, and which are replaced before they are used.
+
+PostgreSQL's own timeouts are kept by the server, which may be what hangs: a disk that does not answer, a firewall.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, partial
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from sqlalchemy import Connection, Dialect, Engine, PoolProxiedConnection, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+from sqlalchemy.util.queue import Queue
+
+from recall_integrations.database.postgres_errors import is_lost
+
+_answered_by: ContextVar[float] = ContextVar("recall_answered_by", default=math.inf)  # monotonic seconds
+_given_up: ContextVar[Callable[[], bool] | None] = ContextVar("recall_given_up", default=None)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Let no statement of this thread wait longer than so many seconds inside the block, all of them together."""
+    token = _answered_by.set(min(_answered_by.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _answered_by.reset(token)
+
+
+@contextmanager
+def given_up_when(over: Callable[[], bool]) -> Iterator[None]:
+    """Stop waiting for statements of this thread inside the block once `over` says so, asked ten times a second."""
+    token = _given_up.set(over)
+    try:
+        yield
+    finally:
+        _given_up.reset(token)
+
+
+def remaining() -> float:
+    """Return the seconds that this thread still waits for all statements together; infinite without a bound."""
+    return max(_answered_by.get() - time.monotonic(), 0.0)
+
+
+@cache
+def connection_class() -> Any:
+    """Return the class of the driver's connections, which end themselves when their time is over."""
+    import psycopg
+
+    class Prompt(psycopg.Cursor[Any]):
+        """A cursor whose statements are answered before they return, also where others go together (`sending`)."""
+
+        def execute(self, *given: Any, **more: Any) -> Any:
+            """Execute as the driver does, and wait for the answer."""
+            super().execute(*given, **more)
+            self._answered()
+            return self
+
+        def executemany(self, *given: Any, **more: Any) -> None:
+            """Execute for several rows as the driver does, and wait for the answer."""
+            super().executemany(*given, **more)
+            self._answered()
+
+        def _answered(self) -> None:
+            together = getattr(self.connection, "together", None)
+            if together is not None:
+                together.sync()
+
+    class Waiting(psycopg.Connection[Any]):
+        """A connection that waits as long as `within` says."""
+
+        def __init__(self, *given: Any, **more: Any) -> None:
+            super().__init__(*given, **more)
+            self.cursor_factory = Prompt
+            self.together: Any = None
+
+        def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
+            """Wait as the driver does; end the connection when the time is over."""
+            end, over = _answered_by.get(), _given_up.get()
+            if end == math.inf and over is None:
+                return super().wait(gen, *given, **more)
+            try:
+                return super().wait(_until(gen, end, over), *given, **more)
+            except _Over:
+                self.pgconn.finish()  # what it was doing is not known
+                raise psycopg.OperationalError("the server did not answer in time") from None
+
+        @classmethod
+        def connect(cls, *given: Any, **more: Any) -> Any:
+            """Connect as the driver does; raise where no time is left."""
+            if time.monotonic() >= _answered_by.get():
+                raise psycopg.OperationalError("no time is left to connect")
+            return super().connect(*given, **more)
+
+    return Waiting
+
+
+class _Over(Exception):
+    """The time is over."""
+
+
+def _until(
+    gen: Generator[Any, Any, Any], end: float, over: Callable[[], bool] | None = None
+) -> Generator[Any, Any, Any]:
+    """Pass on what the driver waits for, ten times a second or more; raise `_Over` at `end`, or once `over` says so."""
+    answer = None
+    while True:
+        try:
+            state = next(gen) if answer is None else gen.send(answer)
+        except StopIteration as done:
+            return done.value
+        answer = yield state
+        if not answer and (time.monotonic() >= end or (over is not None and over())):
+            raise _Over
+
+
+FRESH_S = 1.0  # since a connection was used, while it is taken to be there
+_LAST, _POOL = "recall_used", "recall_pool"
+
+
+class _Line(Queue[ConnectionPoolEntry]):
+    """Connections that nobody uses at the moment."""
+
+    def get(self, block: bool = True, timeout: float | None = None) -> ConnectionPoolEntry:
+        """Return the next connection, waited for no longer than `connections.within` allows this thread."""
+        return super().get(block, timeout if timeout is None else min(timeout, remaining()))
+
+
+class Pool(QueuePool):
+    """A pool whose waiting threads wait no longer than they have time for."""
+
+    _queue_class = _Line
+
+
+class Connections:
+    """The connections of an engine: one that was ended meanwhile is replaced before it is used.
+
+    Only connections that were used a while ago, or last before any connection turned out to be lost, are asked: each
+    question is a way to the server.
+    """
+
+    def __init__(self) -> None:
+        self.lost_at = -math.inf
+
+    def used(self, _raw: object, record: ConnectionPoolEntry) -> None:
+        """Note when a connection was made, or given back."""
+        record.info[_LAST] = time.monotonic()
+
+    def looked_at(self, dialect: Dialect, raw: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
+        """Check a connection before it is used, unless it was used a moment ago; refuse one that was lost."""
+        if raw.autocommit or getattr(raw, "together", None) is not None:
+            raise DisconnectionError("It was given back in the middle of something.")  # by an interrupt
+        last = record.info[_LAST]
+        if last > self.lost_at and time.monotonic() - last < FRESH_S:
+            return
+        try:
+            dialect.do_ping(raw)
+        except dialect.loaded_dbapi.Error as e:
+            if not dialect.is_disconnect(e, raw, None):
+                raise
+            raise InvalidatePoolError from e  # the others are as old
+
+
+def one_was_lost(of: Engine | Connection) -> None:
+    """Note that a connection to the server was lost: others may be, too, and are asked before they are used."""
+    pool = of.get_execution_options().get(_POOL)
+    if pool is not None:
+        pool.lost_at = time.monotonic()
+
+
+def look_after(engine: Engine) -> None:
+    """Check from now on that connections of an engine are alive before they are used."""
+    pool = Connections()
+    event.listen(engine, "connect", pool.used)
+    event.listen(engine, "checkin", pool.used)
+    event.listen(engine, "checkout", partial(pool.looked_at, engine.dialect))
+    engine.update_execution_options(**{_POOL: pool})
+
+
+KEPT = 2  # connections of an engine; whoever finds none takes one from the pool
+
+_kept: WeakKeyDictionary[Engine, list[PoolProxiedConnection]] = WeakKeyDictionary()
+
+
+def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return the rows of a SELECT in the driver's own syntax; its errors, too, are the driver's."""
+    kept = _kept.get(engine)
+    if kept is None:
+        kept = _keeping(engine)
+    try:
+        connection = kept.pop()
+    except IndexError:
+        connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        cursor.execute(statement, values)
+        rows = list(cursor.fetchall())
+    except BaseException as e:
+        stale = connection.is_detached and is_lost(e)
+        if is_lost(e):
+            connection.invalidate()  # nothing to be ended in it
+        connection.close()  # back to the pool, which ends whatever was begun
+        if not stale:
+            raise
+        _close_all(kept)  # a server that was restarted has ended all of them; the pool looks before it gives one
+        return read(engine, statement, values)
+    if len(kept) >= KEPT:
+        connection.close()
+        return rows
+    if not connection.is_detached:
+        _end(engine, connection)
+        connection.detach()  # closing it closes it; a pool that was disposed of would keep it
+    kept.append(connection)
+    if _kept.get(engine) is not kept:  # disposed of meanwhile
+        _close_all(kept)
+    return rows
+
+
+def _end(engine: Engine, connection: PoolProxiedConnection) -> None:
+    """End the transaction; from now on each statement is one, as in SQLite: PostgreSQL would keep one open."""
+    raw = connection.dbapi_connection
+    if engine.dialect.name == "postgresql" and raw is not None:
+        raw.rollback()
+        engine.dialect.set_isolation_level(raw, "AUTOCOMMIT")
+
+
+def _keeping(engine: Engine) -> list[PoolProxiedConnection]:
+    """Keep connections of the engine from now on, until it is disposed of; return the list of them."""
+    if not event.contains(engine, "engine_disposed", _disposed):
+        event.listen(engine, "engine_disposed", _disposed)
+    return _kept.setdefault(engine, [])
+
+
+def _disposed(engine: Engine) -> None:
+    _close_all(_kept.pop(engine, []))
+
+
+def _close_all(connections: list[PoolProxiedConnection]) -> None:
+    while connections:
+        connections.pop().close()
