@@ -36,23 +36,13 @@ class NotYet(Exception):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Vectors:
-    """Vectors made ahead.
+    """Vectors made ahead."""
 
-    Args:
-        made: by text; `None` = the text cannot be embedded.
-        error: the reason why vectors are missing; `None` = nothing failed.
-    """
-
-    made: Mapping[str, Vector | None] = field(default_factory=dict)
-    error: EmbeddingError | None = None
+    made: Mapping[str, Vector | None] = field(default_factory=dict)  # by text; `None` = the text cannot be embedded
+    error: EmbeddingError | None = None  # the reason why vectors are missing; `None` = nothing failed
 
     def of(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors in the order of the texts.
-
-        Raises:
-            EmbeddingError: a text has no vector because the embedding failed.
-            NotYet: a text was not embedded.
-        """
+        """Return the vectors in the order of the texts."""
         if all(text in self.made for text in texts):
             return [self.made[text] for text in texts]
         raise self.error if self.error is not None else NotYet
@@ -60,19 +50,11 @@ class Vectors:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """Facts about memories, found before they are written.
+    """Facts about memories, found before they are written."""
 
-    Args:
-        vectors: of the texts; `None` = vectors are made while indexing.
-        found: the names that the extractor gave, by text.
-        worth: the worth of a cosine, by language, where it was measured now.
-        cut: the words of the texts, by text and actor.
-        derived: the memory with its facts and times of events, by the `id()` of the memory.
-    """
-
-    vectors: Vectors | None
-    found: Mapping[str, tuple[str, ...]]
-    worth: Mapping[str, float]
+    vectors: Vectors | None  # of the texts; `None` = vectors are made while indexing
+    found: Mapping[str, tuple[str, ...]]  # the names that the extractor gave, by text
+    worth: Mapping[str, float]  # the worth of a cosine, by language, where it was measured now
     cut: Mapping[tuple[str, str | None], Cut] = field(default_factory=dict)
     derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
 
@@ -106,14 +88,8 @@ def look_ahead(
 ) -> Ahead:
     """Ask the user's components about memories. The caller holds no lock of the store.
 
-    Args:
-        parts: of the store.
-        scope_id: of the scope; `None` = it is new.
-        memories: the memories to write.
-        now: the time of memories without one; `None` = unknown yet, and nothing that depends on it is derived.
-
-    Raises:
-        EmbeddingError: the embedding never worked with this store, so nothing may be stored.
+    `scope_id`: of the scope; `None` = it is new. `now`: the time of memories without one; `None` = unknown yet, and
+    nothing that depends on it is derived.
     """
     if not parts.stamped:
         _ = parts.asking.dimensions

@@ -27,12 +27,7 @@ PIECE = 100
 
 
 class AskedEmbedding:
-    """Wraps the user's `Embedding`. Every failure is an `EmbeddingError`, and comes in time. Threads share it.
-
-    Args:
-        source: the user's embedding. The bundled model is called directly: it cannot hang, and a thread costs more.
-        limit_s: seconds that a call may take for `PIECE` texts.
-    """
+    """Wraps the user's `Embedding`. Every failure is an `EmbeddingError`, and comes in time. Threads share it."""
 
     def __init__(self, source: Embedding, limit_s: float = LIMIT_S) -> None:
         self.source, self._limit_s = source, limit_s
@@ -46,13 +41,7 @@ class AskedEmbedding:
     def identify(self, made_by: str, length: int | None) -> str:
         """Return the fingerprint of the embedding, or `made_by` where the embedding cannot be reached.
 
-        Args:
-            made_by: the fingerprint that the store notes, of the embedding that made its vectors.
-            length: dimensions of the store's vectors; `None` = it has none.
-
-        Raises:
-            EmbeddingError: the embedding cannot be reached, and the store holds no vector to take the length from.
-            EmbeddingMismatch: the embedding cannot be reached, and has another name than the one that made the vectors.
+        `length`: dimensions of the store's vectors; `None` = it has none.
         """
         try:
             self._fingerprint = self._asked(lambda: self.source.fingerprint, limit_s=min(OPEN_S, self._limit_s))
@@ -93,11 +82,7 @@ class AskedEmbedding:
         return self.source.remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it.
-
-        Raises:
-            EmbeddingError: the embedding raised, or did not answer in time.
-        """
+        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it."""
         if len(texts) <= PIECE or self.here:
             return self._asked(lambda: self.source.embed_documents(texts))
         pieces = [texts[i : i + PIECE] for i in range(0, len(texts), PIECE)]

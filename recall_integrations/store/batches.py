@@ -32,49 +32,29 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One write to one scope.
-
-    Args:
-        scope: the tenant.
-        memories, ids: the memories, and the id of each.
-        now: the time of memories without one.
-        known: facts found before the write (`look_ahead`).
-        gone: numbers of memories that the batch replaces, besides those with the same ids.
-        fresh: whether no memory can have these ids yet.
-    """
+    """One write to one scope."""
 
     scope: Scope
     memories: Sequence[Memory]
     ids: Sequence[str]
-    now: datetime
-    known: Ahead
-    gone: Sequence[int] = ()
-    fresh: bool = False
+    now: datetime  # the time of memories without one
+    known: Ahead  # facts found before the write (`look_ahead`)
+    gone: Sequence[int] = ()  # numbers of memories that the batch replaces, besides those with the same ids
+    fresh: bool = False  # whether no memory can have these ids yet
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The changes of batches to a scope; read once they are committed.
-
-    Args:
-        scope_id: of the scope.
-        changes: entries of the journal, oldest first.
-        counted: gives the version of the scope.
-        stems: stems of the memories, by num, as the lexical index holds them.
-        entities: rows that go into memory once they are committed.
-        spoke: languages with tables that occur in the texts.
-        appended: all entries of the transaction.
-        added: number of memories that the scope has gained.
-    """
+    """The changes of batches to a scope; read once they are committed."""
 
     scope_id: int
-    changes: Sequence[Change]
-    counted: Sent
-    stems: Mapping[int, Sequence[str]]
-    entities: EntityRows
-    spoke: Set[str]
-    appended: Appended
-    added: int
+    changes: Sequence[Change]  # entries of the journal, oldest first
+    counted: Sent  # gives the version of the scope
+    stems: Mapping[int, Sequence[str]]  # stems of the memories, by num, as the lexical index holds them
+    entities: EntityRows  # rows that go into memory once they are committed
+    spoke: Set[str]  # languages with tables that occur in the texts
+    appended: Appended  # all entries of the transaction
+    added: int  # number of memories that the scope has gained
 
     @property
     def embedded(self) -> bool:
@@ -83,14 +63,7 @@ class Written:
 
 
 class _Part:
-    """A batch with its place in the transaction.
-
-    Args:
-        batch: to be written.
-        scope_id: of its scope.
-        replaced: the stored memories with its ids.
-        seq: the number of its first journal entry.
-    """
+    """A batch with its place in the transaction."""
 
     def __init__(self, batch: Batch, scope_id: int, replaced: Mapping[str, rows.Place], seq: int) -> None:
         self.batch, self.scope_id = batch, scope_id
@@ -111,12 +84,7 @@ class _Part:
 
 
 class Batches:
-    """Writes batches under the store's write lock.
-
-    Args:
-        parts: of the store.
-        removing: removes replaced memories.
-    """
+    """Writes batches under the store's write lock."""
 
     def __init__(self, parts: StoreParts, removing: Removing) -> None:
         self._parts, self._removing = parts, removing
@@ -124,12 +92,7 @@ class Batches:
     def commit(self, batches: Sequence[Batch], later: Flush | None = None) -> list[Written]:
         """Store batches in one transaction; the state in memory changes once it is committed.
 
-        Args:
-            batches: in order. No two of them share an id or a thread of one scope.
-            later: waits for the disk; `None` = the commit does.
-
-        Returns:
-            The changes to each scope.
+        `later`: waits for the disk; `None` = the commit does.
         """
         parts = self._parts
         scopes: dict[Scope, int] = {}

@@ -53,12 +53,7 @@ REBUILT = "It is rebuilt from the store."
 
 
 class Collections(CollectionsBase):
-    """The collections of large scopes in a directory, how far each reaches, and the thread that fills them.
-
-    Args:
-        directory: of the store.
-        scan_max, write_lock, note: of `CollectionsBase`.
-    """
+    """The collections of large scopes in a directory, how far each reaches, and the thread that fills them."""
 
     BEHIND = (
         "The semantic index is behind and will be caught up at the next write or open: {} What it lacks is scanned."
@@ -99,11 +94,7 @@ class Collections(CollectionsBase):
 
     @property
     def index(self) -> SemanticIndex:
-        """Chroma, opened and checked on first use.
-
-        Raises:
-            IndexUnavailable: no scope has a collection, or Chroma does not work.
-        """
+        """Chroma, opened and checked on first use."""
         for _ in range(2):
             index = self._index
             if index is not None:
@@ -189,11 +180,7 @@ class Collections(CollectionsBase):
         return None if foreign is None else f"The semantic index is of another history: {foreign}."
 
     def _opened(self) -> str | None:
-        """Open Chroma; return the damage that a rebuild mends, `None` if there is none.
-
-        Raises:
-            IndexUnavailable: the store is closed, or no scope has a collection.
-        """
+        """Open Chroma; return the damage that a rebuild mends, `None` if there is none."""
         if self._closed:
             raise IndexUnavailable("The semantic index is closed.")
         if not self._homes:
@@ -218,11 +205,7 @@ class Collections(CollectionsBase):
         return None
 
     def _look(self, index: SemanticIndex) -> None:
-        """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too.
-
-        Raises:
-            IndexUnavailable: vectors are missing, or are not found.
-        """
+        """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too."""
         reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
         if not reached:
             return
@@ -240,11 +223,7 @@ class Collections(CollectionsBase):
                 )
 
     def close(self, *, sealed: bool) -> None:
-        """Close Chroma after its current part of work. Missing vectors are filled in after the next open.
-
-        Args:
-            sealed: whether to note the state of its files.
-        """
+        """Close Chroma after its current part of work. Missing vectors are filled in after the next open."""
         self._closed = True
         if not self.filling.stop(CLOSE_S):
             logger.warning("Chroma is busy: it is left behind.")
@@ -286,12 +265,7 @@ class Collections(CollectionsBase):
     # -- following the vectors ---------------------------------------------------------------------------------------
 
     def follow(self, scope_ids: set[int], changes: int) -> None:
-        """Register vectors that were written and memories that were removed, under the write lock.
-
-        Args:
-            scope_ids: scopes that changed.
-            changes: number of changes.
-        """
+        """Register vectors that were written and memories that were removed, under the write lock."""
         s = schema.scopes
         for scope_id in sorted(scope_ids - self._homes.keys()):
             with self._engine.connect() as connection:

@@ -58,19 +58,7 @@ Gather = Callable[[int], "tuple[Mapping[str, int], Arrays] | None"]
 
 
 class ColumnFiles:
-    """The files of one store. Threads share it.
-
-    Args:
-        engine: of the store.
-        directory: of the store.
-        embedding: fingerprint of the embedding that makes the vectors.
-        whole: says whether all committed memories have their vectors; without that no file is written.
-        write_lock: of the store, held while columns are gathered, so that nothing is removed from them then.
-        lasting: false for a store that is removed when it is closed; it has no files.
-        keeps: says whether this process writes the files. Every process reads them, and removes those with memories
-            that it forgets.
-        most_bytes: limit of all files together on the disk; 0 = no limit.
-    """
+    """The files of one store. Threads share it."""
 
     def __init__(
         self,
@@ -104,13 +92,7 @@ class ColumnFiles:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def load(self, connection: Connection, scope_id: int, upto: int) -> Opened | None:
-        """Map the file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = no file.
-
-        Args:
-            connection: to the database.
-            scope_id: of the scope.
-            upto: the last change that may be shown.
-        """
+        """Map the file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = no file."""
         path = self.path(scope_id)
         try:
             opened = array_file.mapped(path)
@@ -179,9 +161,7 @@ class ColumnFiles:
     def save(self, scope_id: int, gather: Gather) -> bool:
         """Write the file of a scope; say whether it is written. A failure is only logged.
 
-        Args:
-            scope_id: of the scope.
-            gather: gives `version` and `seq` of the columns, and the columns; `None` = they are not in memory.
+        `gather`: gives `version` and `seq` of the columns, and the columns; `None` = they are not in memory.
         """
         with self._writing:
             try:
@@ -289,11 +269,7 @@ class ColumnFiles:
     # -- what was forgotten ----------------------------------------------------------------------------------------
 
     def remove(self, scope_id: int | None = None) -> None:
-        """Remove the file of a scope, or all files: something in it must not be read any more.
-
-        Raises:
-            OSError: a file exists and cannot be removed.
-        """
+        """Remove the file of a scope, or all files: something in it must not be read any more."""
         with self._lock:
             if scope_id is not None:
                 self._changes[scope_id] = self._changes.get(scope_id, 0) + 1

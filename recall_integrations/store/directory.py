@@ -42,25 +42,15 @@ CLOSE_S = 1.0  # that closing waits for another process that writes
 
 @record(frozen=True, slots=True, kw_only=True)
 class HeldDirectory:
-    """An open directory and its database. Made by `hold`.
+    """An open directory and its database. Made by `hold`."""
 
-    Args:
-        path: of the directory.
-        temporary: whether `release` removes the directory.
-        keeping: the lock of the process that keeps the indexes.
-        engine: of the database.
-        turn: the write lock; held when `hold` returns.
-        presence: registers this store beside those of other processes; `None` = there can be no others.
-        watch: tells when somebody has written to the database; `None` = there can be no others.
-    """
-
-    path: Path
-    temporary: bool
-    keeping: FileLock
-    engine: Engine
-    turn: WriteTurn
-    presence: Presence | None
-    watch: Watch | None
+    path: Path  # of the directory
+    temporary: bool  # whether `release` removes the directory
+    keeping: FileLock  # the lock of the process that keeps the indexes
+    engine: Engine  # of the database
+    turn: WriteTurn  # the write lock; held when `hold` returns
+    presence: Presence | None  # registers this store beside those of other processes; `None` = there can be no others
+    watch: Watch | None  # tells when somebody has written to the database; `None` = there can be no others
 
     @property
     def learned(self) -> LearnedFiles:
@@ -91,11 +81,7 @@ class HeldDirectory:
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
-        """Make the tables of a new store.
-
-        Raises:
-            StoreVersionError: the tables are of another version.
-        """
+        """Make the tables of a new store."""
         make_ready(self.engine)
 
     def keeps(self) -> bool:
@@ -136,24 +122,13 @@ class HeldDirectory:
         return [] if self.presence is None else self.presence.others()
 
     def check_alone(self, what: str) -> None:
-        """Raise if another process has the directory open; under the write lock.
-
-        Args:
-            what: the purpose, for the message.
-
-        Raises:
-            StoreLocked: another process has it open.
-        """
+        """Raise if another process has the directory open; under the write lock."""
         others = self.others()
         if others or not self.keeps():
             raise StoreLocked(_open_elsewhere(self.path, others, what))
 
     def release(self, *, noted: bool = False) -> None:
-        """Release the directory; a temporary one is removed. Who still reads gets `StoreClosed` and no new connection.
-
-        Args:
-            noted: whether the state of the database is noted, so that the next open need not read it whole.
-        """
+        """Release the directory; a temporary one is removed. Readers get `StoreClosed` and no new connection."""
         refuse_new(self.engine, _closed)  # SQLite would make the file anew
         self.turn.begun = self.turn.ending = _nothing
         if self.watch is not None:
@@ -178,13 +153,7 @@ class HeldDirectory:
 def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirectory:
     """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn.
 
-    Args:
-        path: `None` = a temporary one.
-        alone: a purpose during which no other process may have it open; empty = others may.
-
-    Raises:
-        StorePathError, StoreCorrupt: as `check_directory`, or the directory cannot be written to.
-        StoreLocked: another process writes for too long, or has the directory open in spite of `alone`.
+    `path`: `None` = a temporary one.
     """
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
@@ -281,12 +250,7 @@ def _closed(*_: Any) -> None:
 
 
 def check_directory(directory: Path) -> None:
-    """Make the directory if it is absent; refuse one that is neither a store nor empty.
-
-    Raises:
-        StorePathError: the path is a file, not accessible, or a directory of other things.
-        StoreCorrupt: the directory holds indexes without their database.
-    """
+    """Make the directory if it is absent; refuse one that is neither a store nor empty."""
     try:
         if directory.exists() and not directory.is_dir():
             raise StorePathError(

@@ -62,18 +62,12 @@ class _Codes:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """The part of a batch to write.
-
-    Args:
-        batch, ids: the memories, and their ids.
-        answers: the id of each given memory after the write.
-        gone: numbers of memories that the batch replaces.
-    """
+    """The part of a batch to write."""
 
     batch: list[Memory]
     ids: list[str]
-    answers: list[str]
-    gone: list[int]
+    answers: list[str]  # the id of each given memory after the write
+    gone: list[int]  # numbers of memories that the batch replaces
 
 
 class Duplicates:
@@ -93,13 +87,7 @@ class Duplicates:
     ) -> Settled:
         """Decide which memories of a batch to write: some say the same as a stored or an earlier one.
 
-        Args:
-            connection: to the database.
-            scope_id: the scope to write to; `None` = it is new.
-            batch: memories.
-            ids: of the memories.
-            wish: "replace" or "skip".
-            ended: microseconds; memories that end up to then have ended.
+        `scope_id`: the scope to write to; `None` = it is new.
         """
         there = {} if scope_id is None else self._there(connection, scope_id, batch, ended)
         known = set() if scope_id is None or wish != SKIP else self._known(connection, scope_id, ids, ended)

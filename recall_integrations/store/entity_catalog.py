@@ -36,11 +36,7 @@ logger = logging.getLogger("recall_integrations")
 
 
 class EntityCatalog:
-    """The entities of all scopes. Writers hold the store's write lock; readers may run beside them.
-
-    Attributes:
-        key: of the store's entity ids; known once it is open.
-    """
+    """The entities of all scopes. Writers hold the store's write lock; readers may run beside them."""
 
     def __init__(self, engine: Engine, extractor: Extractor | None = None) -> None:
         self.key = b""

@@ -43,13 +43,7 @@ class EntityRows:
 
 
 class BatchNames:
-    """Names of a batch that is about to be written.
-
-    Args:
-        scope_id: the scope that is written to.
-        known: the scope's entities; they are not changed.
-        key: of the store's entity ids.
-    """
+    """Names of a batch that is about to be written."""
 
     def __init__(self, scope_id: int, known: ScopeEntities, key: bytes) -> None:
         self.rows = EntityRows()

@@ -31,12 +31,7 @@ _m = schema.memories.c
 
 
 class Ends:
-    """The next end of a memory in each scope that has one.
-
-    Args:
-        clock: of the store.
-        scopes: of the store, with their numbers; the mapping grows.
-    """
+    """The next end of a memory in each scope that has one."""
 
     def __init__(self, clock: Clock, scopes: Mapping[Scope, int]) -> None:
         self._clock, self._scopes = clock, scopes
@@ -59,13 +54,7 @@ class Ends:
 
 
 class Expiry:
-    """Ended memories of all scopes. Threads share it.
-
-    Args:
-        engine: of the store.
-        ends: of the store.
-        revisions: told when a memory has ended.
-    """
+    """Ended memories of all scopes. Threads share it."""
 
     def __init__(self, engine: Engine, ends: Ends, revisions: Revisions) -> None:
         self._engine, self._ends, self._revisions = engine, ends, revisions
@@ -128,11 +117,7 @@ class Expiry:
         return memory.expires_at is not None and to_micros(memory.expires_at) <= self.ended(scope_id)
 
     def to_remove(self, *, all_of_them: bool = False) -> list[int]:
-        """List scopes with ended memories to remove; none if the last call is less than a minute ago.
-
-        Args:
-            all_of_them: list them whenever the last call was.
-        """
+        """List scopes with ended memories to remove; none if the last call is less than a minute ago."""
         if self.none:
             return []
         now = self._ends.now()

@@ -25,15 +25,7 @@ def export(
     directory: Path,
     advance: Callable[[int], None],
 ) -> int:
-    """Export memories: see `MemoryStore.export`.
-
-    Args:
-        directory: of the store; no export may lie in it.
-        advance: called for each memory that was written.
-
-    Raises:
-        InvalidArgument: `target` cannot be written.
-    """
+    """Export memories: see `MemoryStore.export`."""
     if not isinstance(target, str | os.PathLike):
         if not callable(getattr(target, "write", None)):
             raise InvalidArgument(f"target must be a path or an open file, not {type(target).__name__}.")

@@ -22,26 +22,15 @@ CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a st
 
 @record(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """The amount spent in an hour.
+    """The amount spent in an hour."""
 
-    Args:
-        since: start of the hour, wall seconds.
-        calls: number of calls that were begun.
-        chars: number of characters sent and answered.
-    """
-
-    since: float = 0.0
-    calls: int = 0
-    chars: int = 0
+    since: float = 0.0  # start of the hour, wall seconds
+    calls: int = 0  # number of calls that were begun
+    chars: int = 0  # number of characters sent and answered
 
 
 class Budget:
-    """The budget of an hour. Used under the store's write lock.
-
-    Args:
-        settings: the limits.
-        clock: wall seconds.
-    """
+    """The budget of an hour. Used under the store's write lock."""
 
     def __init__(self, settings: FactsConfig, clock: Callable[[], float]) -> None:
         self._settings, self._clock = settings, clock

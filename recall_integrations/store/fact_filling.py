@@ -25,11 +25,7 @@ AGAIN_S = 60.0  # after a failure that says nothing of when it will be over
 
 
 class FactFilling:
-    """Reads facts in the background. Threads may share it. Holds `reader` weakly: a model may hold the store.
-
-    Args:
-        reader: held by the store.
-    """
+    """Reads facts in the background. Threads may share it. Holds `reader` weakly: a model may hold the store."""
 
     def __init__(self, reader: FactReader) -> None:
         self._reader = weakref.ref(reader)

@@ -95,30 +95,17 @@ class Tally:
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """Memories of one scope that are read together.
-
-    Args:
-        scope, scope_id: of the memories.
-        messages: all memories of the batch.
-        asked: messages that the model must be asked about.
-        keys: of the answers, by number of the memory.
-    """
+    """Memories of one scope that are read together."""
 
     scope: Scope
     scope_id: int
-    messages: Sequence[Message]
-    asked: Sequence[Message]
-    keys: Mapping[int, bytes]
+    messages: Sequence[Message]  # all memories of the batch
+    asked: Sequence[Message]  # messages that the model must be asked about
+    keys: Mapping[int, bytes]  # of the answers, by number of the memory
 
 
 class FactReader:
-    """Reads facts. Threads may share it; one batch of a store is read at a time.
-
-    Args:
-        parts: of a store that keeps facts.
-        llm: text in, text out, as `resolve_llm` gives it.
-        clock: wall seconds; default the machine's.
-    """
+    """Reads facts. Threads may share it; one batch of a store is read at a time."""
 
     def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] | None = None) -> None:
         if parts.slots is None:
@@ -154,11 +141,8 @@ class FactReader:
     ) -> FactsRead:
         """Read the memories that no model has read yet, until all are read, or something stops it.
 
-        Args:
-            scope: of the memories; `None` = all.
-            budget: maximum number of calls; `None` = the rest of the hour's budget.
-            advance: called with the number of memories just read.
-            deadline: of all calls; `None` = none.
+        `scope`: of the memories; `None` = all. `budget`: maximum number of calls; `None` = the rest of the hour's
+        budget. `deadline`: of all calls; `None` = none.
         """
         tally, state = Tally(), MORE
         end = Deadline.after(None) if deadline is None else deadline
@@ -182,11 +166,7 @@ class FactReader:
     def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
         """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop.
 
-        Args:
-            tally: takes the counts.
-            deadline: of the caller.
-            scope: of the memories; `None` = any.
-            hourly: whether the limits of the hour hold; calls count in any case.
+        `scope`: of the memories; `None` = any.
         """
         parts = self._parts
         with parts.reading_facts, parts.errors():

@@ -39,35 +39,22 @@ Lasting = dict[Lined, tuple[tuple[int, ...], "Line"]]
 
 @record(frozen=True, slots=True, kw_only=True)
 class State:
-    """The state of the facts of a memory at a time. Times are microseconds.
+    """The state of the facts of a memory at a time. Times are microseconds."""
 
-    Args:
-        past: whether none of its facts holds.
-        ended_by: number of the memory that ended its facts; `None` = they hold, or no memory did.
-        start, stop: time in which it holds, if it has one fact only; `timeline.PAST` = no memory says since when.
-    """
-
-    past: bool
-    ended_by: int | None = None
+    past: bool  # whether none of its facts holds
+    ended_by: int | None = None  # number of the memory that ended its facts; `None` = they hold, or no memory did
     start: int | None = None
     stop: int | None = None
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A time line, and the part of each memory in it.
+    """A time line, and the part of each memory in it."""
 
-    Args:
-        stretches: the values with their times.
-        own: by number of the memory, the stretches that it tells.
-        older: memories beyond the newest `TOLD_MAX` whose facts hold no longer.
-        older_from: time from which these facts hold no longer.
-    """
-
-    stretches: tuple[Stretch, ...]
-    own: Mapping[int, tuple[Stretch, ...]]
-    older: frozenset[int] = frozenset()
-    older_from: int = 0
+    stretches: tuple[Stretch, ...]  # the values with their times
+    own: Mapping[int, tuple[Stretch, ...]]  # by number of the memory, the stretches that it tells
+    older: frozenset[int] = frozenset()  # memories beyond the newest `TOLD_MAX` whose facts hold no longer
+    older_from: int = 0  # time from which these facts hold no longer
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -80,12 +67,7 @@ class Past:
 
 
 class Lines:
-    """The time lines of one view of a scope, made on first use. Threads may share it.
-
-    Args:
-        lasting: time lines made for any view, with the numbers of the memories behind them.
-        names: the names of each subject, by the entities of the scope.
-    """
+    """The time lines of one view of a scope, made on first use. Threads may share it."""
 
     def __init__(self, lasting: Lasting, names: SubjectNames) -> None:
         self.lasting, self.names = lasting, names
@@ -97,14 +79,6 @@ class ScopeFacts:
     """The facts of one scope in one view. Threads may share it.
 
     Facts under several names of one entity are one time line. A name that is two people has no time line.
-
-    Args:
-        told: all facts, by subject and slot, in the order of the numbers.
-        keys: by number of the memory, the keys of its facts.
-        view: the living memories.
-        slots: the schema.
-        lines: of the view.
-        index: the names of the scope's entities.
     """
 
     def __init__(
@@ -135,13 +109,7 @@ class ScopeFacts:
         return self._line(self._lined(key) or ((key[0],), key[1])).stretches
 
     def state_of(self, num: int, at: int, key: Key | None = None) -> State | None:
-        """Return the state of a memory's facts at a time, in microseconds; `None` where it has none, or nobody knows.
-
-        Args:
-            num: of the memory.
-            at: the time.
-            key: the key in question; default all facts of the memory.
-        """
+        """Return the state of a memory's facts at a time in microseconds; `None` where it is unknown or it has none."""
         keys = self._keys.get(num, ())
         if not keys:
             return None
@@ -236,12 +204,7 @@ class ScopeFacts:
 
 
 def line_of(told: Sequence[Told], *, one: bool) -> Line:
-    """Make the time line of facts, from the newest `TOLD_MAX` of them.
-
-    Args:
-        told: facts of living memories.
-        one: whether one value holds at a time.
-    """
+    """Make the time line of facts, from the newest `TOLD_MAX` of them."""
     older: frozenset[int] = frozenset()
     older_from = 0
     if len(told) > TOLD_MAX:
@@ -262,19 +225,12 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """The memories with facts in a scope that is not read whole.
-
-    Args:
-        scope_id: of the scope.
-        nums, at: of the living memories, as in `ScopeView`.
-        alive: true for all.
-        memo: values computed from it once, by name.
-    """
+    """The memories with facts in a scope that is not read whole."""
 
     scope_id: int
     nums: NDArray[np.int64]
     at: NDArray[np.int64]
-    alive: NDArray[np.bool_]
+    alive: NDArray[np.bool_]  # true for all
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -302,11 +258,7 @@ class _Kept:
 class FactTables:
     """The facts of recently used scopes.
 
-    Args:
-        engine: of the store.
-        slots: the schema; `None` = no facts are kept.
-        ended: gives the time up to which ended memories of a scope are left out, in microseconds.
-        index: gives the names of a scope's entities.
+    `slots`: the schema; `None` = no facts are kept.
     """
 
     def __init__(

@@ -125,11 +125,7 @@ def _relation(*values: Any) -> Relation:
 
 
 def _decoded(text: str) -> Any:
-    """Decode JSON, in half the time of `json.loads` for a text without spaces around it, as they are written.
-
-    Raises:
-        ValueError, TypeError: the text is no JSON.
-    """
+    """Decode JSON, in half the time of `json.loads` for a text without spaces around it, as they are written."""
     try:
         value, end = _scan(text, 0)
     except (StopIteration, TypeError):

@@ -18,12 +18,7 @@ QUIET_S = 1.0  # without another wake, until work begins that is not urgent
 
 
 class Filling:
-    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one.
-
-    Args:
-        step: does a part of the work, checks `halted` often, and returns whether there is more.
-        failed: called with the error that `step` raised.
-    """
+    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one."""
 
     def __init__(self, step: Callable[[], bool], failed: Callable[[BaseException], None]) -> None:
         self._step = step
@@ -52,11 +47,7 @@ class Filling:
         return threading.current_thread() is self._thread
 
     def wake(self, *, urgent: bool = False, after: float | None = None) -> None:
-        """Report work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`.
-
-        Args:
-            after: seconds to wait instead.
-        """
+        """Report work. Urgent work begins at once, other work when it has been quiet for `QUIET_S`."""
         with self._changed:
             if self._stopped:
                 return

@@ -31,14 +31,7 @@ _MASKS, _HELD = "filters.masks", "filters.held"
 
 
 class Filtering:
-    """Finds rows that meet filters. Threads share it.
-
-    Args:
-        engine: of the store.
-        catalog: entities of the store.
-        index: values of the memories by key.
-        facts: gives the facts of a view.
-    """
+    """Finds rows that meet filters. Threads share it."""
 
     def __init__(
         self,

@@ -82,30 +82,20 @@ LOOK_S = 1.0  # between two looks of a process that nobody asks anything
 
 @record(frozen=True, slots=True, kw_only=True)
 class _News:
-    """The writes of other processes.
+    """The writes of other processes."""
 
-    Args:
-        head: the last entry of the journal.
-        semantic: the last entry whose vectors are made.
-        made_by: the embedding that makes them; `None` = there are none.
-        written: of each changed scope its name, version, last change, and whether it was touched otherwise.
-        ending: the next end of a new memory of a scope, in microseconds.
-        late: scopes whose memories got their vectors after they were written.
-    """
-
-    head: Point
-    semantic: int
-    made_by: str | None
+    head: Point  # the last entry of the journal
+    semantic: int  # the last entry whose vectors are made
+    made_by: str | None  # the embedding that makes them; `None` = there are none
     written: Mapping[int, tuple[Scope, int, int, bool]]
-    ending: Mapping[int, int]
-    late: Sequence[int]
+    ending: Mapping[int, int]  # the next end of a new memory of a scope, in microseconds
+    late: Sequence[int]  # scopes whose memories got their vectors after they were written
 
 
 class Followed:
     """The place up to which this process has followed the journal. Threads share it.
 
-    Args:
-        watch: tells whether anything was committed; `None` = no other process can write to the store.
+    `watch`: tells whether anything was committed; `None` = no other process can write to the store.
     """
 
     def __init__(self, watch: Watch | Committed | None) -> None:
@@ -128,12 +118,7 @@ class Followed:
             self.mine, self.last = True, None
 
     def committed(self, last: Change, *, embedded: bool) -> None:
-        """Note that this process has committed entries of the journal, in its turn.
-
-        Args:
-            last: the last entry.
-            embedded: whether vectors are made up to that entry.
-        """
+        """Note that this process has committed entries of the journal, in its turn."""
         self.last = Point(last.seq, last.digest), last.seq if embedded else self.semantic
 
     def end(self, parts: StoreParts) -> None:
@@ -157,20 +142,12 @@ class Followed:
                     (self.head, self.semantic), self.at = self.last, -1
 
     def newest(self, next_seq: int) -> Point | None:
-        """Return the last entry of the journal before anything is written in this turn; `None` = unknown.
-
-        Args:
-            next_seq: number of the next entry.
-        """
+        """Return the last entry of the journal before anything is written in this turn; `None` = unknown."""
         known = self.watch is not None and self.mine and 0 < self.head.seq == next_seq - 1
         return self.head if known else None
 
     def look(self, parts: StoreParts) -> None:
-        """Follow all that was committed before this call.
-
-        Raises:
-            StoreError: a write of this process has held the lock for longer than `answering.within` allows.
-        """
+        """Follow all that was committed before this call."""
         if self.watch is None:
             return
         before = self.at
@@ -212,13 +189,7 @@ class Followed:
 
 
 class _Asked:
-    """Questions to the database, in one snapshot; the answers are read afterwards.
-
-    Args:
-        connection: of `sending.begun`.
-        known: the last entry of the journal that is known.
-        semantic: the last entry whose vectors were made then.
-    """
+    """Questions to the database, in one snapshot; the answers are read afterwards."""
 
     def __init__(self, connection: Connection, known: Point, semantic: int) -> None:
         self._known = known

@@ -33,12 +33,7 @@ _NAMES = (
 
 
 class Forgetting:
-    """Forgets memories, one transaction a batch: a caller who was stopped forgets the rest by asking again.
-
-    Args:
-        parts: of the store.
-        listing: of the store.
-    """
+    """Forgets memories, one transaction a batch: a caller who was stopped forgets the rest by asking again."""
 
     def __init__(self, parts: StoreParts, listing: Listing) -> None:
         self._parts, self._listing = parts, listing
@@ -126,13 +121,7 @@ def asked_for(
     filters: FiltersLike,
     user_id: str | None,
 ) -> Callable[[Forgetting], int]:
-    """Return the function that does what `MemoryStore.forget` is asked for.
-
-    Raises:
-        InvalidArgument: no argument says what to forget, or two arguments exclude each other.
-        InvalidFilter: the filters hold no condition, or cannot be applied.
-        InvalidScope: the scope cannot be used.
-    """
+    """Return the function that does what `MemoryStore.forget` is asked for."""
     wanted = checked_filters(filters)
     if filters is not None and wanted is None:
         raise InvalidFilter("filters hold no condition. To forget all of a scope, give only the scope.")

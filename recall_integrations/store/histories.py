@@ -54,12 +54,7 @@ def with_ids(
 ) -> list[Memory]:
     """Return the memories; messages without an id get that of the stored message they repeat, or a new one.
 
-    Args:
-        connection: of the store.
-        scope_id: the scope; `None` = it is new.
-        thread: the conversation.
-        memories: the given memories.
-        messages: places in `memories` of the messages of that conversation, with ids of their own or without.
+    `scope_id`: the scope; `None` = it is new.
     """
     said = [memories[i] for i in messages]
     keys = [_digest(m) if m.id is None else _key(m.id) for m in said]
@@ -84,13 +79,7 @@ def with_ids(
 
 
 def aligned(stored: Sequence[str], given: Sequence[str], chars: Sequence[int], heads: int = 0) -> list[int | None]:
-    """Find the place of the stored message that each given one repeats; `None` = it is new. Time is nearly linear.
-
-    Args:
-        stored, given: keys; equal ones say the same.
-        chars: lengths of the given messages.
-        heads: number of given messages in front of the part that is aligned.
-    """
+    """Find the place of the stored message that each given one repeats; `None` = it is new. Time is nearly linear."""
     body = given[heads:]
     shared = _overlap(stored, body)
     paired: list[int | None]

@@ -19,35 +19,23 @@ BYTES = 16  # of a digest
 
 
 class Point(NamedTuple):
-    """A place in a journal.
+    """A place in a journal."""
 
-    Args:
-        seq: number of an entry; 0 = before the first.
-        digest: of all entries up to it, in hexadecimal digits; empty = none.
-    """
-
-    seq: int = 0
-    digest: str = ""
+    seq: int = 0  # number of an entry; 0 = before the first
+    digest: str = ""  # of all entries up to it, in hexadecimal digits; empty = none
 
 
 def digest(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> str:
     """Digest an entry and all before it.
 
-    Args:
-        before: the digest of the entry before; empty = there is none.
-        seq, scope_id, op, num: the entry.
-        content: the indexed text of the memory; `None` = none.
+    `content`: the indexed text of the memory; `None` = none.
     """
     said = f"{before} {seq} {scope_id} {op} {num} {content or ''}"
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=BYTES).hexdigest()
 
 
 def note(directory: Path, point: Point) -> None:
-    """Note how far the index in a directory may have come. No sync: a process that is killed loses nothing.
-
-    Raises:
-        OSError: the note cannot be written.
-    """
+    """Note how far the index in a directory may have come. No sync: a process that is killed loses nothing."""
     directory.mkdir(parents=True, exist_ok=True)
     target = directory / MARK
     draft = target.with_suffix(".new")

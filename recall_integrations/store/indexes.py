@@ -61,16 +61,8 @@ Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of 
 class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
-    Args:
-        scan_max: memories up to which a scope has no collection in Chroma.
-        applied: called with the changes that the lexical index has applied, each once; `None` where that is uncertain.
-        keeps: says whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: it reads
-            later memories one by one (`TailedWords`), and scans the vectors of large scopes.
-        errors: translates errors of the database.
-        besides: waits some seconds for other work in the background; says whether it is done.
-        words: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
-        served: makes the collections on a server, given the receiver of notices; `None` = they are in files.
-        state: gives a number that changes with commits to the database, for processes that do not keep the indexes.
+    `words`: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
+    `served`: makes the collections on a server, given the receiver of notices; `None` = they are in files.
     """
 
     def __init__(
@@ -158,22 +150,14 @@ class Indexes:
 
     @property
     def lexical(self) -> WordIndex:
-        """The lexical index, with all earlier commits.
-
-        Raises:
-            IndexUnavailable: the index is not open.
-        """
+        """The lexical index, with all earlier commits."""
         if not self._keeps():
             return self._with_tail()
         self.apply_owed()
         return self._open_lexical()
 
     def lexical_now(self) -> tuple[WordIndex, bool]:
-        """Return the lexical index without waiting for a writer, and whether it has all earlier commits.
-
-        Raises:
-            IndexUnavailable: the index is not open.
-        """
+        """Return the lexical index without waiting for a writer, and whether it has all earlier commits."""
         if not self._keeps():
             return self._with_tail(), True
         whole = self.apply_owed(WRITER_WAIT_S)
@@ -207,22 +191,14 @@ class Indexes:
 
     @property
     def semantic(self) -> SemanticIndex:
-        """Chroma, with the collections of large scopes; opened and checked on first use.
-
-        Raises:
-            IndexUnavailable: there is no large scope, or Chroma does not work.
-        """
+        """Chroma, with the collections of large scopes; opened and checked on first use."""
         if isinstance(self.collections, Collections):
             return self.collections.index
         raise IndexUnavailable("The vectors of large scopes are on a server (vectors.address).")
 
     @property
     def neighbours(self) -> Neighbours:
-        """The index of nearest neighbours of large scopes: Chroma in files, or on a server.
-
-        Raises:
-            IndexUnavailable: there is no large scope, or Chroma does not work.
-        """
+        """The index of nearest neighbours of large scopes: Chroma in files, or on a server."""
         return self.collections.index
 
     def _check_seal(self) -> None:
@@ -299,12 +275,7 @@ class Indexes:
         return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
 
     def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock.
-
-        Args:
-            changes: that were committed.
-            stems: stems of the memories, by num.
-        """
+        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock."""
         if not self._keeps():
             self._applied_lexical(changes, changes[-1].seq)
             return
@@ -317,11 +288,7 @@ class Indexes:
     def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
         """Register the commits of other processes.
 
-        Args:
-            scopes: that were written to.
-            changes: the entries, in order, where a part of this process follows them; `None` = too many.
-            head: the last entry of the journal.
-            lag: entries for which vectors are missing.
+        `changes`: the entries, in order, where a part of this process follows them; `None` = too many.
         """
         self.lag = {**self.lag, SEMANTIC: lag}
         written = set(scopes)
@@ -355,11 +322,7 @@ class Indexes:
         self._replaying = False
 
     def apply_owed(self, wait_s: float = -1) -> bool:
-        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first.
-
-        Args:
-            wait_s: seconds to wait for a writer; below 0 = without limit.
-        """
+        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first."""
         if not self.owed.any or self._closed:
             return True
         if not self._write_lock.acquire(timeout=wait_s):
@@ -483,12 +446,7 @@ class Indexes:
         self.vectors_written({c.scope_id for c in batch}, len(batch))
 
     def vectors_written(self, scope_ids: set[int], changes: int) -> None:
-        """Tell the collections of written vectors and removed memories, where this process may fill them.
-
-        Args:
-            scope_ids: scopes that changed.
-            changes: number of changes.
-        """
+        """Tell the collections of written vectors and removed memories, where this process may fill them."""
         if self._served or self._keeps():
             self.collections.follow(scope_ids, changes)
 
@@ -605,9 +563,6 @@ class Indexes:
         """Make the vectors of memories that have none, given as scope and num; return the number of vectors made.
 
         The index gets them when it is rebuilt.
-
-        Raises:
-            EmbeddingError: no text could be embedded.
         """
         m, made = schema.memories, 0
         for start in range(0, len(missing), BATCH):

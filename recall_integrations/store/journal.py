@@ -79,10 +79,7 @@ def touched(seq: int, scope_id: int) -> Change:
 class Appended:
     """Entries that were written.
 
-    Args:
-        changes: the entries with their digests.
-        moved: the statement that moved a cursor along; `None` = no cursor was to move.
-        anew: whether the cursor was made instead of moved.
+    `moved`: the statement that moved a cursor along; `None` = no cursor was to move.
     """
 
     def __init__(self, changes: Sequence[Change], moved: Sent | None, *, anew: bool = False) -> None:
@@ -99,10 +96,7 @@ def append(
 ) -> Appended:
     """Write entries, oldest first, in the caller's transaction.
 
-    Args:
-        entries: their digests are made here.
-        applied: an index that has them already: its cursor moves along, unless it lacks earlier ones.
-        newest: the last stored entry; `None` = it is looked up.
+    `newest`: the last stored entry; `None` = it is looked up.
     """
     newest, chained = newest or _newest(connection), []
     digest = newest.digest
@@ -160,12 +154,7 @@ def point(connection: Connection, seq: int) -> Point | None:
 
 
 def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | None:
-    """Say why an index belongs to another history than this journal's; `None` = it does not.
-
-    Args:
-        cursor: the last change that the index holds, as the database notes it.
-        noted: the last change that the index may hold.
-    """
+    """Say why an index belongs to another history than this journal's; `None` = it does not."""
     if noted is None:
         return "nothing says which history it was made from" if cursor else None
     if noted.seq < cursor:
@@ -328,9 +317,7 @@ def prune_applied(connection: Connection, *, upto: int | None = None, keep: int 
 
     Columns in memory follow the journal, so call this before any are loaded.
 
-    Args:
-        upto: the last entry that may be dropped; `None` = no limit.
-        keep: number of entries.
+    `upto`: the last entry that may be dropped; `None` = no limit.
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
     applied = applied if upto is None else min(applied, upto)

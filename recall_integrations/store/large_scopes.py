@@ -26,32 +26,21 @@ _P, _S, _V = schema.pushed.c, schema.scopes.c, schema.vectors.c
 
 @record(frozen=True, slots=True, kw_only=True)
 class LargeScope:
-    """A scope of PostgreSQL that is not read whole, or will not be.
+    """A scope of PostgreSQL that is not read whole, or will not be."""
 
-    Args:
-        memories: number of memories.
-        counted: number of memories in the tables that are asked for words.
-        whole: whether these are all, so that the tables are asked and the scope is not read.
-        vectors: `compared`, `loading`, `indexing`, `behind`, `there` or `away`.
-        behind: number of vectors outside the index; counted up to 20,001 where the index has most of them.
-        indexed: number of vectors in the index that is being built.
-    """
-
-    memories: int
-    counted: int
-    whole: bool
-    vectors: str
-    behind: int
-    indexed: int = 0
+    memories: int  # number of memories
+    counted: int  # number of memories in the tables that are asked for words
+    whole: bool  # whether these are all, so that the tables are asked and the scope is not read
+    vectors: str  # `compared`, `loading`, `indexing`, `behind`, `there` or `away`
+    behind: int  # number of vectors outside the index; counted up to 20,001 where the index has most of them
+    indexed: int = 0  # number of vectors in the index that is being built
 
 
 def look(connection: Connection, local_max: int | None, server: CollectionServer | None) -> dict[int, LargeScope]:
     """Return the large scopes by number: reads a row or two of each, and asks the server about indexes.
 
-    Args:
-        local_max: of this node; larger scopes that no node has begun to count are included; `None` = only scopes that
-            are counted.
-        server: `None` = vectors are in the record alone.
+    `local_max`: of this node; larger scopes that no node has begun to count are included; `None` = only scopes that are
+    counted. `server`: `None` = vectors are in the record alone.
     """
     query = select(_S.scope_id, _S.memories, _P.memories, _P.whole, _S.vector_home, _S.vector_until)
     joined = schema.pushed.join(schema.scopes, _P.scope_id == _S.scope_id)
@@ -92,11 +81,7 @@ def _built(loading: Sequence[str], server: CollectionServer | None) -> tuple[dic
 
 
 def summed(scopes: dict[int, LargeScope], failed: str) -> dict[str, Any]:
-    """Sum up all scopes for an operator: memories not counted, vectors outside an index, and the last failure.
-
-    Args:
-        failed: why vectors could not be sent to the server at the last try.
-    """
+    """Sum up all scopes for an operator: memories not counted, vectors outside an index, and the last failure."""
     every = list(scopes.values())
     return {
         "scopes": len(every),

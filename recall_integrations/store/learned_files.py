@@ -38,11 +38,7 @@ def name_of(scope: Scope, key: bytes) -> str:
 
 
 class LearnedFiles:
-    """Texts of scopes in a directory. Methods raise `StoreError` where a text cannot be read, written or removed.
-
-    Args:
-        directory: of the store.
-    """
+    """Texts of scopes in a directory. Methods raise `StoreError` where a text cannot be read, written or removed."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LEARNING

@@ -20,12 +20,7 @@ BEFORE = "learned/"  # of keys: learned/<name>/<text>
 
 
 class LearnedRows:
-    """`LearnedFiles`, but in PostgreSQL.
-
-    Args:
-        engine: of the store.
-        tenant: the role of a tenant, which sees no learned weights and stores none.
-    """
+    """`LearnedFiles`, but in PostgreSQL."""
 
     def __init__(self, engine: Engine, tenant: str | None = None) -> None:
         self._engine, self._tenant = engine, tenant
@@ -48,11 +43,7 @@ class LearnedRows:
             return get_meta(connection, f"{BEFORE}{name}/{of}")
 
     def put(self, name: str, of: str, text: str) -> None:
-        """Write a row.
-
-        Raises:
-            StoreError: this node has the role of a tenant.
-        """
+        """Write a row."""
         if self._tenant is not None:
             raise StoreError(
                 f"The role {self._tenant!r} is a tenant's: what is learned is kept by the owner of the tables. Run "

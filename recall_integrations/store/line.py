@@ -37,20 +37,7 @@ MOST = 64  # writes of one transaction: the last one waits for all of them
 
 
 class Asked(Generic[R, A]):
-    """A write that stands in the line.
-
-    Args:
-        request: the write.
-        alone: whether it has a transaction of its own.
-
-    Attributes:
-        taken: the writes that its thread does.
-        changed: wakes its thread.
-        over: whether it is written, or is not going to be.
-        answer: the result, once it is written.
-        error: the reason why it is not written.
-        in_company: whether it failed with others, and may work alone.
-    """
+    """A write that stands in the line."""
 
     __slots__ = ("alone", "answer", "changed", "error", "in_company", "over", "request", "taken")
 
@@ -81,13 +68,7 @@ class Company(Exception):
 
 
 class Line(Generic[R, A]):
-    """Threads that wait to write, in the order in which they came.
-
-    Args:
-        lead: takes the turn to write, calls its argument for the writes of this turn (in order, its own first), does
-            them, and notes the result of each.
-        most: maximum number of writes done together.
-    """
+    """Threads that wait to write, in the order in which they came."""
 
     def __init__(self, lead: Callable[[Callable[[], Sequence[Asked[R, A]]]], None], most: int = MOST) -> None:
         self._lead, self._most = lead, most
@@ -102,15 +83,7 @@ class Line(Generic[R, A]):
         return threading.get_ident() in self._threads
 
     def ask(self, request: R, *, alone: bool = False) -> A:
-        """Write, by this thread or another one, and return the result.
-
-        Args:
-            request: the write, as `lead` takes it.
-            alone: whether it has a transaction of its own.
-
-        Raises:
-            Company: the write failed together with others.
-        """
+        """Write, by this thread or another one, and return the result."""
         me: Asked[R, A] = Asked(request, alone=alone)
         try:
             with self._lock:

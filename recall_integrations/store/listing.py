@@ -41,11 +41,7 @@ class Listing:
         self._parts, self._reader = parts, reader
 
     def page(self, scope: Scope, filters: Filters | None, limit: int, after: str | None) -> Listed:
-        """Read a page of memories of a scope.
-
-        Raises:
-            InvalidArgument: `after` comes from no earlier call.
-        """
+        """Read a page of memories of a scope."""
         last = 0
         if after is not None:
             if not (isinstance(after, str) and after.isascii() and after.isdecimal() and len(after) < 20):

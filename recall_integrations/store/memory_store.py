@@ -674,11 +674,7 @@ class MemoryStore:
         return self._parts.scopes.get(scope)
 
     def vectors_in(self, scope: Scope) -> str:
-        """Name the index that finds near vectors of a scope, so far as this process has noticed of writes.
-
-        Returns:
-            `InMemory` for a scope that is scanned; `Chroma` or `PGVector` for a large one that has a collection.
-        """
+        """Name the index that finds near vectors of a scope, so far as this process has noticed of writes."""
         from recall_integrations.config.vectors import PGVECTOR
 
         scope_id, indexes = self.known(scope), self._parts.indexes
@@ -879,11 +875,8 @@ class MemoryStore:
     def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
         """Return the worth in another language, measured once a scope has ten memories written in it.
 
-        Args:
-            language: ISO 639-1, as in `ParsedQuery.language`.
-            text: the query; its script stands in for a language that was not measured.
-            scope_id: scope of the query; languages of other scopes only count as not measured. `None` = all languages
-                count.
+        `scope_id`: scope of the query; languages of other scopes only count as not measured. `None` = all languages
+        count.
         """
         return self._parts.worth.of(language, text, scope_id)
 

@@ -58,13 +58,7 @@ class _Scope:
 
 
 class MetadataIndex:
-    """Values of memories by column and key. Threads share it.
-
-    Args:
-        engine: of the store.
-        budget_bytes: limit of the memory for all scopes; the least recently used values leave. A key that does not fit
-            is read anew for each filter.
-    """
+    """Values of memories by column and key. Threads share it."""
 
     def __init__(self, engine: Engine, budget_bytes: int) -> None:
         self._engine, self._budget = engine, budget_bytes
@@ -168,8 +162,7 @@ def _read(
 ) -> Read:
     """Read the memories with numbers above `after`, up to `upto`, that hold each of the asked values.
 
-    Args:
-        only: numbers of the memories to read; `None` = all.
+    `only`: numbers of the memories to read; `None` = all.
     """
     found: Read = {one: ([], []) for one in asked}
     m = schema.memories.c

@@ -29,30 +29,18 @@ Queries = NDArray[np.float32]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A server of vectors, with its collection of a scope.
+    """A server of vectors, with its collection of a scope."""
 
-    Args:
-        index: gives the index of the server.
-        home: the collection.
-        until: the highest number in the collection.
-        seconds: gives the seconds that a call may take.
-    """
-
-    index: Callable[[], Neighbours]
-    home: str
-    until: int
-    seconds: Callable[[], float]
+    index: Callable[[], Neighbours]  # gives the index of the server
+    home: str  # the collection
+    until: int  # the highest number in the collection
+    seconds: Callable[[], float]  # gives the seconds that a call may take
 
 
 class Nearest:
     """The vectors of one scope for one query.
 
-    Args:
-        connection: to the store.
-        outline: of the scope.
-        queries: float32 `(m, d)`; the best cosine over them counts.
-        server: the server to ask; `None` = there is none.
-        over: says whether the time is over.
+    `server`: the server to ask; `None` = there is none.
     """
 
     def __init__(

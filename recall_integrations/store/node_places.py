@@ -22,22 +22,13 @@ YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node h
 
 
 def temporary(clock: Callable[[], float] = time.time) -> Path:
-    """Make a new directory; remove those of nodes that were killed.
-
-    Args:
-        clock: seconds since 1970.
-    """
+    """Make a new directory; remove those of nodes that were killed."""
     sweep(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
     return Path(tempfile.mkdtemp(prefix=PREFIX))
 
 
 def sweep(root: Path, now_s: float) -> list[Path]:
-    """Remove temporary directories of this user that no node has any more; return them.
-
-    Args:
-        root: the parent directory.
-        now_s: seconds since 1970.
-    """
+    """Remove temporary directories of this user that no node has any more; return them."""
     gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
     for path in gone:
         shutil.rmtree(path, ignore_errors=True)  # another node may remove it, too

@@ -42,35 +42,20 @@ from recall_integrations.store.turns import WriteTurn
 
 @record(frozen=True, slots=True, kw_only=True)
 class Node:
-    """An open store in PostgreSQL. Made by `join`.
+    """An open store in PostgreSQL. Made by `join`."""
 
-    Args:
-        path: directory of derived data.
-        temporary: whether `release` removes the directory.
-        keeping: keeps other nodes of this machine out of the directory.
-        engine: of the database.
-        turn: the write lock; held when `join` returns.
-        watch: tells when somebody has written.
-        outside: marks the store as open by this node, at every call: a node that was cut off marks it again.
-        turns: the connection that has the write lock.
-        lease: of the node that writes to a server of vectors.
-        lock: the lock that `turn` takes.
-        flushes: whether this user may wait for the disk after a turn.
-        tenant: the role of a tenant, which sees its rows only; `None` = the node sees all.
-    """
-
-    path: Path
-    temporary: bool
-    keeping: FileLock
-    engine: Engine
-    turn: WriteTurn
-    watch: Committed
-    outside: Outside
-    turns: Outside
-    lease: Lease
-    lock: WriteLock
-    flushes: bool
-    tenant: str | None = None
+    path: Path  # directory of derived data
+    temporary: bool  # whether `release` removes the directory
+    keeping: FileLock  # keeps other nodes of this machine out of the directory
+    engine: Engine  # of the database
+    turn: WriteTurn  # the write lock; held when `join` returns
+    watch: Committed  # tells when somebody has written
+    outside: Outside  # marks the store as open by this node, at every call: a node that was cut off marks it again
+    turns: Outside  # the connection that has the write lock
+    lease: Lease  # of the node that writes to a server of vectors
+    lock: WriteLock  # the lock that `turn` takes
+    flushes: bool  # whether this user may wait for the disk after a turn
+    tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = the node sees all
 
     @property
     def own_indexes(self) -> bool:
@@ -105,11 +90,7 @@ class Node:
         return mapped_error(error, self.engine.url)
 
     def make_ready(self) -> None:
-        """Make the tables of an empty database.
-
-        Raises:
-            StoreVersionError: the tables are of another version.
-        """
+        """Make the tables of an empty database."""
         make_ready(self.engine)
 
     def size(self) -> int:
@@ -133,12 +114,7 @@ class Node:
         return self.lock.flush_later() if self.flushes else None
 
     def flush(self, later: Flush | None) -> None:
-        """Make sure that all earlier commits are on disk: mostly they are, since the turn was given back.
-
-        Raises:
-            StoreError: the server cannot be reached, so the state is unknown. Or it lacks the commits: it was killed
-                meanwhile, or another one took over.
-        """
+        """Make sure that all earlier commits are on disk: mostly they are, since the turn was given back."""
         if later is None or later.done:
             return
         with mapped_errors(self.engine), self.engine.connect() as connection:
@@ -154,11 +130,7 @@ class Node:
         later.done = True
 
     def others(self) -> list[int]:
-        """List connections of other nodes, by their number on the server; under the write lock.
-
-        Raises:
-            StoreError: this node's lock is not on the connection on which it was taken.
-        """
+        """List connections of other nodes, by their number on the server; under the write lock."""
         found = str(
             self.outside.ask(
                 "SELECT concat(bool_or(pid = pg_backend_pid()), '|', "
@@ -178,12 +150,7 @@ class Node:
         return sorted(map(int, others.split(","))) if others else []
 
     def check_alone(self, what: str) -> None:
-        """Raise if another node has the store open; under the write lock.
-
-        Raises:
-            StoreLocked: another node has it open.
-            StoreError: this node has the role of a tenant.
-        """
+        """Raise if another node has the store open; under the write lock."""
         if self.tenant:
             raise StoreError(
                 f"The store {self.name} is open as the role of a tenant, which sees a part of it. Open it as the owner "
@@ -210,16 +177,8 @@ class Node:
 def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
     """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn.
 
-    Args:
-        url: of the database.
-        directory: for the node's derived data; `None` = a temporary one.
-        settings: of the connections; `None` = the defaults.
-
-    Raises:
-        StoreError: the server cannot be reached or refuses, or another node writes for too long.
-        StorePathError: the directory cannot be used.
-        StoreLocked: another node of this machine uses the directory.
-        MissingExtra: psycopg is not installed.
+    `directory`: for the node's derived data; `None` = a temporary one. `settings`: of the connections; `None` = the
+    defaults.
     """
     temporary = directory is None
     path = node_places.temporary() if directory is None else Path(directory)

@@ -111,15 +111,7 @@ def _check_whole(directory: Held) -> None:
 
 
 def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Served | None:
-    """Return a maker of the collections on the server of the settings; `None` = there is no server.
-
-    Args:
-        path: of the store.
-
-    Raises:
-        ConfigError: the token of a server is not at hand; or it is pgvector, and the store is in a directory.
-        VectorsRefused: the server cannot be used.
-    """
+    """Return a maker of the collections on the server of the settings; `None` = there is no server."""
     if not config.vectors.address:
         return None
     from recall_integrations.store.served_collections import ServedCollections
@@ -149,16 +141,7 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
 def made_server(
     settings: VectorsConfig, path: str | os.PathLike[str] | None, *, failures_max: int = 3, makes: bool = True
 ) -> CollectionServer:
-    """Make the server of the settings, without asking it yet: Chroma's, or pgvector in the store's database.
-
-    Args:
-        path: of the store.
-        failures_max: failures in a row after which the server is left alone.
-        makes: whether pgvector may be made in a database that lacks it.
-
-    Raises:
-        ConfigError: the token of a server is not at hand, or it is pgvector, and the store is in a directory.
-    """
+    """Make the server of the settings, without asking it yet: Chroma's, or pgvector in the store's database."""
     if settings.address != PGVECTOR:
         from recall_integrations.indexes.vector_server import VectorServer
 

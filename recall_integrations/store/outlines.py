@@ -72,13 +72,7 @@ _BESIDE = text(
 
 
 class Frequencies:
-    """Counts of living memories of a scope by stem. Threads may share it.
-
-    Args:
-        engine: of the store.
-        scope_id: of the scope.
-        less: of each stem, the number of ended memories that are still in the tables.
-    """
+    """Counts of living memories of a scope by stem. Threads may share it."""
 
     def __init__(self, engine: Engine, scope_id: int, less: Mapping[str, int]) -> None:
         self._engine, self._scope_id, self._less = engine, scope_id, less
@@ -98,19 +92,12 @@ class Frequencies:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A scope as a whole.
+    """A scope as a whole."""
 
-    Args:
-        view: without rows, with the statistics of the whole scope.
-        ended: time up to which ended memories are left out, in microseconds.
-        gone: numbers of ended memories that are still in the tables.
-        actors: the speakers of the scope.
-    """
-
-    view: ScopeView
-    ended: int
-    gone: tuple[int, ...]
-    actors: tuple[str, ...]
+    view: ScopeView  # without rows, with the statistics of the whole scope
+    ended: int  # time up to which ended memories are left out, in microseconds
+    gone: tuple[int, ...]  # numbers of ended memories that are still in the tables
+    actors: tuple[str, ...]  # the speakers of the scope
 
     @property
     def scope_id(self) -> int:
@@ -124,15 +111,7 @@ class Outline:
 
 
 class Outlines:
-    """Outlines of the scopes that no node reads whole, and rows of them. Threads may share it.
-
-    Args:
-        engine: of the store.
-        views: reads rows.
-        is_pushed: says whether a scope is not read whole.
-        shown: gives a scope's version and the last change that is shown.
-        ended: gives the time up to which ended memories of a scope are left out, in microseconds.
-    """
+    """Outlines of the scopes that no node reads whole, and rows of them. Threads may share it."""
 
     def __init__(
         self,
@@ -180,15 +159,7 @@ class Outlines:
         context: int = 0,
         first: Sequence[int] = (),
     ) -> ScopeView:
-        """Read the rows of some memories, and of those around them in their threads.
-
-        Args:
-            connection: to the store.
-            outline: of their scope.
-            found: numbers of the memories.
-            context: places before and after a hit that are shown with it.
-            first: the best of them by words; replies after these are read as well.
-        """
+        """Read the rows of some memories, and of those around them in their threads."""
         before, after = max(BEFORE, context + 2), max(AFTER, context + 2)
         given = {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, "before": before}
         steps: dict[int, dict[int, int]] = {}
@@ -306,12 +277,7 @@ def _blank(scope_id: int, version: int, upto: int, columns: TextColumns, mean_le
 
 
 def linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.int64]:
-    """Return the row before and the row after each row, `(2, rows)`, -1 = none, or further away than was read.
-
-    Args:
-        nums: of the rows, rising.
-        steps: by memory, the memories around it: -1 is the one before, 2 the one after the next.
-    """
+    """Return the row before and the row after each row, `(2, rows)`, -1 = none, or further away than was read."""
     links = np.full((2, len(nums)), -1, dtype=np.int64)
     there = frozenset(nums.tolist())  # without memories removed between two statements
     pairs: set[tuple[int, int]] = set()

@@ -34,10 +34,6 @@ class Owed:
     """Changes since the indexes were up to date, and the thread that applies them.
 
     All but the thread is guarded by the store's write lock.
-
-    Args:
-        apply: applies the owed changes to the index; may raise.
-        clock: monotonic seconds.
     """
 
     def __init__(self, apply: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
@@ -79,12 +75,7 @@ class Owed:
         return self._chars > CHARS_MAX or len(self._changes) > CHANGES_MAX
 
     def add(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Add changes to the owed ones.
-
-        Args:
-            changes: in order.
-            stems: stems of written memories for the lexical index, by num; a missing one is cut anew.
-        """
+        """Add changes to the owed ones."""
         self._last = self._clock()
         if not self.any:
             self._first = self._last

@@ -125,14 +125,8 @@ class StoreReading(StoreErrors):
 class StoreParts:
     """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once.
 
-    Args:
-        directory: of the store, with its database.
-        embedding: makes the vectors.
-        config: settings of the store.
-        clock: gives `created_at`, and the time at which memories end.
-        new_id: makes ids.
-        extractor: finds the names in a text; `None` = declared ones only.
-        server: makes the collections of large scopes on a server; `None` = there is none.
+    `extractor`: finds the names in a text; `None` = declared ones only. `server`: makes the collections of large scopes
+    on a server; `None` = there is none.
     """
 
     def __init__(
@@ -287,9 +281,6 @@ class StoreParts:
         """Check that the store is open, and follow the writes of other processes before this call.
 
         If they cannot be read, the known state stays in use: calls that need the database for more raise the error.
-
-        Args:
-            again: try also if the last try failed a moment ago: each try may take seconds.
         """
         self.check_open()
         followed = self.followed
@@ -311,11 +302,7 @@ class StoreParts:
                 logger.warning("What other processes wrote could not be read: %s", told(e))
 
     def about_to_write(self, *, asks: bool) -> None:
-        """Check that the store is open before a write; the writes of others are followed when the turn begins.
-
-        Args:
-            asks: whether the stored state matters before the turn. Not asking saves a round trip to another machine.
-        """
+        """Check that the store is open before a write; the writes of others are followed when the turn begins."""
         if asks or not self.directory.own_indexes:
             self.up_to_date()
         else:
@@ -361,12 +348,7 @@ class StoreParts:
         return StoreErrors(self)
 
     def retried(self, write: Callable[[], T], *, twice: bool) -> T:
-        """Run a write and return its result; for a record on a server, retry for some seconds where that may help.
-
-        Args:
-            write: takes its turn itself, so that others can write between two tries.
-            twice: see `tried_again`.
-        """
+        """Run a write and return its result; for a record on a server, retry for some seconds where that may help."""
         return tried_again(write, twice=twice) if self.directory.own_indexes else write()
 
     def reading(self, seconds: float = math.inf) -> StoreReading:
@@ -382,9 +364,7 @@ class StoreParts:
 
         Columns of other scopes whose vectors are only made now are loaded anew.
 
-        Args:
-            writing: the scope; `None` = nothing was written.
-            vectors: vectors made ahead, so that the embedding is not asked under the lock.
+        `writing`: the scope; `None` = nothing was written.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
         with self.revisions.writing(None) if was_behind else contextlib.nullcontext():
@@ -397,11 +377,7 @@ class StoreParts:
                 journal.prune_old(connection, KEPT_ENTRIES)
 
     def settle(self) -> None:
-        """Embed the journal entries without vectors. The write lock is held only to store them.
-
-        Raises:
-            EmbeddingError: the embedding does not work.
-        """
+        """Embed the journal entries without vectors. The write lock is held only to store them."""
         while lag := self.indexes.lag[SEMANTIC]:
             texts = list(dict.fromkeys(self.indexes.unembedded()))
             made = dict(zip(texts, self.indexes.embed(texts), strict=True))

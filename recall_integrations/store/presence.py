@@ -17,11 +17,7 @@ ENTER_S = 5.0  # for somebody who looks at the file at this moment, without the 
 
 
 class Presence:
-    """The mark of one open store. Callers of `enter` and `others` hold the write lock.
-
-    Args:
-        directory: of the store.
-    """
+    """The mark of one open store. Callers of `enter` and `others` hold the write lock."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory / PROCESSES
@@ -29,12 +25,7 @@ class Presence:
         self._lock = FileLock(str(self._path), thread_local=False)
 
     def enter(self) -> None:
-        """Set the mark.
-
-        Raises:
-            OSError: the directory cannot be written to.
-            Timeout: other processes look at the file all the time.
-        """
+        """Set the mark."""
         self._directory.mkdir(exist_ok=True)
         self._lock.acquire(timeout=ENTER_S)
 

@@ -71,25 +71,15 @@ _COUNT = text(
 
 
 class Pushed(NamedTuple):
-    """The counted properties of a memory.
-
-    Args:
-        num: of the memory.
-        stems: count of each stem.
-        length: stems of the actor's name and the text, as BM25 counts them.
-        words: number of content words that are kept.
-        told: number of content words, kept or not.
-        actor, thread: empty = none.
-        role: as in `ROLE_CODES`.
-    """
+    """The counted properties of a memory."""
 
     num: int
-    stems: Mapping[str, int]
-    length: int
-    words: int
-    told: int
+    stems: Mapping[str, int]  # count of each stem
+    length: int  # stems of the actor's name and the text, as BM25 counts them
+    words: int  # number of content words that are kept
+    told: int  # number of content words, kept or not
     actor: str
-    role: int
+    role: int  # as in `ROLE_CODES`
     thread: str
 
 

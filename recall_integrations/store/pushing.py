@@ -54,9 +54,7 @@ _P, _S = schema.pushed.c, schema.scopes.c
 class Pushing:
     """The scopes that no node reads whole. Threads share it. Methods with a connection need the write lock.
 
-    Args:
-        engine: of the store.
-        local_max: memories up to which a scope is read whole; `None` = every scope is.
+    `local_max`: memories up to which a scope is read whole; `None` = every scope is.
     """
 
     def __init__(self, engine: Engine, local_max: int | None) -> None:
@@ -252,11 +250,7 @@ def _of(num: int, memory: Memory, cut: Cut) -> Pushed:
 
 
 def _work(connection: Connection, local_max: int, own: Collection[int]) -> tuple[int, bool] | None:
-    """Return a scope that has work to do, and whether it is large; `None` = no scope has.
-
-    Args:
-        own: scopes given back by this limit; others, if whole, are given back by the least of both.
-    """
+    """Return a scope that has work to do, and whether it is large; `None` = no scope has."""
     large = _S.memories > local_max
     mine = _P.scope_id.in_(sorted(own))
     least = case((mine, local_max), (_P.whole > 0, func.least(_P.whole - LIMIT, local_max)), else_=-1)

@@ -35,17 +35,7 @@ _kept: Callable[[tuple[Memory, dict[str, Any], Revision, int]], _Kept] = functoo
 
 
 class Recent:
-    """The cache of memories. Threads share it.
-
-    Args:
-        revisions: of the store.
-        scopes: of the store, with their numbers; the mapping grows.
-        kept_bytes: limit of all memories together; the least recently used ones leave.
-
-    Attributes:
-        hits: number of memories found here since the store was opened.
-        misses: number of memories that had to be read.
-    """
+    """The cache of memories. Threads share it."""
 
     def __init__(self, revisions: Revisions, scopes: Mapping[Scope, int], kept_bytes: int = KEPT_BYTES) -> None:
         self._revisions, self._scopes, self._kept_bytes = revisions, scopes, kept_bytes

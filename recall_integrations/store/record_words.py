@@ -26,12 +26,7 @@ KEPT = 8  # scopes whose document frequencies are in memory
 
 
 class RecordWords:
-    """Reads like a `LexicalIndex`. Good until something else is committed to the database.
-
-    Args:
-        engine: of the store.
-        has_postings: says whether a scope has postings, all of them.
-    """
+    """Reads like a `LexicalIndex`. Good until something else is committed to the database."""
 
     def __init__(self, engine: Engine, has_postings: Callable[[int], bool] = lambda _scope_id: False) -> None:
         self._engine = engine

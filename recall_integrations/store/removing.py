@@ -20,26 +20,13 @@ Chosen = Callable[[Connection, int], Sequence[int]]  # (connection, number of th
 
 
 class Removing:
-    """Removes memories from a store, under its write lock.
-
-    Args:
-        parts: of the store.
-    """
+    """Removes memories from a store, under its write lock."""
 
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
 
     def remove(self, scope: Scope, chosen: Chosen, most: int = REMOVED_MAX) -> tuple[int, int]:
-        """Remove some memories of a scope everywhere, in one transaction.
-
-        Args:
-            scope: the tenant.
-            chosen: gives their numbers; called in the transaction.
-            most: maximum number of memories.
-
-        Returns:
-            The number of removed memories, and of those that had not ended.
-        """
+        """Remove some memories of a scope everywhere, in one transaction."""
         parts = self._parts
         with parts.errors():
             vectors = self.settled()
@@ -53,11 +40,7 @@ class Removing:
         return parts.retried(remove, twice=False)  # a repeated removal would return a smaller number
 
     def remove_ended(self, *, all_of_them: bool = False) -> int:
-        """Remove ended memories, a batch per scope once a minute at most; return how many.
-
-        Args:
-            all_of_them: remove all of them, now.
-        """
+        """Remove ended memories, a batch per scope once a minute at most; return how many."""
         parts, count = self._parts, 0
         for scope_id in parts.expiry.to_remove(all_of_them=all_of_them):
             scope, upto = parts.expiry.scope_of(scope_id), parts.expiry.ended(scope_id)
@@ -116,11 +99,7 @@ class Removing:
         *,
         followed: bool,
     ) -> None:
-        """Apply commits to the indexes: later, where memories are found without them.
-
-        Args:
-            followed: whether the vectors are written already.
-        """
+        """Apply commits to the indexes: later, where memories are found without them."""
         indexes = self._parts.indexes
         if followed and indexes.may_wait:
             indexes.owe(changes, stems)

@@ -34,11 +34,7 @@ def _never(_scope: Scope) -> bool:
 
 
 class Revisions:
-    """Revisions of scopes, in memory: reading one takes a microsecond. Each opening begins anew. Threads share it.
-
-    Args:
-        ending: says whether an ended memory of a scope is still shown; takes no lock.
-    """
+    """Revisions of scopes, in memory: reading one takes a microsecond. Each opening begins anew. Threads share it."""
 
     def __init__(self, ending: Callable[[Scope], bool] = _never) -> None:
         self._ending = ending
@@ -66,8 +62,7 @@ class Revisions:
     def writing(self, scope: Scope | None) -> Iterator[None]:
         """Mark a write, also one that may fail, from before it is visible until all of it is.
 
-        Args:
-            scope: that is written to; `None` = all.
+        `scope`: that is written to; `None` = all.
         """
         with self._lock:
             self._under_way[scope] += 1

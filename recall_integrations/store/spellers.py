@@ -66,13 +66,7 @@ class _Kept:
 
 
 class Spellers:
-    """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread.
-
-    Args:
-        lexical: the lexical index that is in use, and whether it has all that was written; does not wait for a
-            writer, and raises `IndexUnavailable` where there is no index.
-        threshold, learned_max: as for `Speller`.
-    """
+    """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread."""
 
     def __init__(
         self,
@@ -114,13 +108,6 @@ class Spellers:
         """The scope's speller, or `None` while it is being built (and after `close`).
 
         Scopes of up to `SMALL` memories are built at once, and so never answer `None` while the lexical index works.
-
-        Args:
-            wait: build a scope of any size at once.
-
-        Raises:
-            IndexUnavailable, OSError: the index or the package's English words cannot be read; only with `wait`.
-                Without it, the answer is `None`, and a warning is logged once.
         """
         with self._lock:
             if self._closing.is_set():

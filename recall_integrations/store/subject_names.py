@@ -14,9 +14,6 @@ class SubjectNames:
     """The names of each subject, as the index of a scope had them. Threads may share it.
 
     It holds no index: callers give it the one that it was made of.
-
-    Args:
-        index: the names of the scope's entities.
     """
 
     def __init__(self, index: EntityIndex) -> None:
@@ -31,10 +28,6 @@ class SubjectNames:
         """Return all subjects of the same entity, `subject` included, in the order of its names.
 
         Empty for a name of two entities: the owner of each fact is unknown.
-
-        Args:
-            subject: a key (`facts.subjects_of`).
-            index: see `is_of`.
         """
         found = self._known.get(subject)
         if found is None:

@@ -14,11 +14,7 @@ from recall_integrations.store import entity_keys
 
 
 def make_ready(engine: Engine) -> None:
-    """Make the tables in an empty database; leave existing ones as they are.
-
-    Raises:
-        StoreVersionError: the tables are of another version, or not those of a store.
-    """
+    """Make the tables in an empty database; leave existing ones as they are."""
     version = version_of(engine)
     if version:
         check_version(version, f"The store {engine.url.database}")
@@ -28,11 +24,7 @@ def make_ready(engine: Engine) -> None:
 
 
 def version_of(engine: Engine) -> int:
-    """Read the version of the tables; 0 for an empty database.
-
-    Raises:
-        StoreVersionError: the database holds tables, but not those of a store.
-    """
+    """Read the version of the tables; 0 for an empty database."""
     with engine.connect() as connection:
         tables = set(inspect(connection).get_table_names())
         if not tables:

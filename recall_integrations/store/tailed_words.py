@@ -23,27 +23,15 @@ FIRST = np.float32(np.finfo(np.float32).max)  # so that what the index lacks is 
 
 
 class _Tail(NamedTuple):
-    """The changes of a scope that the index lacks.
+    """The changes of a scope that the index lacks."""
 
-    Args:
-        new: the stems of memories that are not in the index, by number.
-        gone: numbers of removed memories that are in the index.
-        head: the last entry of the journal that was read.
-    """
-
-    new: Mapping[int, frozenset[str]]
-    gone: Sequence[int]
-    head: int
+    new: Mapping[int, frozenset[str]]  # the stems of memories that are not in the index, by number
+    gone: Sequence[int]  # numbers of removed memories that are in the index
+    head: int  # the last entry of the journal that was read
 
 
 class TailedWords:
-    """Reads like a `LexicalIndex`. Good until something else is committed to the database.
-
-    Args:
-        index: committed at `cursor` or later.
-        engine: of the store.
-        cursor: the last change that the index is known to hold.
-    """
+    """Reads like a `LexicalIndex`. Good until something else is committed to the database."""
 
     def __init__(self, index: LexicalIndex, engine: Engine, cursor: int) -> None:
         self._index, self._engine, self._cursor = index, engine, cursor

@@ -48,22 +48,14 @@ class Outer(Protocol):
 
 
 class OfFile:
-    """A lock file.
-
-    Args:
-        path: of the file.
-    """
+    """A lock file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = FileLock(str(path), thread_local=False)
 
     def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; say whether it was taken.
-
-        Raises:
-            StorePathError: the lock file cannot be written.
-        """
+        """Take the lock within `timeout` seconds; say whether it was taken."""
         try:
             self._lock.acquire(timeout=timeout, poll_interval=POLL_S)
         except Timeout:
@@ -85,13 +77,7 @@ def _nothing() -> None:
 class WriteTurn:
     """The write lock of a store. Reentrant; threads share it.
 
-    Args:
-        outer: the lock that other processes see; `None` = no other process can have the store.
-        where: place of the store, for messages.
-
-    Attributes:
-        begun: called when a turn begins, with all others kept out: it follows the writes of others.
-        ending: called before others are let in again. Must not raise.
+    `outer`: the lock that other processes see; `None` = no other process can have the store.
     """
 
     def __init__(self, outer: Outer | None = None, where: str = "") -> None:
@@ -114,17 +100,7 @@ class WriteTurn:
         self.begun = self.ending = _nothing
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the turn; say whether it was taken.
-
-        Args:
-            blocking: whether to wait at all.
-            timeout: seconds; below 0 = as long as threads of this process take, and `WAIT_S` for another process.
-
-        Raises:
-            StoreLocked: another process has been writing all the time.
-            StorePathError: the lock file cannot be written.
-            StoreClosed: the store was closed meanwhile.
-        """
+        """Take the turn; say whether it was taken."""
         timeout = timeout if blocking else 0.0
         end = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout if timeout < 0 else max(timeout, 0.0)):

@@ -25,13 +25,7 @@ DATED = f"(m.event_at IS NOT NULL OR m.type <> '{MemoryType.CHUNK.value}')"
 
 
 class Conditions:
-    """Makes conditions on `m`, a row of `memories`, one after the other.
-
-    Args:
-        outline: of the scope.
-        parts: conditions in SQL, of which all must hold.
-        values: of the parameters.
-    """
+    """Makes conditions on `m`, a row of `memories`, one after the other."""
 
     def __init__(self, outline: Outline, parts: Sequence[str] = (), values: dict[str, Any] | None = None) -> None:
         self._outline = outline
@@ -74,16 +68,7 @@ def conditions(
     entities: Callable[[Sequence[str]], Sequence[int]],
     past: Callable[[datetime], Sequence[int]],
 ) -> Conditions:
-    """Make the conditions of filters.
-
-    Args:
-        outline: of the scope.
-        filters: hard ones.
-        now: for `recency_days`.
-        index: values of the memories by key.
-        entities: gives the numbers of the entities of names.
-        past: gives the numbers of memories of which no fact holds.
-    """
+    """Make the conditions of filters."""
     found = Conditions(outline)
     if not filters:
         return found

@@ -64,9 +64,7 @@ class CosineWorth:
 
         A language that was not measured gets the least of those in its script; else at most 1.
 
-        Args:
-            language, text: of the query.
-            scope_id: languages that are rare in this scope count as not measured; `None` = all measured ones count.
+        `scope_id`: languages that are rare in this scope count as not measured; `None` = all measured ones count.
         """
         if self._bundled:
             return bundled_worth(language, text)
@@ -86,10 +84,8 @@ class CosineWorth:
     def load(self, connection: Connection, made_by: str | None, scopes: Collection[int] | None = None) -> None:
         """Read the notes about the embedding that made the store.
 
-        Args:
-            connection: to the store's database.
-            made_by: the embedding; `None` = there are no notes.
-            scopes: scopes whose counts of memories by language are read; `None` = all.
+        `made_by`: the embedding; `None` = there are no notes. `scopes`: scopes whose counts of memories by language are
+        read; `None` = all.
         """
         if made_by is None or not self.reads:
             return
@@ -120,9 +116,7 @@ class CosineWorth:
     def measured(self, scope_id: int | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
         """Measure languages that are due, and return their factors to note. An embedding that fails fails no write.
 
-        Args:
-            scope_id: the scope to write to; `None` = a new one.
-            texts: to write.
+        `scope_id`: the scope to write to; `None` = a new one.
         """
         if not self.measures:
             return {}
@@ -157,14 +151,7 @@ class CosineWorth:
         *,
         more: bool = False,
     ) -> None:
-        """Note measured factors, and count the texts that are written to a scope, in the caller's transaction.
-
-        Args:
-            connection: of the transaction.
-            measured: by language.
-            scope_id, texts: that are written.
-            more: whether this transaction has notes already.
-        """
+        """Note measured factors, and count the texts that are written to a scope, in the caller's transaction."""
         self._written = self._counted(scope_id, texts) if self.measures else {}
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"

@@ -38,23 +38,14 @@ logger = logging.getLogger("recall_integrations")
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Given:
-    """A batch that waits for its turn.
-
-    Args:
-        scope: the tenant.
-        memories: to write.
-        ids: made once, so that a retry replaces its own earlier write; filled in its turn.
-        chat: tells which of them are messages, and the wish for duplicates.
-        now: the time of memories without one.
-        known: facts found before the write (`look_ahead`).
-    """
+    """A batch that waits for its turn."""
 
     scope: Scope
-    memories: Sequence[Memory]
-    ids: list[str]
-    chat: Chat
-    now: datetime
-    known: Ahead
+    memories: Sequence[Memory]  # to write
+    ids: list[str]  # made once, so that a retry replaces its own earlier write; filled in its turn
+    chat: Chat  # tells which of them are messages, and the wish for duplicates
+    now: datetime  # the time of memories without one
+    known: Ahead  # facts found before the write (`look_ahead`)
 
     @property
     def needs(self) -> Set[Hashable]:
@@ -129,13 +120,7 @@ class Writer:
     ) -> list[str]:
         """Store memories in batches and return their ids in order.
 
-        Args:
-            scope: the tenant.
-            source: the memories, checked.
-            chat: tells which of them are messages; may be filled as they are read.
-            progress: show a bar on standard error.
-            batch_size: memories per transaction.
-            total: number of memories; `None` = unknown.
+        `total`: number of memories; `None` = unknown.
         """
         self._removing.remove_ended()
         return self._write_batches(scope, source, chat, None, progress, batch_size, total)
@@ -172,8 +157,7 @@ class Writer:
     def _write(self, scope: Scope, batch: Sequence[Memory], chat: Chat, ahead: Ahead | None = None) -> list[str]:
         """Store a batch; of messages that have ids, only those that are new or have changed.
 
-        Args:
-            ahead: answers of the user's components; `None` = they are asked now, so the write lock may not be held.
+        `ahead`: answers of the user's components; `None` = they are asked now, so the write lock may not be held.
         """
         parts = self._parts
         now = time_of(parts.clock)
@@ -263,10 +247,7 @@ class Writer:
     def _write_in_turn(self, given: _Given, later: Flush | None, *, measured: bool = False) -> list[str]:
         """Store a batch under the write lock, without the memories that are stored already.
 
-        Args:
-            given: the batch.
-            later: waits for the disk after the turn; `None` = the turn waits.
-            measured: whether the worth of cosines was measured for this write.
+        `later`: waits for the disk after the turn; `None` = the turn waits.
         """
         parts = self._parts
         with parts.write_lock, parts.errors():
