@@ -336,7 +336,7 @@ changes = Table(
     Column("scope_id", Integer, nullable=False),
     Column("op", Name, nullable=False),  # put | del | touch
     Column("num", BigInteger, nullable=False),
-    Column("digest", Name, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
+    Column("digest", Name, nullable=False, server_default=""),  # of it and all before it: `store/journal.py`
     Index("changes_by_scope", "scope_id", "seq"),
 )
 

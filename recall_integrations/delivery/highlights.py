@@ -26,7 +26,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.features.match import NEAR as NEAR_FROM
-from recall_integrations.store.worth import bundled_worth
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text import Placed, fold, is_character, language_of, placed
 from recall_integrations.types import Memory, ParsedQuery
 from recall_integrations.types.highlights import HIGHLIGHTS_MAX, NAME, NEAR, PASSAGE, TIME, WORD, Highlight

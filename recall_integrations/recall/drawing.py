@@ -30,9 +30,8 @@ from recall_integrations.ranking.rank import REPLIES_FROM
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.nearest import Nearest, Server
 from recall_integrations.store.outlines import Outline
-from recall_integrations.store.where import AT, DATED, Conditions, of_roles, said_by
+from recall_integrations.store.where import AT, DATED, Conditions, Nearest, Server, of_roles, said_by
 from recall_integrations.types import ParsedQuery, RetrievalPlan
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.roles import ROLE_CODES

@@ -21,8 +21,7 @@ from recall_integrations.errors import IndexUnavailable, RecallError
 from recall_integrations.records import record
 from recall_integrations.store import journal
 from recall_integrations.store.filling import Filling
-from recall_integrations.store.history import Point
-from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.journal import SEMANTIC, Point
 from recall_integrations.store.turns import Lock
 
 if TYPE_CHECKING:

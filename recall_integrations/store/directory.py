@@ -1,4 +1,4 @@
-"""The directory of a store: check its path, open it beside other processes, and measure its size.
+"""The directory of a store: check its path, open it beside other processes, make its tables, and measure its size.
 
 Any number of processes have a directory open. One of them, the first, *keeps its indexes*: it alone writes tantivy's
 and Chroma's files, and those of columns, for as long as it is there (`LOCK`). A process that writes to the database
@@ -12,21 +12,31 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, create_mock_engine, inspect, select
+from sqlalchemy.dialects import sqlite
 
+from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
+from recall_integrations.database.meta import check_version, put_meta
 from recall_integrations.database.watching import Watch
-from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
+from recall_integrations.errors import (
+    RecallError,
+    StoreClosed,
+    StoreCorrupt,
+    StoreLocked,
+    StorePathError,
+    StoreVersionError,
+)
 from recall_integrations.records import record
+from recall_integrations.store import entities
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNS, LearnedFiles
-from recall_integrations.store.presence import PROCESSES, Presence
-from recall_integrations.store.tables import make_ready
-from recall_integrations.store.turns import OfFile, WriteTurn
+from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
@@ -179,13 +189,7 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
         _remove(directory, temporary)
         raise
     return HeldDirectory(
-        path=directory,
-        temporary=temporary,
-        keeping=keeping,
-        engine=engine,
-        turn=turn,
-        presence=presence,
-        watch=watch,
+        path=directory, temporary=temporary, keeping=keeping, engine=engine, turn=turn, presence=presence, watch=watch
     )
 
 
@@ -295,3 +299,47 @@ def size_of(directory: Path) -> int:
         with suppress(OSError):  # index files come and go
             total += path.stat().st_size if path.is_file() else 0
     return total
+
+
+def make_ready(engine: Engine) -> None:
+    """Make the tables in an empty database; leave existing ones as they are."""
+    version = version_of(engine)
+    if version:
+        check_version(version, f"The store {engine.url.database}")
+        return
+    with engine.begin() as connection:  # in one transaction: each statement by itself would wait for the disk
+        _make_tables(connection)
+
+
+def version_of(engine: Engine) -> int:
+    """Read the version of the tables; 0 for an empty database."""
+    with engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+        if not tables:
+            return 0
+        row = None
+        if {schema.meta.name, schema.memories.name} <= tables:
+            row = connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")).first()
+    if row is None or not str(row[0]).isdecimal():
+        raise StoreVersionError(
+            f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory. "
+            "Nothing was changed."
+        )
+    return int(row[0])
+
+
+def _make_tables(connection: Connection) -> None:
+    for statement in _table_statements():
+        connection.exec_driver_sql(statement)
+    entities.make_key(connection)
+    put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
+
+
+@cache
+def _table_statements() -> tuple[str, ...]:
+    """Return the statements that make all tables and indexes in SQLite; rendering takes longer than they do."""
+    made: list[str] = []
+    dialect = sqlite.dialect()
+    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))
+    schema.metadata.create_all(engine, checkfirst=False)
+    return tuple(made)

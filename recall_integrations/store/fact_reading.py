@@ -3,27 +3,32 @@
     memories without a mark ─▶ door ─▶ prompt ─▶ guard(LLM) ─▶ claims ─▶ validation ─┐
          table `facts` (by = llm) and the mark in `facts_read`, in one transaction ◀─┘
 
-A process that is killed loses the batch under way, and the batch is asked again. A memory that a model leaves out of
-its answer stays without a mark; it is asked again in a smaller batch, and by itself at last. A memory that still gets
-no answer is left until the store is opened again, so that one text that a model refuses does not hold up the others.
+A memory that a model leaves out of its answer is asked again in a smaller batch, by itself at last, and then left until
+the store is opened again. The limits of an hour are noted in the store before each call, so a call that is killed
+counts, and opening again gives no more.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
+import threading
 import time
+import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
+from recall_integrations.config import FactsConfig
 from recall_integrations.database import schema
 from recall_integrations.database.inserting import insert_rows
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.database.meta import get_meta, put_meta, spent_key
+from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts.by_llm import prompts, rows
 from recall_integrations.facts.by_llm.answers import Answers, answers_in
 from recall_integrations.facts.by_llm.messages import CHARS_MAX, Message, message_of
@@ -38,11 +43,64 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, FileS
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
-from recall_integrations.store.fact_budget import Budget
+from recall_integrations.store.filling import Filling
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing
 from recall_integrations.types import Scope
+from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.roles import Role, role_of
+
+HOUR_S = 3_600.0
+CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a store
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """The amount spent in an hour."""
+
+    since: float = 0.0  # start of the hour, wall seconds
+    calls: int = 0  # number of calls that were begun
+    chars: int = 0  # number of characters sent and answered
+
+
+class Budget:
+    """The budget of an hour. Used under the store's write lock."""
+
+    def __init__(self, settings: FactsConfig, clock: Callable[[], float]) -> None:
+        self._settings, self._clock = settings, clock
+
+    def left_s(self, connection: Connection) -> float:
+        """Return the seconds until the next call may begin; 0 = now."""
+        spent = self._spent(connection)
+        if spent.calls < self._settings.llm_calls_per_hour and spent.chars < CHARS_PER_HOUR:
+            return 0.0
+        return max(1.0, spent.since + HOUR_S - self._clock())
+
+    def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
+        """Note calls and characters as spent, in the caller's transaction."""
+        spent = self._spent(connection)
+        made = {"since": spent.since, "calls": spent.calls + calls, "chars": spent.chars + chars}
+        put_meta(connection, spent_key(connection), json.dumps(made))
+
+    def _spent(self, connection: Connection) -> Spent:
+        now = self._clock()
+        noted = _read_spent(get_meta(connection, spent_key(connection)))
+        over = not noted.since <= now < noted.since + HOUR_S  # also where the clock went back
+        return Spent(since=now) if over else noted
+
+
+def _read_spent(text: str | None) -> Spent:
+    try:
+        loaded = json.loads(text or "{}")
+    except ValueError:
+        return Spent()
+    if not isinstance(loaded, dict):
+        return Spent()
+    since, calls, chars = (loaded.get(name) for name in ("since", "calls", "chars"))
+    if not is_number(since) or not is_whole(calls) or not is_whole(chars):
+        return Spent()
+    return Spent(since=since, calls=calls, chars=chars)
+
 
 logger = logging.getLogger("recall_integrations")
 
@@ -409,3 +467,57 @@ def _key(scope_id: int, message: Message) -> bytes:
         message.at.date().isoformat(),
     )
     return hashlib.blake2b(repr(told_of).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+CLOSE_S = 5.0  # for the batch that is being written
+AGAIN_S = 60.0  # after a failure that says nothing of when it will be over
+
+
+class FactFilling:
+    """Reads facts in the background. Threads may share it. Holds `reader` weakly: a model may hold the store."""
+
+    def __init__(self, reader: FactReader) -> None:
+        self._reader = weakref.ref(reader)
+        self._all = Deadline.after(None)
+        self._filling = Filling(self._step, self._failed)
+        self._lock = threading.Lock()
+        self._later: threading.Timer | None = None
+
+    def wake(self) -> None:
+        """Say that there may be something to read."""
+        self._filling.wake()
+
+    def settle(self, timeout: float | None) -> bool:
+        """Read until nothing is left: see `Filling.settle`."""
+        return self._filling.settle(timeout)
+
+    def stop(self) -> None:
+        """Stop for good, without waiting for an answer that is under way."""
+        self._all.cancel()
+        with self._lock:
+            if self._later is not None:
+                self._later.cancel()
+        self._filling.stop(CLOSE_S)
+
+    def _step(self) -> bool:
+
+        reader = self._reader()
+        if reader is None or self._all.over or self._filling.halted:
+            return False
+        state = reader.step(Tally(), self._all)
+        if state not in (DONE, MORE) and not self._all.over:
+            self._wake_later(reader.wait_s() or AGAIN_S)
+        return state == MORE
+
+    def _wake_later(self, seconds: float) -> None:
+        with self._lock:
+            if self._later is not None:
+                self._later.cancel()
+            self._later = threading.Timer(seconds, self.wake)
+            self._later.daemon = True
+            self._later.start()
+
+    def _failed(self, error: BaseException) -> None:
+        if not isinstance(error, StoreClosed) and not self._all.over:
+            logger.warning("Facts could not be read with the language model: %s", told(error))
+            self._wake_later(AGAIN_S)

@@ -37,8 +37,7 @@ from recall_integrations.indexes.ends import ends
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.store import journal
-from recall_integrations.store.history import Point
-from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
+from recall_integrations.store.journal import SEMANTIC, TOUCH, Change, Point
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -48,13 +47,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("recall_integrations")
 
-_C, _S, _M, _AT, _META = (
-    schema.changes.c,
-    schema.scopes.c,
-    schema.memories.c,
-    schema.cursors.c,
-    schema.meta.c,
-)
+_C, _S, _M, _AT, _META = (schema.changes.c, schema.scopes.c, schema.memories.c, schema.cursors.c, schema.meta.c)
 _known = bindparam("known", type_=_C.seq.type)
 _DIGEST = select(_C.digest).where(_C.seq == _known)
 _NEWEST = select(_C.seq, _C.digest).order_by(_C.seq.desc()).limit(1)

@@ -31,14 +31,14 @@ from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store import epochs, history, journal, seal
-from recall_integrations.store.ahead import NotYet, Vectors
+from recall_integrations.store import index_files, journal
+from recall_integrations.store.asking import NotYet, Vectors
 from recall_integrations.store.collections import Collections, quiet_close
 from recall_integrations.store.collections_base import Progress
 from recall_integrations.store.directory import DATABASE
+from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
-from recall_integrations.store.owed import Owed
-from recall_integrations.store.tailed_words import TailedWords
+from recall_integrations.store.record_words import TailedWords
 from recall_integrations.store.turns import Lock
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
@@ -101,7 +101,7 @@ class Indexes:
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
         self._written = False  # whether the lexical index was written since it was opened
-        self._sealed: dict[str, seal.Entry] = {}
+        self._sealed: dict[str, index_files.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
         self._write_lock = write_lock
@@ -141,7 +141,7 @@ class Indexes:
                 self._lexical = None
                 self.note(f"The lexical index could not be rebuilt: {failure}")
         if self._served:  # files from before there was a server
-            epochs.sweep(self._directory, SEMANTIC, [])
+            index_files.sweep_epochs(self._directory, SEMANTIC, [])
         self.collections.open()
         if any(behind.values()):
             self.catch_up(vectors=vectors)
@@ -175,7 +175,7 @@ class Indexes:
         with self._open_lock:
             with self._engine.connect() as connection:
                 cursor = journal.cursors(connection).get(LEXICAL, 0)
-                path = self._directory / f"{LEXICAL}.{epochs.of(connection, LEXICAL)}"
+                path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL)}"
             if self._lexical is None or self._lexical.path != path:
                 self._lexical = LexicalIndex(path)
             else:
@@ -203,7 +203,7 @@ class Indexes:
 
     def _check_seal(self) -> None:
         path = self._path(LEXICAL)
-        problem, self._sealed = seal.broken(path)
+        problem, self._sealed = index_files.broken_seal(path)
         if problem is None and not self._sealed and path.is_dir():
             problem = damaged(path) if any(path.glob("*.idx")) else None
         if problem is not None:
@@ -213,7 +213,7 @@ class Indexes:
         """Raise `IndexUnavailable` unless the index was made from this database in its present history."""
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(LEXICAL, 0)
-            problem = journal.foreign(connection, cursor, history.noted(self._path(LEXICAL)))
+            problem = journal.foreign(connection, cursor, journal.noted_point(self._path(LEXICAL)))
         if problem is not None:
             raise IndexUnavailable(f"The lexical index is of another history: {problem}.")
 
@@ -260,7 +260,7 @@ class Indexes:
         with self._open_lock:
             if self._lexical is not None and quiet_close(self._lexical) and sealed and self._keeps():
                 try:
-                    seal.seal(self._path(LEXICAL), self._sealed)
+                    index_files.seal(self._path(LEXICAL), self._sealed)
                 except (OSError, SQLAlchemyError) as e:
                     logger.warning("The lexical index could not be sealed: %s", told(e))
             self._lexical = None
@@ -378,11 +378,7 @@ class Indexes:
         return self._embedded
 
     def _follow(
-        self,
-        name: str,
-        apply: Callable[[list[Change]], None],
-        known: Sequence[Change],
-        progress: Progress | None,
+        self, name: str, apply: Callable[[list[Change]], None], known: Sequence[Change], progress: Progress | None
     ) -> None:
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(name, 0)
@@ -403,10 +399,10 @@ class Indexes:
             yield batch
 
     def _apply_lexical(self, stems: Mapping[int, Sequence[str]], batch: list[Change]) -> None:
-        history.note(self._path(LEXICAL), history.Point(batch[-1].seq, batch[-1].digest))
+        journal.note_point(self._path(LEXICAL), journal.Point(batch[-1].seq, batch[-1].digest))
         puts = [Put(c.scope_id, c.num, c.content, c.language, stems.get(c.num)) for c in batch if c.text is not None]
         if not self._written:
-            seal.unseal(self._path(LEXICAL))
+            index_files.unseal(self._path(LEXICAL))
             self._written = True
         index = self._open_lexical()
         index.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
@@ -507,8 +503,8 @@ class Indexes:
         with self._engine.connect() as connection:
             head = journal.last_seq(connection)
             reached = journal.point(connection, head)
-            path = self._directory / f"{LEXICAL}.{epochs.of(connection, LEXICAL) + 1}"
-        epochs.remove(path)
+            path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL) + 1}"
+        index_files.remove_path(path)
         fresh = LexicalIndex(path)
         self._fill_lexical(fresh, progress)
         old, self._lexical = self._lexical, fresh
@@ -517,9 +513,9 @@ class Indexes:
         self._applied_lexical(None, fresh.commits)
         self._sealed = {}
         if reached is not None:
-            history.note(path, reached)
+            journal.note_point(path, reached)
         with self._engine.begin() as connection:
-            epochs.advance(connection, LEXICAL)
+            index_files.next_epoch(connection, LEXICAL)
             journal.move(connection, LEXICAL, head)
 
     def _rebuild_semantic(self, embed: bool, progress: Progress | None) -> None:
@@ -584,11 +580,11 @@ class Indexes:
 
     def _path(self, name: str) -> Path:
         with self._engine.connect() as connection:
-            return self._directory / f"{name}.{epochs.of(connection, name)}"
+            return self._directory / f"{name}.{index_files.epoch_of(connection, name)}"
 
     def _sweep(self) -> None:
         """Remove directories of other epochs: replaced indexes and rebuilds that did not finish."""
-        epochs.sweep(self._directory, LEXICAL, [self._path(LEXICAL)])
+        index_files.sweep_epochs(self._directory, LEXICAL, [self._path(LEXICAL)])
 
     def _memory_count(self) -> int:
         with self._engine.connect() as connection:

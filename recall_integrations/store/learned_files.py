@@ -22,7 +22,7 @@ from recall_integrations.store.turns import OfFile
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.store.learned_rows import LearnedRows
+    from recall_integrations.store.nodes import LearnedRows
 
 Kept: TypeAlias = "LearnedFiles | LearnedRows"
 LEARNING = "learning"

@@ -1,30 +1,38 @@
 """A store in PostgreSQL, as one process has it: a node.
 
-The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is the
-node's own, in a directory of its own, and follows the journal.
+The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is in a
+directory of the node. A temporary one is removed with it; what a killed node left, the next one that needs one removes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Engine, event
+from sqlalchemy import ColumnElement, Engine, delete, event, select
 
 from recall_integrations.config import PostgresConfig
-from recall_integrations.database import tenants
-from recall_integrations.database.meta import TENANT
+from recall_integrations.database import schema, tenants
+from recall_integrations.database.meta import TENANT, get_meta, put_meta
 from recall_integrations.database.postgres import mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.tables import make_ready
 from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
+    LEARNING,
     MAY_FLUSH,
     OPENED,
     PLACE,
+    AdvisoryLock,
     Committed,
     Flush,
     Lease,
@@ -33,11 +41,120 @@ from recall_integrations.database.turns import (
 )
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
-from recall_integrations.store import journal, node_places
+from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK
-from recall_integrations.store.history import Point
-from recall_integrations.store.learned_rows import LearnedRows
+from recall_integrations.store.journal import Point
+from recall_integrations.store.learned_files import TAKEN
 from recall_integrations.store.turns import WriteTurn
+
+PREFIX = "recall-node-"
+YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node has not locked it yet
+
+
+def temporary_place(clock: Callable[[], float] = time.time) -> Path:
+    """Make a new directory; remove those of nodes that were killed."""
+    sweep_places(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
+    return Path(tempfile.mkdtemp(prefix=PREFIX))
+
+
+def sweep_places(root: Path, now_s: float) -> list[Path]:
+    """Remove temporary directories of this user that no node has any more; return them."""
+    gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)  # another node may remove it, too
+    return gone
+
+
+def _is_left(path: Path, now_s: float) -> bool:
+    try:
+        found = path.lstat()  # other users may have put a link there
+        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
+            return False
+        lock = FileLock(str(path / LOCK), thread_local=False)
+        lock.acquire(timeout=0)
+    except (OSError, Timeout):
+        return False
+    lock.release()
+    return True
+
+
+LEARNED = "learned/"  # of keys: learned/<name>/<text>
+
+
+class LearnedRows:
+    """`LearnedFiles`, but in PostgreSQL."""
+
+    def __init__(self, engine: Engine, tenant: str | None = None) -> None:
+        self._engine, self._tenant = engine, tenant
+
+    def any(self) -> bool:
+        """Say whether there is a row."""
+        key = schema.meta.c.key
+        with mapped_errors(self._engine), self._engine.connect() as connection:
+            found = connection.execute(select(key).where(_under(LEARNED)).limit(1)).scalar()
+        return found is not None
+
+    def sign(self, name: str, of: str) -> object | None:
+        """Return a digest of the text; `None` where there is none."""
+        text = self.read(name, of)
+        return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+    def read(self, name: str, of: str) -> str | None:
+        """Read the value of a row; `None` where there is none."""
+        with mapped_errors(self._engine), self._engine.connect() as connection:
+            return get_meta(connection, f"{LEARNED}{name}/{of}")
+
+    def put(self, name: str, of: str, text: str) -> None:
+        """Write a row."""
+        if self._tenant is not None:
+            raise StoreError(
+                f"The role {self._tenant!r} is a tenant's: what is learned is kept by the owner of the tables. Run "
+                "`recall learn` as that user."
+            )
+        with mapped_errors(self._engine), self._engine.begin() as connection:
+            put_meta(connection, f"{LEARNED}{name}/{of}", text)
+
+    def names(self) -> tuple[str, ...]:
+        """List the scopes that have rows."""
+        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(LEARNED)))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """List the names of the rows of a scope."""
+        return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
+
+    def remove(self, name: str) -> None:
+        """Remove the rows of a scope."""
+        with mapped_errors(self._engine), self._engine.begin() as connection:
+            connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
+
+    @contextmanager
+    def alone(self, wait_s: float) -> Iterator[None]:
+        """Keep other nodes from learning and from switching weights; the lock ends with this node's connection."""
+        outside = Outside(self._engine)
+        lock = AdvisoryLock(outside, LEARNING)
+        try:
+            if not lock.acquire(wait_s):
+                raise StoreLocked(TAKEN)
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            outside.close()
+
+    def shown(self, name: str, of: str) -> str:
+        """Return the database, and the key of a row."""
+        return f"{shown(self._engine.url)}, {LEARNED}{name}/{of}"
+
+    def _keys(self, before: str) -> list[str]:
+        key = schema.meta.c.key
+        with mapped_errors(self._engine), self._engine.connect() as connection:
+            return list(connection.execute(select(key).where(_under(before)).order_by(key)).scalars())
+
+
+def _under(before: str) -> ColumnElement[bool]:
+    return schema.meta.c.key.startswith(before, autoescape=True)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -181,7 +298,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
     defaults.
     """
     temporary = directory is None
-    path = node_places.temporary() if directory is None else Path(directory)
+    path = temporary_place() if directory is None else Path(directory)
     keeping = FileLock(str(path / LOCK), thread_local=False)
     engine: Engine | None = None
     try:

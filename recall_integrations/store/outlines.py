@@ -28,8 +28,8 @@ from recall_integrations.indexes.ends import ends
 from recall_integrations.indexes.kind import Kind, kind_of
 from recall_integrations.indexes.scope_view import ScopeView, ScopeViews
 from recall_integrations.records import record
-from recall_integrations.store import pushed_rows
-from recall_integrations.store.pushed_rows import NOBODY
+from recall_integrations.store import pushing
+from recall_integrations.store.pushing import NOBODY
 from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types.roles import NO_ROLE
 
@@ -193,9 +193,9 @@ class Outlines:
         row = connection.execute(select(p).where(p.c.scope_id == scope_id)).mappings().first()
         if row is None or not row["whole"]:
             return None
-        gone = pushed_rows.read(connection, scope_id, ends(upto=ended)) if ended else []
+        gone = pushing.read_rows(connection, scope_id, ends(upto=ended)) if ended else []
         sums = dict(row)
-        for name, less in pushed_rows.sums_without(connection, scope_id, gone).items():
+        for name, less in pushing.sums_without(connection, scope_id, gone).items():
             sums[name] -= less
         spoken = {(str(actor), int(role)) for actor, role in connection.execute(_ACTORS, {"scope_id": scope_id})}
         if gone:
@@ -232,7 +232,7 @@ def _kind(sums: Mapping[str, Any]) -> Kind:
     return kind_of(sums["memories"], **{name: sums[name] for name in names})
 
 
-def _silent(connection: Connection, scope_id: int, gone: Iterable[pushed_rows.Pushed]) -> set[tuple[str, int]]:
+def _silent(connection: Connection, scope_id: int, gone: Iterable[pushing.Pushed]) -> set[tuple[str, int]]:
     """Return the actors and roles of which only ended memories are left."""
     less = Counter((one.actor, one.role) for one in gone)
     rows = connection.execute(_LEFT, {"scope_id": scope_id, "actors": sorted({actor for actor, _ in less})})

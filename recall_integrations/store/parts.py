@@ -27,24 +27,21 @@ from recall_integrations.indexes.scope_view import ScopeViews
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience import forking
 from recall_integrations.store import journal
-from recall_integrations.store.ahead import Vectors
-from recall_integrations.store.asking import AskedEmbedding
+from recall_integrations.store.asking import AskedEmbedding, CosineWorth, Vectors
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
 from recall_integrations.store.directory import Held
-from recall_integrations.store.entity_catalog import EntityCatalog, Extractor
-from recall_integrations.store.expiry import Ends, Expiry
+from recall_integrations.store.entities import EntityCatalog, Extractor
 from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
-from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.outlines import Outlines
 from recall_integrations.store.pushing import Pushing
 from recall_integrations.store.record_words import RecordWords
-from recall_integrations.store.revisions import Revisions
+from recall_integrations.store.revisions import Ends, Expiry, Revisions
 from recall_integrations.store.spellers import Spellers
-from recall_integrations.store.worth import CosineWorth
+from recall_integrations.store.turns import InUse
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ from recall_integrations.store.collections_base import (
     next_slice,
 )
 from recall_integrations.store.directory import Held
-from recall_integrations.store.history import Point
+from recall_integrations.store.journal import Point
 
 logger = logging.getLogger("recall_integrations")
 

@@ -69,12 +69,7 @@ class Spellers:
     """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread."""
 
     def __init__(
-        self,
-        engine: Engine,
-        *,
-        lexical: Callable[[], tuple[WordIndex, bool]],
-        threshold: float,
-        learned_max: int,
+        self, engine: Engine, *, lexical: Callable[[], tuple[WordIndex, bool]], threshold: float, learned_max: int
     ) -> None:
         self._engine = engine
         self._lexical = lexical

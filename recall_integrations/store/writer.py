@@ -18,13 +18,12 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.query import warming
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.store import histories
-from recall_integrations.store.ahead import Ahead, look_ahead
-from recall_integrations.store.batches import Batch, Batches, can_go_with_others
+from recall_integrations.store import duplicates
+from recall_integrations.store.asking import Ahead, look_ahead
+from recall_integrations.store.batches import Asked, Batch, Batches, Company, Line, can_go_with_others
 from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
 from recall_integrations.store.given import Chat
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.line import Asked, Company, Line
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
@@ -69,7 +68,7 @@ class _Given:
 class Writer:
     """Stores memories, one batch at a time under the store's write lock.
 
-    The user's components are asked before the lock is taken (`store.ahead`).
+    The user's components are asked before the lock is taken (`store.asking`).
     """
 
     def __init__(self, parts: StoreParts, reader: Reader) -> None:
@@ -105,7 +104,7 @@ class Writer:
         if not any(given[place].id is None for place in chat.places):
             return given, set(chat.ids)
         with parts.engine.connect() as connection:
-            given = histories.with_ids(connection, parts.scopes.get(scope), thread, given, chat.places)
+            given = duplicates.with_ids(connection, parts.scopes.get(scope), thread, given, chat.places)
         return given, {*chat.ids, *(given[place].id or "" for place in chat.places)}
 
     def write_all(

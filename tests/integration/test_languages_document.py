@@ -12,7 +12,7 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.languages import READ, name_of
 from recall_integrations.languages.coverage import unread
 from recall_integrations.languages.tables import SECTIONS
-from recall_integrations.store.worth import bundled_worth
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
 from recall_integrations.text.stop_words import NAMES
 

@@ -26,8 +26,8 @@ from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import SIMPLE
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.worth import bundled_worth
 from recall_integrations.types.making import changed
 
 

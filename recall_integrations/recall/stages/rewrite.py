@@ -30,7 +30,7 @@ from recall_integrations.rewriting.asking import (
     Phrasings,
     Rewriting,
 )
-from recall_integrations.store.worth import bundled_worth
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.making import changed
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore
-from recall_integrations.store.histories import DISTINCT_CHARS, aligned
+from recall_integrations.store.duplicates import DISTINCT_CHARS, aligned
 from tests.quick import examples
 
 LONG = "x" * DISTINCT_CHARS
