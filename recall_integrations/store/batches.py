@@ -1,9 +1,5 @@
 """Batches of memories as rows, and the line of threads that wait to write: the first in it writes for those behind it.
 
-    thread 1   lock ─▶ own write ─▶ on disk
-    thread 2           waits ──────────────▶ lock ─▶ its own, and those of 3 and 4, in one transaction ─▶ on disk
-    thread 3             waits ─────────────────────────────────────────────────────────────────────────▶ done
-
 A turn to write costs round trips to the server and a wait for the disk, however much is written in it. No thread waits
 so that others may come: a thread that finds the line empty writes at once.
 """

@@ -1,16 +1,7 @@
-"""The Chroma collections of scopes too large for the exact scan, filled in the background.
+"""The Chroma collections of scopes too large for the exact scan, in files, filled in the background.
 
-    a write ─▶ vectors in SQL ─▶ the scope outgrows `exact_max`: it gets a home, which is empty at first
-                                    └─▶ in a thread: slice after slice from SQL ─▶ Chroma ─▶ `vector_until` moves
-
-A collection follows the journal of its scope. Where no scope is large, there is no directory: Chroma is not loaded. A
-damaged directory is replaced by one of the next epoch.
-
-A scope leaves its collection when the store is opened and the scope has shrunk to `LEAVES` of `exact_max`, or
-`exact_max` was raised.
-
-Chroma holds Python's lock while it puts vectors into its graph (about a millisecond each), so the thread gives it a few
-at a time, and rests as long as that took, unless somebody waits for the end.
+A collection follows the journal of its scope. Chroma holds Python's lock while it puts vectors into its graph (about a
+millisecond each), so the thread gives it a few at a time, and rests as long as that took, unless somebody waits.
 """
 
 from __future__ import annotations

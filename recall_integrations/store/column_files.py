@@ -1,15 +1,8 @@
-"""Columns of large scopes on disk: a file each in the directory `columns`, mapped when the scope is first read.
+"""Columns of large scopes on disk: a file each, derived like the indexes, mapped when the scope is first read.
 
-    load    map the file ─ does it fit? ─▶ columns, brought forward through the journal like those in memory
-    save    at `close`, and in the background after a scope was read from the database ─▶ the file is replaced
-            ─ do they take more than `retrieval.disk_mb`? ─▶ the least recently used files are removed
-
-The files are derived like the indexes, but easier to give up: a file that does not fit (another version or embedding,
-damage, a journal that does not go on from the file's place) is removed, and the scope is read from the database. A file
-holds the words of its memories, so it is removed before the transaction that removes one of them commits, and is not
-written again until the store is closed or the scope is read anew. No recall waits for a file to be written.
-
-The last use of a file is its access time, set here: mounts record no reads, or all of them, also those of `sweep`.
+A file that does not fit (version, embedding, damage, history) is removed. It holds the words of its memories, so it is
+removed before the transaction that removes one of them commits. The last use of a file is its access time, set here:
+mounts record no reads, or all of them.
 """
 
 from __future__ import annotations

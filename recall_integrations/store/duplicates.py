@@ -1,17 +1,11 @@
 """Memories that are given again: by a thread that has grown (`with_ids`), by a wish (`on_duplicate`), at each start.
 
-A chat is given whole, or as a window of its last messages. Equal messages ("ok") cannot be told apart by their text,
-only by their place, so the given messages are aligned with those of the thread:
+Equal messages ("ok") of a chat cannot be told apart by their text, only by their place, so given ones are aligned:
 
     thread   a  ok  b  c  ok
     given             c  ok  ok  d       the longest end of the thread that the given messages begin with: c ok
 
-System messages in front are found by their text. Where nothing overlaps, messages that occur once in both align the
-two, if they are long enough (`DISTINCT_CHARS`). If "ok" behind "ok" is the same message again cannot be known; it is
-taken for that one.
-
-For `on_duplicate`, two memories are the same if text, type, actor, time of the event and thread are equal. Hashes of
-these are kept in memory, 16 bytes a memory, read once for a scope; the row itself decides.
+Where nothing overlaps, messages that occur once in both align the two, if they are long enough (`DISTINCT_CHARS`).
 """
 
 from __future__ import annotations

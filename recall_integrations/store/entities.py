@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
 
 from recall_integrations.database import schema
-from recall_integrations.database.inserting import insert_rows
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.sending import begun, send
 from recall_integrations.errors import InvalidArgument
@@ -144,15 +143,6 @@ class EntityRows:
     entities: list[dict[str, Any]] = field(default_factory=list)
     mentions: list[dict[str, Any]] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
-
-    def write(self, connection: Connection) -> None:
-        """Insert the rows in the caller's transaction."""
-        for table, rows in (
-            (schema.entities, self.entities),
-            (schema.mentions, self.mentions),
-            (schema.edges, self.edges),
-        ):
-            insert_rows(connection, table, rows)
 
 
 class BatchNames:
@@ -354,15 +344,8 @@ class EntityCatalog:
         ent = known.by_norm.get(norm)
         if ent is None:
             ent = known.next_ent
-            row = {
-                "scope_id": scope_id,
-                "ent": ent,
-                "entity_id": entity_id_of(name, self.key),
-                "name": name,
-                "norm": norm,
-                "declared": 1,
-            }
-            connection.execute(insert(e).values(**row))
+            row = insert(e).values(scope_id=scope_id, ent=ent, entity_id=entity_id_of(name, self.key), name=name)
+            connection.execute(row.values(norm=norm, declared=1))
         else:
             connection.execute(update(e).where(e.c.scope_id == scope_id, e.c.ent == ent).values(declared=1, name=name))
         merged = []

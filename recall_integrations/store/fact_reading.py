@@ -54,15 +54,6 @@ HOUR_S = 3_600.0
 CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a store
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """The amount spent in an hour."""
-
-    since: float = 0.0  # start of the hour, wall seconds
-    calls: int = 0  # number of calls that were begun
-    chars: int = 0  # number of characters sent and answered
-
-
 class Budget:
     """The budget of an hour. Used under the store's write lock."""
 
@@ -71,35 +62,27 @@ class Budget:
 
     def left_s(self, connection: Connection) -> float:
         """Return the seconds until the next call may begin; 0 = now."""
-        spent = self._spent(connection)
-        if spent.calls < self._settings.llm_calls_per_hour and spent.chars < CHARS_PER_HOUR:
+        since, calls, chars = self._spent(connection)
+        if calls < self._settings.llm_calls_per_hour and chars < CHARS_PER_HOUR:
             return 0.0
-        return max(1.0, spent.since + HOUR_S - self._clock())
+        return max(1.0, since + HOUR_S - self._clock())
 
     def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
         """Note calls and characters as spent, in the caller's transaction."""
-        spent = self._spent(connection)
-        made = {"since": spent.since, "calls": spent.calls + calls, "chars": spent.chars + chars}
+        since, called, counted = self._spent(connection)
+        made = {"since": since, "calls": called + calls, "chars": counted + chars}
         put_meta(connection, spent_key(connection), json.dumps(made))
 
-    def _spent(self, connection: Connection) -> Spent:
+    def _spent(self, connection: Connection) -> tuple[float, int, int]:
+        """Return the start of the hour in wall seconds, and the calls and characters in it."""
         now = self._clock()
-        noted = _read_spent(get_meta(connection, spent_key(connection)))
-        over = not noted.since <= now < noted.since + HOUR_S  # also where the clock went back
-        return Spent(since=now) if over else noted
-
-
-def _read_spent(text: str | None) -> Spent:
-    try:
-        loaded = json.loads(text or "{}")
-    except ValueError:
-        return Spent()
-    if not isinstance(loaded, dict):
-        return Spent()
-    since, calls, chars = (loaded.get(name) for name in ("since", "calls", "chars"))
-    if not is_number(since) or not is_whole(calls) or not is_whole(chars):
-        return Spent()
-    return Spent(since=since, calls=calls, chars=chars)
+        try:
+            noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
+            since, calls, chars = (noted[name] for name in ("since", "calls", "chars"))
+        except (ValueError, TypeError, KeyError):
+            return now, 0, 0
+        known = is_number(since) and is_whole(calls) and is_whole(chars)
+        return (since, calls, chars) if known and since <= now < since + HOUR_S else (now, 0, 0)
 
 
 logger = logging.getLogger("recall_integrations")

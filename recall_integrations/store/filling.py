@@ -1,10 +1,7 @@
 """Threads that work in the background: started when there is work, gone when there is none.
 
-    wake ─▶ quiet for `QUIET_S`, or the work is urgent ─▶ step, step, … ─▶ nothing left: the thread ends
-
-A failure ends the thread; the work is tried again when the thread is woken the next time. `Owed` holds changes that the
-lexical index lacks: a memory is found in columns that follow the database, so tantivy need not have it when its write
-returns. A call that asks tantivy waits until it has everything (`Indexes.apply_owed`).
+A failure ends the thread; the work is tried again when it is woken the next time. `Owed` holds changes that the lexical
+index lacks: memories are found in columns that follow the database, so tantivy need not have them at once.
 """
 
 from __future__ import annotations

@@ -1,15 +1,7 @@
 """Following the writes of other processes: at every call, and at the beginning of every own write.
 
-    anything committed since? (`database.watching`, microseconds) ─ no ─▶ done
-      └─ yes ─▶ the entries of the journal beyond the known one
-                  ├─ new scopes, versions, times at which memories end
-                  ├─ names and facts in memory, cached answers: forgotten, of the scopes written to
-                  ├─ columns follow the journal when they are asked for; vocabularies are told each change
-                  └─ it does not go on from the known entry (a backup was put back, a replica took over that
-                     lacked something, it was pruned): all that is in memory is forgotten and read anew
-
-A thread of this process that writes has followed when its turn began, and no other process writes until it is over: so
-nothing is looked for meanwhile, and this process never meets its own writes here.
+A thread that writes has followed when its turn began, and no other process writes until it is over: so nothing is
+looked for meanwhile, and this process never meets its own writes here.
 """
 
 from __future__ import annotations

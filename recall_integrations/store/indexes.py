@@ -1,9 +1,7 @@
 """The indexes derived from the memories of a store: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
 
-Words and vectors are kept in step with the journal, and Chroma with the vectors (`store.collections`). tantivy and
-Chroma live in directories named after their epochs (`lexical.3`). A rebuild of tantivy fills a new directory beside the
-old one and switches to it in one SQL transaction, so a crash during a rebuild leaves the old state in force. A rebuild
-of Chroma begins with an empty directory, and how far that is filled is noted as it goes.
+A rebuild of tantivy fills a new directory beside the old one and switches to it in one SQL transaction, so a crash
+leaves the old state in force. A rebuild of Chroma begins with an empty directory, and notes how far it has come.
 """
 
 from __future__ import annotations

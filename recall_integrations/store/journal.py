@@ -34,7 +34,7 @@ class Point(NamedTuple):
     """A place in a journal."""
 
     seq: int = 0  # number of an entry; 0 = before the first
-    digest_of: str = ""  # of all entries up to it, in hexadecimal digits; empty = none
+    digest: str = ""  # of all entries up to it, in hexadecimal digits; empty = none
 
 
 def digest_of(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> str:

@@ -23,6 +23,7 @@ from recall_integrations.facts.subjects_of import USER, name_key, subject_key
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
 from recall_integrations.indexes.ends import stays
 from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import fetching
 from recall_integrations.store.fact_tables import COLUMNS, Key, SubjectNames, readable, told_of
 from recall_integrations.store.parts import StoreParts
@@ -131,11 +132,23 @@ def export(
     directory: Path,
     advance: Callable[[int], None],
 ) -> int:
-    """Export memories: see `MemoryStore.export`."""
+    """Export memories to a place outside of the store's directory: see `MemoryStore.export`."""
+
+    def written(write: Callable[[bytes], object]) -> int:
+        count = 0
+        for scope in scopes:
+            where = {key: getattr(scope, key) for key in SCOPE_KEYS if getattr(scope, key)}
+            for memory in listing.all_of(scope, filters):
+                write(json.dumps({**where, **row_of(memory)}).encode("ascii") + b"\n")
+                count += 1
+                advance(1)
+        return count
+
     if not isinstance(target, str | os.PathLike):
         if not callable(getattr(target, "write", None)):
             raise InvalidArgument(f"target must be a path or an open file, not {type(target).__name__}.")
-        return _write(listing, _writer(target), scopes, filters, advance)
+        text: Any = target
+        return written((lambda raw: text.write(raw.decode("ascii"))) if isinstance(target, TextIOBase) else text.write)
     path = Path(target)
     try:
         special = path.exists() and not path.is_file()
@@ -147,62 +160,28 @@ def export(
     try:
         if special:  # a pipe or a device is written to, never replaced
             with path.open("wb") as file:
-                return _write(listing, file.write, scopes, filters, advance)
-        return _in_place(listing, place, scopes, filters, advance)
+                return written(file.write)
+        number, beside = tempfile.mkstemp(prefix=".recall-export.", dir=place.parent)  # readable by its owner only
+        try:
+            with os.fdopen(number, "wb") as file:
+                count = written(file.write)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(beside).replace(place)  # all of it is on disk
+        finally:
+            with suppress(FileNotFoundError):
+                Path(beside).unlink()
+        return count
     except OSError as e:
         raise InvalidArgument(f"Cannot write {path}: {e.strerror or e}.") from e
 
 
-def _in_place(
-    listing: Listing, path: Path, scopes: Iterable[Scope], filters: Filters | None, advance: Callable[[int], None]
-) -> int:
-    """Write a file, and replace the old one when all of it is on disk."""
-    number, beside = tempfile.mkstemp(prefix=".recall-export.", dir=path.parent)  # readable by its owner only
-    try:
-        with os.fdopen(number, "wb") as file:
-            count = _write(listing, file.write, scopes, filters, advance)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(beside).replace(path)
-    finally:
-        with suppress(FileNotFoundError):
-            Path(beside).unlink()
-    return count
-
-
-def _writer(target: IO[str] | IO[bytes]) -> Callable[[bytes], object]:
-    """Return a function that writes bytes to a file, whether that takes bytes or text."""
-    if isinstance(target, TextIOBase):
-        return lambda raw: target.write(raw.decode("ascii"))
-    write: Any = target.write
-    return write  # type: ignore[no-any-return]
-
-
-def _write(
-    listing: Listing,
-    write: Callable[[bytes], object],
-    scopes: Iterable[Scope],
-    filters: Filters | None,
-    advance: Callable[[int], None],
-) -> int:
-    count = 0
-    for scope in scopes:
-        where = {key: getattr(scope, key) for key in SCOPE_KEYS if getattr(scope, key)}
-        for memory in listing.all_of(scope, filters):
-            write(json.dumps({**where, **row_of(memory)}).encode("ascii") + b"\n")
-            count += 1
-            advance(1)
-    return count
-
-
 ME = ("me", "i", "user", "the user")
-Names = Callable[[int, str], Sequence[str]]  # (scope, name) -> the names that entity goes by
 
 
 def facts_of(
     parts: StoreParts,
     scope: Scope | None,
-    names: Names,
     *,
     subject: str | None = None,
     slot: str | None = None,
@@ -219,7 +198,7 @@ def facts_of(
     with parts.errors():
         index = parts.catalog.of(scope_id).index
     subject_names = SubjectNames(index)
-    subjects = None if subject is None else _subjects(subject, scope_id, names)
+    subjects = None if subject is None else _subjects(subject, index)
     if subjects is not None:
         subjects |= {name for one in subjects for name in subject_names.of(one, index)}
     wanted = None if slot is None else _slots(slot, parts.slots)
@@ -242,13 +221,13 @@ def _merged(told: dict[Key, list[Told]], names: Callable[[str], Sequence[str]]) 
     return found
 
 
-def _subjects(subject: object, scope_id: int, names: Names) -> set[str]:
+def _subjects(subject: object, index: EntityIndex) -> set[str]:
     if not isinstance(subject, str):
         raise InvalidArgument(f"subject must be a name, or 'me' for the user, not {type(subject).__name__}.")
     if not subject.strip() or name_key(subject) in ME:
         return {USER}
     key = subject_key(subject) or name_key(subject)
-    return {key, *map(name_key, names(scope_id, subject))}
+    return {key, *(name_key(name) for entity_id in index.lookup(subject) for name in index.names(entity_id))}
 
 
 def _slots(slot: object, slots: Slots) -> set[str]:

@@ -259,12 +259,7 @@ class MemoryStore:
         from recall_integrations.store.listing import facts_of
 
         self._parts.up_to_date()
-
-        def names(scope_id: int, name: str) -> list[str]:
-            index = self.entities(scope_id).index
-            return [other for entity_id in index.lookup(name) for other in index.names(entity_id)]
-
-        return facts_of(self._parts, scope, names, subject=subject, slot=slot, as_of=as_of, history=history)
+        return facts_of(self._parts, scope, subject=subject, slot=slot, as_of=as_of, history=history)
 
     def facts_in(self, view: ScopeView) -> ScopeFacts | None:
         """Return the facts of a scope; `None` where no facts are kept (`facts.keep`)."""
@@ -401,10 +396,7 @@ class MemoryStore:
             InvalidArgument: no argument says what to forget, or two arguments exclude each other.
         """
         self._parts.up_to_date()
-        from recall_integrations.store.removing import asked_for
-
-        wanted = asked_for(ids, scope, filters, user_id)
-        return wanted(self._forgetting)
+        return self._forgetting.forget(ids, scope, filters, user_id)
 
     def compact(self, *, progress: bool | Told | None = None) -> Compacted:
         """Remove forgotten and ended memories for good: after this, no file of the store holds any of them.

@@ -1,10 +1,6 @@
-"""Scopes that no node reads whole: an outline of each as a whole, and the rows that a recall has drawn.
+"""Scopes that no node reads whole: an outline of each, and the rows that a recall has drawn, with their neighbours.
 
-    Outline   number, mean length, kinds, who speaks, frequencies: from the tables that writes keep (`pushed_rows`)
-    drawn     the rows of some memories as a `ScopeView` whose statistics are those of the outline, with the links of
-              their threads as they are in the whole scope, up to `AROUND` places from the drawn memories
-
-So ranking computes from a few hundred rows what it would compute from all of them.
+Ranking computes from a few hundred rows, and the statistics of the outline, what it would compute from all of them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -39,7 +38,7 @@ from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.outlines import Outlines
 from recall_integrations.store.pushing import Pushing
 from recall_integrations.store.record_words import RecordWords
-from recall_integrations.store.revisions import Ends, Expiry, Revisions
+from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.turns import InUse
 from recall_integrations.types import Scope
@@ -72,9 +71,7 @@ class StoreErrors:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             return
         mapped = self._parts.directory.mapped(error)
@@ -109,9 +106,7 @@ class StoreReading(StoreErrors):
             self._parts.in_use.__exit__(None, None, None)
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             super().__exit__(kind, error, trace)
         finally:
@@ -157,9 +152,8 @@ class StoreParts:
         # By scope, its version and the last change to show: one that is complete, with its vectors.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
-        ends = Ends(clock, self.scopes)
-        self.revisions = Revisions(ends.due)
-        self.expiry = Expiry(self.engine, ends, self.revisions)
+        self.expiry = Expiry(self.engine, clock, self.scopes)
+        self.revisions = self.expiry.revisions
         self.next_seq = 1
         self._prune_at = 0  # next entry at which the journal is shortened; only where nodes read it, not indexes
         # Called when everything read before is invalid. Weak: the receivers hold this object.

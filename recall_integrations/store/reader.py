@@ -99,26 +99,7 @@ def _built(loading: Sequence[str], server: CollectionServer | None) -> tuple[dic
         return {}, True
 
 
-def summed(scopes: dict[int, LargeScope], failed: str) -> dict[str, Any]:
-    """Sum up all scopes for an operator: memories not counted, vectors outside an index, and the last failure."""
-    every = list(scopes.values())
-    return {
-        "scopes": len(every),
-        "uncounted": sum(one.memories - one.counted for one in every if not one.whole),
-        "vectors": {name: count for name in _STATES if (count := sum(one.vectors == name for one in every))},
-        "vectors_behind": sum(one.behind for one in every if one.vectors != COMPARED),
-        "failed": failed,
-    }
-
-
-def left_out(scopes: dict[int, LargeScope]) -> bool:
-    """Say whether recalls leave out memories: beyond an index, only the newest 20,000 vectors are compared."""
-    return any(one.vectors == AWAY or (one.vectors == BEHIND and one.behind >= BEHIND_MAX) for one in scopes.values())
-
-
 _STATES = (THERE, BEHIND, INDEXING, LOADING, COMPARED, AWAY)
-
-
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
@@ -276,8 +257,19 @@ class Reader:
             collections = parts.indexes.collections
             with parts.errors(), parts.engine.connect() as connection:
                 scopes = look_at_large(connection, None, collections.outside)
-            found = {**summed(scopes, collections.failed), "left_out": left_out(scopes)} if scopes else {}
-            kept = self._large = (time.monotonic(), found)
+            every = list(scopes.values())
+            found = {
+                "scopes": len(every),
+                "uncounted": sum(one.memories - one.counted for one in every if not one.whole),
+                "vectors": {name: count for name in _STATES if (count := sum(one.vectors == name for one in every))},
+                "vectors_behind": sum(one.behind for one in every if one.vectors != COMPARED),
+                "failed": collections.failed,
+                # Beyond an index, only the newest 20,000 vectors are compared.
+                "left_out": any(
+                    one.vectors == AWAY or (one.vectors == BEHIND and one.behind >= BEHIND_MAX) for one in every
+                ),
+            }
+            kept = self._large = (time.monotonic(), found if every else {})
         return dict(kept[1])
 
     def stats(self) -> dict[str, Any]:

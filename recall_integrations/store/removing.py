@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from sqlalchemy import Connection, delete, func, select
 
@@ -23,6 +24,7 @@ from recall_integrations.store.revisions import REMOVED_MAX
 from recall_integrations.types import Filters, Scope, checked_id, checked_scope
 
 Touched = tuple[int, Sequence[Change], bool]  # the version of the scope, the entry, whether vectors are up to it
+T = TypeVar("T")
 Chosen = Callable[[Connection, int], Sequence[int]]  # (connection, number of the scope) -> numbers of its memories
 
 
@@ -152,38 +154,64 @@ class Forgetting:
         self._parts, self._listing = parts, listing
         self._removing = Removing(parts)
 
-    def ids(self, scope: Scope, ids: Sequence[str]) -> int:
-        """Forget memories by id; return how many there were."""
-        self._removing.remove_ended()
-        count = 0
-        for start in range(0, len(ids), FORGET_BATCH):
-            part = ids[start : start + FORGET_BATCH]
+    def forget(
+        self, ids: str | Iterable[str] | None, scope: Scope | None, filters: FiltersLike, user_id: str | None
+    ) -> int:
+        """Check what `MemoryStore.forget` is asked for, and do it."""
+        wanted = checked_filters(filters)
+        if filters is not None and wanted is None:
+            raise InvalidFilter("filters hold no condition. To forget all of a scope, give only the scope.")
+        if ids is not None and (wanted is not None or user_id is not None):
+            raise InvalidArgument("ids go with a scope only: leave out filters and user_id.")
+        if user_id is not None:
+            if scope is not None:
+                raise InvalidArgument("user_id means all scopes of a user: leave out scope, or give only the scope.")
+            user = checked_id(user_id, "user_id", InvalidArgument)
+            scopes = [one for one in dict(self._parts.scopes) if one.user_id == user]
+            return sum(self._whole(one) if wanted is None else self._met(one, wanted) for one in scopes)
+        where = checked_scope(scope)
+        if ids is not None:
+            if isinstance(ids, bytes | Mapping) or not isinstance(ids, Iterable):
+                raise InvalidArgument(f"ids must be an id or a list of ids, not {type(ids).__name__}.")
+            each = dict.fromkeys([ids] if isinstance(ids, str) else ids)
+            listed = [checked_id(one, "An id", InvalidArgument) for one in each]
+            self._removing.remove_ended()
+            return self._each(where, listed, lambda *given: [place.num for place in rows.find(*given).values()])
+        if wanted is not None:
+            return self._met(where, wanted)
+        if scope is None:
+            raise InvalidArgument(
+                "Say what to forget: ids, filters, scope or user_id. `scope=Scope()` is the default one."
+            )
+        return self._whole(where)
 
-            def chosen(connection: Connection, scope_id: int, part: Sequence[str] = part) -> list[int]:
-                return [place.num for place in rows.find(connection, scope_id, part).values()]
-
-            count += self._removing.remove(scope, chosen, len(part))[1]
-        return count
-
-    def met(self, scope: Scope, filters: Filters) -> int:
+    def _met(self, scope: Scope, filters: Filters) -> int:
         """Forget the memories of a scope that meet filters; return how many there were."""
         self._removing.remove_ended()
-        nums, count = self._listing.nums(scope, filters, 0, None), 0
         m = schema.memories.c
-        for start in range(0, len(nums), FORGET_BATCH):
-            part = nums[start : start + FORGET_BATCH]
 
-            def chosen(connection: Connection, scope_id: int, part: Sequence[int] = part) -> list[int]:
-                there: list[int] = []
-                for few in in_parts(part):
-                    query = select(m.num).where(m.scope_id == scope_id, m.num.in_(few)).order_by(m.num)
-                    there.extend(connection.execute(query).scalars())
-                return there
+        def there(connection: Connection, scope_id: int, part: Sequence[int]) -> list[int]:
+            found: list[int] = []
+            for few in in_parts(part):
+                query = select(m.num).where(m.scope_id == scope_id, m.num.in_(few)).order_by(m.num)
+                found.extend(connection.execute(query).scalars())
+            return found
 
-            count += self._removing.remove(scope, chosen, len(part))[1]
+        return self._each(scope, self._listing.nums(scope, filters, 0, None), there)
+
+    def _each(
+        self, scope: Scope, chosen: Sequence[T], there: Callable[[Connection, int, Sequence[T]], Sequence[int]]
+    ) -> int:
+        """Forget the chosen memories that are still there, batch by batch; return how many there were."""
+        count = 0
+        for start in range(0, len(chosen), FORGET_BATCH):
+            part = chosen[start : start + FORGET_BATCH]
+            count += self._removing.remove(
+                scope, lambda connection, scope_id, part=part: there(connection, scope_id, part), len(part)
+            )[1]
         return count
 
-    def scope(self, scope: Scope) -> int:
+    def _whole(self, scope: Scope) -> int:
         """Forget everything of a scope, its declared names included; return how many memories there were."""
         parts, m, count = self._parts, schema.memories.c, 0
         parts.check_open()
@@ -200,11 +228,6 @@ class Forgetting:
             count += living
         self._forget_names(scope)
         return count
-
-    def user(self, user_id: str, filters: Filters | None) -> int:
-        """Forget all scopes of a user, or the memories there that meet filters; return how many there were."""
-        scopes = [scope for scope in dict(self._parts.scopes) if scope.user_id == user_id]
-        return sum(self.scope(scope) if filters is None else self.met(scope, filters) for scope in scopes)
 
     def _forget_names(self, scope: Scope) -> None:
         """Forget the names of a scope, and what was learned of it, unless it has been written to meanwhile."""
@@ -226,31 +249,3 @@ class Forgetting:
                 parts.directory.learned.remove(name_of(scope, parts.catalog.key))
             finally:
                 parts.catalog.drop(scope_id)
-
-
-def asked_for(
-    ids: str | Iterable[str] | None, scope: Scope | None, filters: FiltersLike, user_id: str | None
-) -> Callable[[Forgetting], int]:
-    """Return the function that does what `MemoryStore.forget` is asked for."""
-    wanted = checked_filters(filters)
-    if filters is not None and wanted is None:
-        raise InvalidFilter("filters hold no condition. To forget all of a scope, give only the scope.")
-    if ids is not None and (wanted is not None or user_id is not None):
-        raise InvalidArgument("ids go with a scope only: leave out filters and user_id.")
-    if user_id is not None:
-        if scope is not None:
-            raise InvalidArgument("user_id means all scopes of a user: leave out scope, or give only the scope.")
-        user = checked_id(user_id, "user_id", InvalidArgument)
-        return lambda forgetting: forgetting.user(user, wanted)
-    where = checked_scope(scope)
-    if ids is not None:
-        if isinstance(ids, bytes | Mapping) or not isinstance(ids, Iterable):
-            raise InvalidArgument(f"ids must be an id or a list of ids, not {type(ids).__name__}.")
-        each = dict.fromkeys([ids] if isinstance(ids, str) else ids)
-        listed = [checked_id(one, "An id", InvalidArgument) for one in each]
-        return lambda forgetting: forgetting.ids(where, listed)
-    if wanted is not None:
-        return lambda forgetting: forgetting.met(where, wanted)
-    if scope is None:
-        raise InvalidArgument("Say what to forget: ids, filters, scope or user_id. `scope=Scope()` is the default one.")
-    return lambda forgetting: forgetting.scope(where)

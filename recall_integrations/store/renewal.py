@@ -1,9 +1,5 @@
 """Making derived data anew from the memories; and `compact`, which removes forgotten memories from every file.
 
-    ended memories ─▶ removed     names and scopes without a memory ─▶ removed
-    tantivy ─▶ made anew from the living     columns, Chroma ─▶ removed, and made anew at close and at the next open
-    database ─▶ written anew
-
 Each step of `compact` is complete in itself; the end of all is noted last, so that a stopped call can be repeated.
 """
 

@@ -1,11 +1,7 @@
 """Tells caches of a scope whether it is unchanged; and the ends of memories (`Memory.expires_at`).
 
-    begin of a write ─▶ the scope's number rises, watchers drop what they cache of it
-    end of a write   ─▶ the number may be relied on again
-
-A cache stores an answer only if the number is the same before and after computing it. There is none while a write is
-under way, and none when a memory has ended and is still shown. Ended memories are left out at once, and removed by a
-later write or by `compact`: a recall writes nothing.
+A cache stores an answer only if the number of the scope is the same before and after computing it. There is none while
+a write is under way, and none when a memory has ended and is still shown. A recall removes nothing.
 """
 
 from __future__ import annotations
@@ -97,36 +93,14 @@ PAUSE_MICROS = 60_000_000  # between two writes that remove what has ended
 _m = schema.memories.c
 
 
-class Ends:
-    """The next end of a memory in each scope that has one."""
-
-    def __init__(self, clock: Clock, scopes: Mapping[Scope, int]) -> None:
-        self._clock, self._scopes = clock, scopes
-        self.next: dict[int, int] = {}
-
-    def now(self) -> int:
-        """Read the store's clock, in microseconds."""
-        return to_micros(time_of(self._clock))
-
-    def due(self, scope: Scope) -> bool:
-        """Say whether an ended memory of the scope is still shown. Takes no lock."""
-        if not self.next:
-            return False
-        at = self.next.get(self._scopes.get(scope, 0))
-        return at is not None and self.now() >= at
-
-    def scope_of(self, scope_id: int) -> Scope | None:
-        """Return the scope with this number."""
-        return next((scope for scope, number in dict(self._scopes).items() if number == scope_id), None)
-
-
 class Expiry:
     """Ended memories of all scopes. Threads share it."""
 
-    def __init__(self, engine: Engine, ends: Ends, revisions: Revisions) -> None:
-        self._engine, self._ends, self._revisions = engine, ends, revisions
+    def __init__(self, engine: Engine, clock: Clock, scopes: Mapping[Scope, int]) -> None:
+        self._engine, self._clock, self._scopes = engine, clock, scopes
+        self.revisions = Revisions(self._due)
         self._lock = threading.Lock()
-        self._next = ends.next
+        self._next: dict[int, int] = {}  # by scope, the next end of a memory
         self._ended: dict[int, int] = {}  # by scope, the time up to which ended memories are left out
         self._left: set[int] = set()  # scopes with ended memories that are not removed yet
         self._swept = 0
@@ -148,7 +122,12 @@ class Expiry:
 
     def now(self) -> int:
         """Read the store's clock, in microseconds."""
-        return self._ends.now()
+        return to_micros(time_of(self._clock))
+
+    def _due(self, scope: Scope) -> bool:
+        """Say whether an ended memory of the scope is still shown. Takes no lock."""
+        at = self._next.get(self._scopes.get(scope, 0)) if self._next else None
+        return at is not None and self.now() >= at
 
     def note(self, scope_id: int, at: datetime | None) -> None:
         """Note that a memory with this end was committed; `None` = it stays."""
@@ -166,7 +145,7 @@ class Expiry:
     def ended(self, scope_id: int) -> int:
         """Return the time up to which ended memories of a scope are left out, in microseconds; 0 = none has ended."""
         at = self._next.get(scope_id)
-        if at is not None and (now := self._ends.now()) >= at:
+        if at is not None and (now := self.now()) >= at:
             self._turn(scope_id, now)
         return self._ended.get(scope_id, 0)
 
@@ -187,11 +166,11 @@ class Expiry:
         """List scopes with ended memories to remove; none if the last call is less than a minute ago."""
         if self.none:
             return []
-        now = self._ends.now()
+        now = self.now()
         if not all_of_them and abs(now - self._swept) < PAUSE_MICROS:
             return []
         for scope_id in [scope_id for scope_id, at in self._ended.items() if at - now > PAUSE_MICROS]:
-            with self._revisions.writing(self._ends.scope_of(scope_id)), self._lock:
+            with self.revisions.writing(self.scope_of(scope_id)), self._lock:
                 self._back(scope_id)
         for scope_id in [scope_id for scope_id, at in self._next.items() if now >= at]:
             self.ended(scope_id)
@@ -217,7 +196,7 @@ class Expiry:
 
     def scope_of(self, scope_id: int) -> Scope | None:
         """Return the scope with this number."""
-        return self._ends.scope_of(scope_id)
+        return next((scope for scope, number in dict(self._scopes).items() if number == scope_id), None)
 
     def removed(self, scope_id: int, *, whole: bool, upto: int) -> None:
         """Note that the result of `over` is removed; `whole`: that was all that had ended by `upto`, or later."""
@@ -229,7 +208,7 @@ class Expiry:
 
     def _back(self, scope_id: int) -> None:
         """Show memories again that end after now: the clock went back after they had ended."""
-        self._ended[scope_id] = min(self._ends.now(), self._ended[scope_id])
+        self._ended[scope_id] = min(self.now(), self._ended[scope_id])
         self._wait(scope_id, self._ended[scope_id])
 
     def _wait(self, scope_id: int, now: int) -> None:
@@ -244,7 +223,7 @@ class Expiry:
 
     def _turn(self, scope_id: int, now: int) -> None:
         """Leave out the memories that have ended by now."""
-        with self._revisions.writing(self._ends.scope_of(scope_id)), self._lock:
+        with self.revisions.writing(self.scope_of(scope_id)), self._lock:
             if self._next.get(scope_id, now + 1) > now:
                 return  # another thread did it
             self._wait(scope_id, now)

@@ -1,18 +1,9 @@
 """The collections of large scopes on a server (Chroma, or pgvector) that nodes share, filled in the background.
 
-    a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
-                                                    └─▶ `scopes.vector_until` moves, which every node reads
-
-No write waits for the server. The reach of each is in the record, so whichever node holds the lease goes
-on where another one ended. A collection notes up to which point of which journal it was filled; one that is gone, of
-another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
-(`store.homes`), so no node takes a new one, half full, for the one that it knew.
-
-Where an index over all of a collection costs less than one that grows (`Loading`), a new collection is loaded and then
-indexed, and the progress is kept beside it: in the record it reaches to 0 until then, so every node scans the scope.
-
-A server that is away is tried again after pauses that grow, each of random length. A request that is larger than it
-allows is not: the collection is left as it is for an hour, and then until something is written or forgotten.
+No write waits for the server. The reach of each collection is in the record, so whichever node holds the lease goes on
+where another one ended. One that is gone, of another history, of other vectors, or lacks some is left, and another one
+is filled, under a name that is used once. Where an index over all costs less than one that grows (`Loading`), a new
+collection is loaded and then indexed: in the record it reaches to 0 until then, so every node scans the scope.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Typo correction of the scopes: the vocabularies of those in use, in memory.
 
-    first use ─▶ build    living stems of the lexical index ─▶ Speller
-    a write   ─▶ applied  each stem of a memory that came + 1, of one that went - 1
-
-No recall waits for more than a small scope's vocabulary. A larger one is built in the background, and until then the
-scope has no speller. Counts are of living memories: tantivy's own count forgotten ones until it merges segments, so
-they are read with a filter once and kept by difference from then on. A difference is told with the number of the
-commit that made it, so that a vocabulary built from a later commit does not take it twice. Whatever cannot be told as
-a difference (an index made anew, changes applied again after a crash) has the vocabulary built anew.
+No recall waits for more than a small scope's vocabulary; a larger one is built in the background. Counts are of living
+memories: tantivy's own count forgotten ones until it merges segments, so they are read with a filter once and kept by
+difference. A difference has the number of its commit, so that a vocabulary of a later commit does not take it twice.
 """
 
 from __future__ import annotations

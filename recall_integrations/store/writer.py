@@ -92,7 +92,9 @@ class Writer:
             later = self._flush_later()  # the write may skip messages that others have just written
             named, ids = self._named(scope, thread, given, chat)  # another writer may have changed the thread
             chat.ids.update(ids)
-            written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
+            written = self.write_all(
+                scope, named, chat, progress=progress, batch_size=batch_size, total=len(named), ahead=ahead
+            )
         with parts.errors():
             parts.directory.flush(later)
         self._caught_up(ahead)
@@ -116,24 +118,14 @@ class Writer:
         progress: bool | Told,
         batch_size: int,
         total: int | None,
+        ahead: Ahead | None = None,
     ) -> list[str]:
-        """Store memories in batches and return their ids in order.
+        """Store memories in batches and return their ids in order; `total` of them, `None` = unknown.
 
-        `total`: number of memories; `None` = unknown.
+        `ahead`: answers of the user's components, asked before the caller took the write lock; `None` = it has not.
         """
-        self._removing.remove_ended()
-        return self._write_batches(scope, source, chat, None, progress, batch_size, total)
-
-    def _write_batches(
-        self,
-        scope: Scope,
-        source: Iterable[Memory],
-        chat: Chat,
-        ahead: Ahead | None,
-        progress: bool | Told,
-        batch_size: int,
-        total: int | None,
-    ) -> list[str]:
+        if ahead is None:
+            self._removing.remove_ended()
         ids: list[str] = []
         left: Iterator[Memory] = iter(source)
         with counted("Remembering", total, progress) as advance, self._parts.indexes.owed.more_to_come():
