@@ -165,10 +165,16 @@ class ColumnFiles:
                 logger.warning("The columns of scope %d could not be kept on disk: %s", scope_id, told(e))
                 return False
 
-    def _save(self, scope_id: int, gather: Gather) -> bool:
+    def _has_turn(self) -> bool:
+        """Take the write lock; say whether it was taken: who closes the store holds it, and waits for this thread."""
         while not self._write_lock.acquire(timeout=WAIT_S):
-            if self._closing.is_set():  # set by the thread that holds the lock
+            if self._closing.is_set():
                 return False
+        return True
+
+    def _save(self, scope_id: int, gather: Gather) -> bool:
+        if not self._has_turn():
+            return False
         try:
             before = self._removals, self._changes.get(scope_id, 0)
             may = self._lasting and self._keeps() and not self._closed and self._whole()
@@ -197,10 +203,9 @@ class ColumnFiles:
 
     def _placed(self, scope_id: int, beside: Path, seq: int, before: tuple[int, int]) -> bool:
         """Put a draft in its place, unless one of its memories was forgotten meanwhile, here or in another process."""
-        while not self._write_lock.acquire(timeout=WAIT_S):
-            if self._closing.is_set():
-                beside.unlink(missing_ok=True)
-                return False
+        if not self._has_turn():
+            beside.unlink(missing_ok=True)
+            return False
         try:
             with self._engine.connect() as connection:
                 stale = _forgotten_since(connection, scope_id, seq)

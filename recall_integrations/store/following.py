@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, bindparam, case, func, select
+from sqlalchemy import Connection, Engine, bindparam, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -155,9 +155,7 @@ class Followed:
         """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""
         if now.version == self.at:
             return
-        with begun(parts.engine) as connection:
-            asked = _Asked(connection, self.head, self.semantic)
-        news = asked.understood()
+        news = _news(parts.engine, self.head, self.semantic)
         if news is None:
             with parts.engine.connect() as connection:
                 self.head, self.semantic = _begin_anew(parts, connection)
@@ -173,42 +171,39 @@ class Followed:
         self.head, self.semantic, self.at = news.head, news.semantic, now.version
 
 
-class _Asked:
-    """Questions to the database, in one snapshot; the answers are read afterwards."""
+def _news(engine: Engine, known: Point, semantic: int) -> _News | None:
+    """Read the news since the known entry, in one snapshot; `None` = the journal does not go on from it.
 
-    def __init__(self, connection: Connection, known: Point, semantic: int) -> None:
-        self._known = known
-        since = {"known": known.seq}
-        self._there = send(connection, _DIGEST, since)
-        self._newest = send(connection, _NEWEST)
-        self._cursor = send(connection, _CURSOR)
-        self._notes = send(connection, _NOTES)
-        self._written = send(connection, _WRITTEN, since)
-        self._ending = send(connection, _ENDING, since)
-        self._late = send(connection, _LATE, {"known": known.seq, "semantic": semantic})
-
-    def understood(self) -> _News | None:
-        """Return the news since the known entry; `None` = the journal does not go on from it."""
-        notes = {str(key): str(value) for key, value in self._notes.rows()}
-        there, pruned = self._there.value(), journal.point_of(notes.get(PRUNED))
-        if self._known.seq and self._known not in (Point(self._known.seq, there), pruned):
-            return None
-        newest = self._newest.rows()
-        # Where all entries were pruned, the last number is noted.
-        head = Point(*newest[0]) if newest else Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
-        written, ending = self._written.rows(), self._ending.rows()
-        late = [int(scope_id) for (scope_id,) in self._late.rows()]
-        return _News(
-            head=head,
-            semantic=int(self._cursor.value() or 0),
-            made_by=notes.get(EMBEDDING),
-            written={
-                scope_id: (Scope(user, agent, namespace), int(version), int(last), bool(touched))
-                for scope_id, user, agent, namespace, version, last, touched in written
-            },
-            ending={int(scope_id): int(at) for scope_id, at in ending},
-            late=sorted(late),
-        )
+    `semantic`: the last entry whose vectors were made then.
+    """
+    since = {"known": known.seq}
+    with begun(engine) as connection:
+        there = send(connection, _DIGEST, since)
+        newest = send(connection, _NEWEST)
+        cursor = send(connection, _CURSOR)
+        noted = send(connection, _NOTES)
+        written = send(connection, _WRITTEN, since)
+        ending = send(connection, _ENDING, since)
+        late = send(connection, _LATE, {"known": known.seq, "semantic": semantic})
+    notes = {str(key): str(value) for key, value in noted.rows()}
+    pruned = journal.point_of(notes.get(PRUNED))
+    if known.seq and known not in (Point(known.seq, there.value()), pruned):
+        return None
+    # Where all entries were pruned, the last number is noted.
+    head = next(
+        (Point(*row) for row in newest.rows()), Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
+    )
+    return _News(
+        head=head,
+        semantic=int(cursor.value() or 0),
+        made_by=notes.get(EMBEDDING),
+        written={
+            scope_id: (Scope(user, agent, namespace), int(version), int(last), bool(touched))
+            for scope_id, user, agent, namespace, version, last, touched in written.rows()
+        },
+        ending={int(scope_id): int(at) for scope_id, at in ending.rows()},
+        late=sorted(int(scope_id) for (scope_id,) in late.rows()),
+    )
 
 
 def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | None:

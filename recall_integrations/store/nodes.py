@@ -304,7 +304,13 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
     try:
         path.mkdir(parents=True, exist_ok=True)
         keeping.acquire(timeout=0)
-        engine = _engine(url, settings or PostgresConfig())
+        settings = settings or PostgresConfig()
+        engine = open_postgres(
+            url,
+            pool_size=settings.pool_size,
+            pool_timeout_s=settings.pool_timeout_ms / 1e3,
+            isolation="REPEATABLE READ",  # as SQLite: one state for all statements
+        )
         outside = Outside(engine, shares=OPENED)
         turns = Outside(engine)
         with mapped_errors(engine), engine.connect() as connection:
@@ -341,15 +347,6 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
         lock=lock,
         flushes=flushes,
         tenant=tenant,
-    )
-
-
-def _engine(url: str, settings: PostgresConfig) -> Engine:
-    return open_postgres(
-        url,
-        pool_size=settings.pool_size,
-        pool_timeout_s=settings.pool_timeout_ms / 1e3,
-        isolation="REPEATABLE READ",  # as SQLite: one state for all statements
     )
 
 

@@ -206,9 +206,11 @@ class Forgetting:
         count = 0
         for start in range(0, len(chosen), FORGET_BATCH):
             part = chosen[start : start + FORGET_BATCH]
-            count += self._removing.remove(
-                scope, lambda connection, scope_id, part=part: there(connection, scope_id, part), len(part)
-            )[1]
+
+            def in_part(connection: Connection, scope_id: int, part: Sequence[T] = part) -> Sequence[int]:
+                return there(connection, scope_id, part)
+
+            count += self._removing.remove(scope, in_part, len(part))[1]
         return count
 
     def _whole(self, scope: Scope) -> int:

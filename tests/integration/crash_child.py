@@ -95,7 +95,7 @@ POINTS: dict[str, Callable[[int], None]] = {
     "cursor moved": lambda n: kill_after(journal, "move", n),
     "slice not noted": lambda n: kill_after(collections.Collections, "_writing", n, before=True),
     "slice noted": lambda n: kill_after(collections.Collections, "_fill", n),
-    "epoch not switched": lambda n: kill_after(index_files, "advance", n, before=True),
+    "epoch not switched": lambda n: kill_after(index_files, "next_epoch", n, before=True),
     "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),
     "batch forgotten": lambda n: kill_after(Removing, "remove", n),
     "names not forgotten": lambda n: kill_after(removing.Forgetting, "_forget_names", n, before=True),

@@ -297,11 +297,11 @@ def test_nodes_with_different_limits_do_not_take_turns_to_count(
             for store in (two, one):
                 store.remember(made(rng, n), scope=ANN)
                 assert two.indexes.settle(60) and one.indexes.settle(60) and pushed_down(one) and pushed_down(two)
-        assert changed.count("begin") == 1, changed
+        assert changed.count("begin_count") == 1, changed
         assert any("local_max of 50" in said and "this node is 500" in said for said in two.stats()["notices"])
         assert not one.stats()["notices"]
         with node(postgres_url, higher) as later:
-            assert pushed_down(later) and changed.count("begin") == 1
+            assert pushed_down(later) and changed.count("begin_count") == 1
         scope_id = one.scope_id(ANN)
         assert scope_id is not None
         kept = tables(one, scope_id)

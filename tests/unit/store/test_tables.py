@@ -47,7 +47,7 @@ def test_what_fails_leaves_no_table(engine: Engine, monkeypatch: pytest.MonkeyPa
         raise RuntimeError("power cut")
 
     with monkeypatch.context() as patch:
-        patch.setattr(entities, "make", fail)
+        patch.setattr(entities, "make_key", fail)
         with pytest.raises(RuntimeError):
             directory.make_ready(engine)
     assert directory.version_of(engine) == 0
