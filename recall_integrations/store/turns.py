@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -35,7 +35,7 @@ class Lock(Protocol):
 
     def __enter__(self) -> bool: ...
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
 
 
 class Outer(Protocol):
