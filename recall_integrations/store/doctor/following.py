@@ -45,7 +45,7 @@ def check_name(index: str) -> str:
 
 def epochs(connection: Connection) -> dict[str, int]:
     """Read the epoch of the directory of each index."""
-    return {name: index_files.of(connection, name) for name in (LEXICAL, SEMANTIC)}
+    return {name: index_files.epoch_of(connection, name) for name in (LEXICAL, SEMANTIC)}
 
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
