@@ -60,10 +60,7 @@ class AskedEmbedding:
         self.down: EmbeddingError | None = None
 
     def identify(self, made_by: str, length: int | None) -> str:
-        """Return the fingerprint of the embedding, or `made_by` where the embedding cannot be reached.
-
-        `length`: dimensions of the store's vectors; `None` = it has none.
-        """
+        """Return the fingerprint of the embedding, or `made_by` where the embedding cannot be reached."""
         try:
             self._fingerprint = self._asked(lambda: self.source.fingerprint, limit_s=min(OPEN_S, self._limit_s))
         except EmbeddingError as e:
@@ -200,11 +197,7 @@ class CosineWorth:
         return not self._bundled
 
     def load(self, connection: Connection, made_by: str | None, scopes: Collection[int] | None = None) -> None:
-        """Read the notes about the embedding that made the store.
-
-        `made_by`: the embedding; `None` = there are no notes. `scopes`: scopes whose counts of memories by language are
-        read; `None` = all.
-        """
+        """Read the notes about the embedding that made the store."""
         if made_by is None or not self.reads:
             return
         key, m = f"{COSINE_WORTH}{made_by}", schema.meta
@@ -232,10 +225,7 @@ class CosineWorth:
         return counted
 
     def measured(self, scope_id: int | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
-        """Measure languages that are due, and return their factors to note. An embedding that fails fails no write.
-
-        `scope_id`: the scope to write to; `None` = a new one.
-        """
+        """Measure languages that are due, and return their factors to note. An embedding that fails fails no write."""
         if not self.measures:
             return {}
         counts = [*self._counted(scope_id, texts).items()]

@@ -250,10 +250,7 @@ class Batches:
         self._parts, self._removing = parts, removing
 
     def commit(self, batches: Sequence[Batch], later: Flush | None = None) -> list[Written]:
-        """Store batches in one transaction; the state in memory changes once it is committed.
-
-        `later`: waits for the disk; `None` = the commit does.
-        """
+        """Store batches in one transaction; the state in memory changes once it is committed."""
         parts = self._parts
         scopes: dict[Scope, int] = {}
         measured = [language for batch in batches for language in batch.known.worth]

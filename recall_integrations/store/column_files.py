@@ -152,10 +152,7 @@ class ColumnFiles:
             return journal.count_after(connection, seq, scope_id) > max(BEHIND_MIN, rows // BEHIND_SHARE)
 
     def save(self, scope_id: int, gather: Gather) -> bool:
-        """Write the file of a scope; say whether it is written. A failure is only logged.
-
-        `gather`: gives `version` and `seq` of the columns, and the columns; `None` = they are not in memory.
-        """
+        """Write the file of a scope; say whether it is written. A failure is only logged."""
         with self._writing:
             try:
                 return self._save(scope_id, gather)

@@ -161,10 +161,7 @@ class HeldDirectory:
 
 
 def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirectory:
-    """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn.
-
-    `path`: `None` = a temporary one.
-    """
+    """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn."""
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
         raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")

@@ -96,10 +96,7 @@ class Duplicates:
         wish: str,
         ended: int,
     ) -> Settled:
-        """Decide which memories of a batch to write: some say the same as a stored or an earlier one.
-
-        `scope_id`: the scope to write to; `None` = it is new.
-        """
+        """Decide which memories of a batch to write: some say the same as a stored or an earlier one."""
         there = {} if scope_id is None else self._there(connection, scope_id, batch, ended)
         known = set() if scope_id is None or wish != SKIP else self._known(connection, scope_id, ids, ended)
         chosen: dict[str, Memory] = {}  # what is written, by id
@@ -199,10 +196,7 @@ class Remembered(list[str]):
 def with_ids(
     connection: Connection, scope_id: int | None, thread: str, memories: Sequence[Memory], messages: Sequence[int]
 ) -> list[Memory]:
-    """Return the memories; messages without an id get that of the stored message they repeat, or a new one.
-
-    `scope_id`: the scope; `None` = it is new.
-    """
+    """Return the memories; messages without an id get that of the stored message they repeat, or a new one."""
     said = [memories[i] for i in messages]
     keys = [_digest(m) if m.id is None else _key(m.id) for m in said]
     ids, stored = _stored(connection, scope_id, thread, {m.id for m in said if m.id is not None})

@@ -180,11 +180,7 @@ class FactReader:
     def read(
         self, scope: Scope | None, budget: int | None, advance: Callable[[int], None], deadline: Deadline | None = None
     ) -> FactsRead:
-        """Read the memories that no model has read yet, until all are read, or something stops it.
-
-        `scope`: of the memories; `None` = all. `budget`: maximum number of calls; `None` = the rest of the hour's
-        budget. `deadline`: of all calls; `None` = none.
-        """
+        """Read the memories that no model has read yet, until all are read, or something stops it."""
         tally, state = Tally(), MORE
         end = Deadline.after(None) if deadline is None else deadline
         while state == MORE:
@@ -205,10 +201,7 @@ class FactReader:
         )
 
     def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
-        """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop.
-
-        `scope`: of the memories; `None` = any.
-        """
+        """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop."""
         parts = self._parts
         with parts.reading_facts, parts.errors():
             parts.check_open()

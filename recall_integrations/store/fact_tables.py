@@ -301,10 +301,7 @@ class _Kept:
 
 
 class FactTables:
-    """The facts of recently used scopes.
-
-    `slots`: the schema; `None` = no facts are kept.
-    """
+    """The facts of recently used scopes."""
 
     def __init__(
         self,

@@ -168,10 +168,7 @@ def _read(
     upto: int,
     only: Sequence[int] | None = None,
 ) -> Read:
-    """Read the memories with numbers above `after`, up to `upto`, that hold each of the asked values.
-
-    `only`: numbers of the memories to read; `None` = all.
-    """
+    """Read the memories with numbers above `after`, up to `upto`, that hold each of the asked values."""
     found: Read = {one: ([], []) for one in asked}
     m = schema.memories.c
 

@@ -78,10 +78,7 @@ class _News:
 
 
 class Followed:
-    """The place up to which this process has followed the journal. Threads share it.
-
-    `watch`: tells whether anything was committed; `None` = no other process can write to the store.
-    """
+    """The place up to which this process has followed the journal. Threads share it."""
 
     def __init__(self, watch: Watch | Committed | None) -> None:
         self.watch = watch
@@ -172,10 +169,7 @@ class Followed:
 
 
 def _news(engine: Engine, known: Point, semantic: int) -> _News | None:
-    """Read the news since the known entry, in one snapshot; `None` = the journal does not go on from it.
-
-    `semantic`: the last entry whose vectors were made then.
-    """
+    """Read the news since the known entry and vectors; `None` = the journal does not go on from that entry."""
     since = {"known": known.seq}
     with begun(engine) as connection:
         there = send(connection, _DIGEST, since)

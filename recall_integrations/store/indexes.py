@@ -284,10 +284,7 @@ class Indexes:
             self.catch_up()
 
     def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
-        """Register the commits of other processes.
-
-        `changes`: the entries, in order, where a part of this process follows them; `None` = too many.
-        """
+        """Register the commits of other processes."""
         self.lag = {**self.lag, SEMANTIC: lag}
         written = set(scopes)
         if not written:

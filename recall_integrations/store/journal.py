@@ -38,10 +38,7 @@ class Point(NamedTuple):
 
 
 def digest_of(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> str:
-    """Digest an entry and all before it.
-
-    `content`: the indexed text of the memory; `None` = none.
-    """
+    """Digest an entry and all before it."""
     said = f"{before} {seq} {scope_id} {op} {num} {content or ''}"
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
 
@@ -115,10 +112,7 @@ def touched(seq: int, scope_id: int) -> Change:
 
 
 class Appended:
-    """Entries that were written.
-
-    `moved`: the statement that moved a cursor along; `None` = no cursor was to move.
-    """
+    """Entries that were written."""
 
     def __init__(self, changes: Sequence[Change], moved: Sent | None, *, anew: bool = False) -> None:
         self.changes, self._moved, self._anew = changes, moved, anew
@@ -132,10 +126,7 @@ class Appended:
 def append(
     connection: Connection, entries: Sequence[Change], applied: str | None = None, newest: Point | None = None
 ) -> Appended:
-    """Write entries, oldest first, in the caller's transaction.
-
-    `newest`: the last stored entry; `None` = it is looked up.
-    """
+    """Write entries, oldest first, in the caller's transaction."""
     newest, chained = newest or _newest(connection), []
     digest = newest.digest
     for e in entries:
@@ -346,8 +337,6 @@ def prune_applied(connection: Connection, *, upto: int | None = None, keep: int 
     """Drop the entries that both indexes have applied, once more than `keep` of them have gathered.
 
     Columns in memory follow the journal, so call this before any are loaded.
-
-    `upto`: the last entry that may be dropped; `None` = no limit.
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
     applied = applied if upto is None else min(applied, upto)

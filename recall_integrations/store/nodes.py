@@ -292,11 +292,7 @@ class Node:
 
 
 def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
-    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn.
-
-    `directory`: for the node's derived data; `None` = a temporary one. `settings`: of the connections; `None` = the
-    defaults.
-    """
+    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn."""
     temporary = directory is None
     path = temporary_place() if directory is None else Path(directory)
     keeping = FileLock(str(path / LOCK), thread_local=False)

@@ -115,11 +115,7 @@ class StoreReading(StoreErrors):
 
 
 class StoreParts:
-    """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once.
-
-    `extractor`: finds the names in a text; `None` = declared ones only. `server`: makes the collections of large scopes
-    on a server; `None` = there is none.
-    """
+    """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once."""
 
     def __init__(
         self,
@@ -354,8 +350,6 @@ class StoreParts:
         """Bring the indexes up to date after a write to a scope, under the write lock.
 
         Columns of other scopes whose vectors are only made now are loaded anew.
-
-        `writing`: the scope; `None` = nothing was written.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
         with self.revisions.writing(None) if was_behind else contextlib.nullcontext():

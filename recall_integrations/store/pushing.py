@@ -255,10 +255,7 @@ _P, _S = schema.pushed.c, schema.scopes.c
 
 
 class Pushing:
-    """The scopes that no node reads whole. Threads share it. Methods with a connection need the write lock.
-
-    `local_max`: memories up to which a scope is read whole; `None` = every scope is.
-    """
+    """The scopes that no node reads whole. Threads share it. Methods with a connection need the write lock."""
 
     def __init__(self, engine: Engine, local_max: int | None) -> None:
         self._engine = engine

@@ -65,10 +65,7 @@ class Revisions:
 
     @contextmanager
     def writing(self, scope: Scope | None) -> Iterator[None]:
-        """Mark a write, also one that may fail, from before it is visible until all of it is.
-
-        `scope`: that is written to; `None` = all.
-        """
+        """Mark a write, also one that may fail, from before it is visible until all of it is."""
         with self._lock:
             self._under_way[scope] += 1
             if scope is None:

@@ -177,10 +177,7 @@ class ServedCollections(CollectionsBase):
         return found
 
     def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
-        """Check that a collection is the one of the record.
-
-        `until`: the change up to which it should reach; `None` = that of the record.
-        """
+        """Check that a collection is the one of the record."""
         with self._engine.connect() as connection:
             until = self._until_of(connection, home) if until is None else until
             problem = foreign(connection, until, seen)

@@ -165,10 +165,7 @@ class Server:
 
 
 class Nearest:
-    """The vectors of one scope for one query.
-
-    `server`: the server to ask; `None` = there is none.
-    """
+    """The vectors of one scope for one query."""
 
     def __init__(
         self,

@@ -236,10 +236,7 @@ class Writer:
                     raise
 
     def _write_in_turn(self, given: _Given, later: Flush | None, *, measured: bool = False) -> list[str]:
-        """Store a batch under the write lock, without the memories that are stored already.
-
-        `later`: waits for the disk after the turn; `None` = the turn waits.
-        """
+        """Store a batch under the write lock, without the memories that are stored already."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
