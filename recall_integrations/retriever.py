@@ -395,7 +395,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             if path is None:
                 store.remember_many(memories, scope=scope)
             else:
-                from recall_integrations.store.once import remember_once
+                from recall_integrations.store.duplicates import remember_once
 
                 remember_once(store, memories, scope)
             optimizer = QueryOptimizer(store, llm=llm, reranker=reranker, config=config)

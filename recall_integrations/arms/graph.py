@@ -34,8 +34,8 @@ from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.store.entities import EdgeColumns, ScopeEntities
 from recall_integrations.store.fetching import texts_by_num
-from recall_integrations.store.scope_entities import EdgeColumns, ScopeEntities
 
 HOP_FACTOR = 0.5
 NEIGHBOURS = 10  # per entity that are followed

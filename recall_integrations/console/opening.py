@@ -113,10 +113,10 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         yield
     except BaseException:
         if not done() and (not there or empty) and path.is_dir():
-            from recall_integrations.store.epochs import remove
+            from recall_integrations.store.index_files import remove_path
 
             for child in path.iterdir():
-                remove(child)
+                remove_path(child)
             if not there:
                 path.rmdir()
         raise

@@ -271,10 +271,10 @@ changes = Table(
     "changes",
     metadata,
     Column("seq", BigInteger, primary_key=True, autoincrement=False),
-    _small("scope_id"),
-    _named("op"),  # put | del | touch
-    _whole("num"),
-    Column("digest", Name, nullable=False, server_default=""),  # of it and all before it: `store/history.py`
+    Column("scope_id", Integer, nullable=False),
+    Column("op", Name, nullable=False),  # put | del | touch
+    Column("num", BigInteger, nullable=False),
+    Column("digest", Name, nullable=False, server_default=""),  # of it and all before it: `store/journal.py`
     Index("changes_by_scope", "scope_id", "seq"),
 )
 

@@ -23,7 +23,7 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.temporal.lexicon import MONTH
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.ranking.features.match import NEAR as NEAR_FROM
-from recall_integrations.store.worth import bundled_worth
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text import Placed, fold, is_character, language_of, placed
 from recall_integrations.text.analyser import DENSE
 from recall_integrations.types import Memory, ParsedQuery, TemporalWindow

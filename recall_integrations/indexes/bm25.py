@@ -117,7 +117,6 @@ def _reaching(read: Sequence[NDArray[np.int32]], sums: Scores, bar: float) -> ND
     return merged[np.diff(merged, prepend=-1) > 0]
 
 
-Scores = NDArray[np.float64]
 Frequency = Callable[[str], int]
 MORE = 4  # times as many are asked of the index when those that it named were not enough
 UNSURE = 1.25  # the index's own idf may be so much off: forgotten memories count in it until segments merge

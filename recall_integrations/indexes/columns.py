@@ -109,7 +109,6 @@ def first_to_read(parts: Sequence[Postings], end: int) -> tuple[tuple[Postings, 
     return tuple(kept), first
 
 
-Rows = NDArray[np.int64]
 ROLES = len(ROLE_CODES)
 UNIT = 1 << 32  # parts of a logarithm: sums of whole numbers do not depend on the order
 FEW_DEAD = 32  # so many rows are asked whether they live in the time in which one is looked up among them

@@ -131,7 +131,6 @@ FEW_SORTED = 128  # rows of which all are sorted by score and id where some scor
 SORTED_MAX = 4_096  # equal scores that are sorted by id to have the first of them
 STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
 
-Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 

@@ -33,8 +33,8 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.reranking.reranking import MultiStage, RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.guard import NO_TIME
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.worth import bundled_worth
 from recall_integrations.types import Contribution, Degradation, RerankOutcome
 from recall_integrations.types.making import changed
 

@@ -31,7 +31,7 @@ from recall_integrations.rewriting.asking import (
     Rewriting,
 )
 from recall_integrations.rewriting.phrasings import Asked, refused
-from recall_integrations.store.worth import bundled_worth
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.making import changed
 from recall_integrations.types.watching import Step

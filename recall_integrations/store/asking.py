@@ -1,23 +1,44 @@
-"""The embedding of a store, asked so that it cannot block anybody for ever: in a thread of its own, under a time limit.
+"""The embedding of a store, asked before a write takes its lock; and the worth of its cosines to the ranking.
 
-The store notes which embedding made its vectors, and their length. So it can be opened while the embedding cannot
-be reached (`identify`): the note holds until the embedding answers.
+An embedding may take long, or never return: it is asked in a thread, under a time limit, and no lock is held meanwhile.
+The store notes which embedding made its vectors, so it can be opened while that cannot be reached. Worth is measured in
+English at the first write, in another language when a scope has so many memories in it that they are no accident.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import Connection, select
 
+from recall_integrations.database import schema
+from recall_integrations.database.meta import BY_SCOPE, WRITTEN, put_meta
+from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, RecallError
+from recall_integrations.facts.rows import NOTHING, Derived, derived
+from recall_integrations.facts.slots import Slots
+from recall_integrations.indexes.word_rows import Cut, cut_row
+from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import failures
+from recall_integrations.text import language_of
+from recall_integrations.types import Memory, indexed_text
+
+if TYPE_CHECKING:
+    from recall_integrations.store.parts import StoreParts
 
 T = TypeVar("T")
 LIMIT_S = 120.0  # for `PIECE` texts: a large model on a small machine takes seconds for each
@@ -27,12 +48,7 @@ PIECE = 100
 
 
 class AskedEmbedding:
-    """Wraps the user's `Embedding`. Every failure is an `EmbeddingError`, and comes in time. Threads share it.
-
-    Args:
-        source: the user's embedding. The bundled model is called directly: it cannot hang, and a thread costs more.
-        limit_s: seconds that a call may take for `PIECE` texts.
-    """
+    """Wraps the user's `Embedding`. Every failure is an `EmbeddingError`, and comes in time. Threads share it."""
 
     def __init__(self, source: Embedding, limit_s: float = LIMIT_S) -> None:
         self.source, self._limit_s = source, limit_s
@@ -44,16 +60,7 @@ class AskedEmbedding:
         self.down: EmbeddingError | None = None
 
     def identify(self, made_by: str, length: int | None) -> str:
-        """Return the fingerprint of the embedding, or `made_by` where the embedding cannot be reached.
-
-        Args:
-            made_by: the fingerprint that the store notes, of the embedding that made its vectors.
-            length: dimensions of the store's vectors; `None` = it has none.
-
-        Raises:
-            EmbeddingError: the embedding cannot be reached, and the store holds no vector to take the length from.
-            EmbeddingMismatch: the embedding cannot be reached, and has another name than the one that made the vectors.
-        """
+        """Return the fingerprint of the embedding, or `made_by` where the embedding cannot be reached."""
         try:
             self._fingerprint = self._asked(lambda: self.source.fingerprint, limit_s=min(OPEN_S, self._limit_s))
         except EmbeddingError as e:
@@ -93,11 +100,7 @@ class AskedEmbedding:
         return self.source.remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it.
-
-        Raises:
-            EmbeddingError: the embedding raised, or did not answer in time.
-        """
+        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it."""
         if len(texts) <= PIECE or self.here:
             return self._asked(lambda: self.source.embed_documents(texts))
         pieces = [texts[i : i + PIECE] for i in range(0, len(texts), PIECE)]
@@ -133,3 +136,280 @@ class AskedEmbedding:
             raise EmbeddingError(f"The embedding raised {type(error).__name__}: {error}") from error
         self.down = None
         return future.result()
+
+
+COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
+IN = " in "  # and before a language that is not English
+SPREAD = "spread"  # stands where a language does: how far apart cosines are, measured with English
+READ_ONE_BY_ONE = 20  # scopes whose counts are read by their names
+MEMORIES_MIN = 10  # of a scope in a language, before eighty texts are embedded to measure it
+
+logger = logging.getLogger(__name__)
+
+
+class CosineWorth:
+    """Factors by language, and when to measure them. Threads share it.
+
+    `measured` calls the embedding and holds no lock meanwhile; `note` is called under the store's write lock.
+    """
+
+    def __init__(self, embedding: Embedding, costly: bool) -> None:
+        self._embedding = embedding
+        self._bundled = isinstance(embedding, StaticEmbedding)
+        self.measures = not (self._bundled or costly)
+        self._known: dict[str, float] = {}
+        self._written: dict[str, int] = {}  # counts of the scope that is being written to, with this write
+        self._noted: dict[tuple[int, str], int] = {}  # by scope and language
+        self._before: dict[tuple[int, str], int] = {}  # counts before the notes of the last write
+        self._tried: set[str] = set()
+        self._lock = threading.Lock()  # only one of two writers measures
+
+    @property
+    def english(self) -> float | None:
+        """The measured factor of English; `None` = not yet."""
+        return self._known.get(probe.ENGLISH)
+
+    @property
+    def spread(self) -> float:
+        """The spread of cosines, as a multiple of that of the bundled embedding; 1 = not measured."""
+        return 1.0 if self._bundled else self._known.get(SPREAD, 1.0)
+
+    def of(self, language: str, text: str, scope_id: int | None = None) -> float:
+        """Return the worth of a cosine with a text in this language, 1 = that of the bundled model in English.
+
+        A language that was not measured gets the least of those in its script; else at most 1.
+
+        `scope_id`: languages that are rare in this scope count as not measured; `None` = all measured ones count.
+        """
+        if self._bundled:
+            return bundled_worth(language, text)
+        english = 1.0 if self.english is None else self.english
+        known = {code: v for code, v in self._known.items() if scope_id is None or self._speaks(scope_id, code)}
+        found = probe.worth_in(language, text, {probe.ENGLISH: english, **known})
+        return min(english, 1.0) if found is None else found
+
+    def _speaks(self, scope_id: int, language: str) -> bool:
+        return language == probe.ENGLISH or self._noted.get((scope_id, language), 0) >= MEMORIES_MIN
+
+    @property
+    def reads(self) -> bool:
+        """True if notes count: for the bundled embedding none does."""
+        return not self._bundled
+
+    def load(self, connection: Connection, made_by: str | None, scopes: Collection[int] | None = None) -> None:
+        """Read the notes about the embedding that made the store."""
+        if made_by is None or not self.reads:
+            return
+        key, m = f"{COSINE_WORTH}{made_by}", schema.meta
+        noted = select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))
+        for name, value in connection.execute(noted):
+            language = name[len(key) :].removeprefix(IN) or probe.ENGLISH
+            if language in probe.LANGUAGES or language == SPREAD:
+                self._known[language] = float(value)
+        counts = select(m.c.key, m.c.value).where(m.c.key.startswith(WRITTEN, autoescape=True))
+        if scopes is not None and len(scopes) <= READ_ONE_BY_ONE:
+            keys = [f"{WRITTEN}{language}{BY_SCOPE}{scope}" for language in probe.LANGUAGES for scope in scopes]
+            counts = select(m.c.key, m.c.value).where(m.c.key.in_(keys))
+        for name, value in connection.execute(counts):
+            language, _, scope = name.removeprefix(WRITTEN).partition(BY_SCOPE)
+            if scope.isdecimal() and value.isdecimal():
+                self._noted[int(scope), language] = int(value)
+
+    def _counted(self, scope_id: int | None, texts: Sequence[str]) -> dict[str, int]:
+        """Count, for each language still counted, the memories of a scope (`None` = a new one) with these texts."""
+        counted: dict[str, int] = {}
+        for language, count in Counter(filter(None, map(language_of, texts))).items():
+            noted = 0 if scope_id is None else self._noted.get((scope_id, language), 0)
+            if language in probe.LANGUAGES and noted < MEMORIES_MIN:
+                counted[language] = noted + count
+        return counted
+
+    def measured(self, scope_id: int | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
+        """Measure languages that are due, and return their factors to note. An embedding that fails fails no write."""
+        if not self.measures:
+            return {}
+        counts = [*self._counted(scope_id, texts).items()]
+        counts += [(language, count) for (_, language), count in list(self._noted.items())]
+        wanted = [probe.ENGLISH, *sorted({language for language, count in counts if count >= MEMORIES_MIN})]
+        with self._lock:
+            known = self._known.keys() if SPREAD in self._known else self._known.keys() - {probe.ENGLISH}
+            due = [language for language in wanted if language not in known and language not in self._tried]
+            self._tried.update(due)
+        found: dict[str, float] = {}
+        for place, language in enumerate(due):
+            try:
+                reached, spread = probe.measured(self._embedding, language)
+                found[language] = probe.worth(reached)
+                if language == probe.ENGLISH:
+                    found[SPREAD] = spread
+            except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
+                # The next write may succeed.
+                self._tried.difference_update(due[place:])
+                logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
+                break
+        self._known.update(found)
+        return found
+
+    def note(
+        self,
+        connection: Connection,
+        measured: Mapping[str, float],
+        scope_id: int | None = None,
+        texts: Sequence[str] = (),
+        *,
+        more: bool = False,
+    ) -> None:
+        """Note measured factors, and count the texts that are written to a scope, in the caller's transaction."""
+        self._written = self._counted(scope_id, texts) if self.measures else {}
+        for language, value in measured.items():
+            suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
+            put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
+        if not more:
+            self._before = {}
+        if scope_id is None:
+            return
+        for language, count in sorted(self._written.items()):
+            put_meta(connection, f"{WRITTEN}{language}{BY_SCOPE}{scope_id}", str(count))
+            self._before.setdefault((scope_id, language), self._noted.get((scope_id, language), 0))
+            self._noted[scope_id, language] = count
+
+    def forget(self, measured: Iterable[str]) -> None:
+        """Forget factors that could not be noted: the next write measures them again."""
+        for language in measured:
+            self._known.pop(language, None)
+            self._tried.discard(language)
+        self._noted.update(self._before)
+        self._before, self._written = {}, {}
+
+    def again(self) -> None:
+        """Try failed languages again."""
+        self._tried.clear()
+
+    def anew(self) -> None:
+        """Forget all factors, since all vectors are made anew, maybe by another embedding."""
+        self._known.clear()
+        self.again()
+
+
+def bundled_worth(language: str, text: str) -> float:
+    """Return the worth of the bundled vectors of words and texts, in [0, 1]: they were made from English."""
+    if language == probe.ENGLISH:  # or unknown
+        return 1.0 if probe.script(text) == "LATIN" else 0.0
+    return probe.bundled_worth(language) if language in probe.LANGUAGES else 0.0
+
+
+Vector = NDArray[np.float32]
+BESIDE_MIN = 64  # texts from which a thread is worth starting for their vectors
+
+
+class NotYet(Exception):
+    """A text has no vector yet."""
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Vectors:
+    """Vectors made ahead."""
+
+    made: Mapping[str, Vector | None] = field(default_factory=dict)  # by text; `None` = the text cannot be embedded
+    error: EmbeddingError | None = None  # the reason why vectors are missing; `None` = nothing failed
+
+    def of(self, texts: Sequence[str]) -> list[Vector | None]:
+        """Return the vectors in the order of the texts."""
+        if all(text in self.made for text in texts):
+            return [self.made[text] for text in texts]
+        raise self.error if self.error is not None else NotYet
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """Facts about memories, found before they are written."""
+
+    vectors: Vectors | None  # of the texts; `None` = vectors are made while indexing
+    found: Mapping[str, tuple[str, ...]]  # the names that the extractor gave, by text
+    worth: Mapping[str, float]  # the worth of a cosine, by language, where it was measured now
+    cut: Mapping[tuple[str, str | None], Cut] = field(default_factory=dict)
+    derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
+
+    def vectors_of(self, memories: Sequence[Memory]) -> list[Vector] | None:
+        """Return a vector for each memory; `None` where a memory has none."""
+        made = {} if self.vectors is None else self.vectors.made
+        found = [made.get(indexed_text(memory.text, memory.actor)) for memory in memories]
+        whole = [vector for vector in found if vector is not None]
+        return whole if len(whole) == len(found) else None
+
+    def words_of(self, memory: Memory) -> Cut:
+        """Return the words of the text of a memory."""
+        return self.cut.get((memory.text, memory.actor)) or cut_row(memory.text, memory.actor)
+
+    def derived_of(self, memory: Memory, now: datetime, slots: Slots | None) -> Derived:
+        """Return the columns derived from a memory; empty without a schema."""
+        made = self.derived.get(id(memory))
+        return made[1] if made is not None and made[0] is memory else derived_from(memory, now, slots)
+
+
+def derived_from(memory: Memory, now: datetime, slots: Slots | None) -> Derived:
+    """Derive the facts of a memory and the times of its events; nothing without a schema."""
+    if slots is None:
+        return NOTHING
+    at = memory.event_at or memory.created_at or now
+    return derived(memory.text, at, memory.actor, memory.role, memory.relations, memory.metadata, slots)
+
+
+def look_ahead(
+    parts: StoreParts, scope_id: int | None, memories: Sequence[Memory], now: datetime | None = None
+) -> Ahead:
+    """Ask the user's components about memories. The caller holds no lock of the store.
+
+    `scope_id`: of the scope; `None` = it is new. `now`: the time of memories without one; `None` = unknown yet, and
+    nothing that depends on it is derived.
+    """
+    if not parts.stamped:
+        _ = parts.asking.dimensions
+    worth = parts.worth.measured(scope_id, [memory.text for memory in memories])
+    found = parts.catalog.extracted(memory.text for memory in memories)
+    texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
+    with _Embedding(parts, texts) as embedding:
+        cut = {(memory.text, memory.actor): cut_row(memory.text, memory.actor) for memory in memories}
+        told = {}
+        if now is not None and parts.slots is not None:
+            told = {id(memory): (memory, derived_from(memory, now, parts.slots)) for memory in memories}
+    return Ahead(vectors=embedding.vectors, found=found, worth=worth, cut=cut, derived=told)
+
+
+class _Embedding:
+    """Makes vectors while the caller does something else: the bundled model releases the interpreter meanwhile."""
+
+    def __init__(self, parts: StoreParts, texts: Sequence[str]) -> None:
+        self.vectors = Vectors()
+        self._parts, self._texts = parts, list(texts)
+        self._failed: BaseException | None = None
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> _Embedding:
+        if self._parts.asking.here and len(self._texts) >= BESIDE_MIN:
+            thread = threading.Thread(target=self._run, name="recall-embedding", daemon=True)
+            try:
+                thread.start()
+                self._thread = thread
+            except RuntimeError:  # the process can start none
+                pass
+        if self._thread is None:
+            self._run()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread is not None:
+            self._thread.join()
+        if self._failed is not None:
+            raise self._failed
+
+    def _run(self) -> None:
+        try:
+            if not self._parts.asking.here:
+                self._parts.settle()
+            made = self._parts.indexes.embed(self._texts)
+            self.vectors = Vectors(made=dict(zip(self._texts, made, strict=True)))
+        except EmbeddingError as e:
+            self.vectors = Vectors(error=e)
+        except BaseException as e:  # noqa: BLE001 - handed to the caller
+            self._failed = e

@@ -1,10 +1,17 @@
-"""Batches of memories as rows: batches written together share one transaction, in the order in which they came."""
+"""Batches of memories as rows, and the line of threads that wait to write: the first in it writes for those behind it.
+
+A turn to write costs round trips to the server and a wait for the disk, however much is written in it. No thread waits
+so that others may come: a thread that finds the line empty writes at once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+import copy
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from sqlalchemy import Connection, Table
 
@@ -17,8 +24,8 @@ from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
 from recall_integrations.records import record
 from recall_integrations.store import journal, languages, rows
-from recall_integrations.store.ahead import Ahead
-from recall_integrations.store.entity_rows import EntityRows
+from recall_integrations.store.asking import Ahead
+from recall_integrations.store.entities import EntityRows
 from recall_integrations.store.indexes import vector_rows
 from recall_integrations.store.journal import SEMANTIC, Appended, Change
 from recall_integrations.store.parts import StoreParts
@@ -29,51 +36,184 @@ if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
 
 
+class Request(Protocol):
+    """A write in the line."""
+
+    @property
+    def needs(self) -> Set[Hashable]:
+        """Keys that no earlier write of the same transaction may leave."""
+
+    @property
+    def leaves(self) -> Set[Hashable]:
+        """Keys that later writes may need."""
+
+
+R = TypeVar("R", bound=Request)
+A = TypeVar("A")
+
+MOST = 64  # writes of one transaction: the last one waits for all of them
+
+
+class Asked(Generic[R, A]):
+    """A write that stands in the line."""
+
+    __slots__ = ("alone", "answer", "changed", "error", "in_company", "over", "request", "taken")
+
+    def __init__(self, request: R, *, alone: bool) -> None:
+        self.request, self.alone = request, alone
+        self.taken: list[Asked[R, A]] = []
+        self.changed = threading.Event()
+        self.over = self.in_company = False
+        self.answer: A | None = None
+        self.error: BaseException | None = None
+
+    def is_done(self, answer: A) -> None:
+        """Note the result of the write."""
+        self.answer = answer
+
+    def has_failed(self, error: BaseException, *, in_company: bool = False) -> None:
+        """Note the failure of the write, which may be on disk all the same."""
+        self.answer, self.error, self.in_company = None, error, in_company
+
+    @property
+    def tried(self) -> bool:
+        """True if the write was done, or failed."""
+        return self.answer is not None or self.error is not None
+
+
+class Company(Exception):
+    """A write failed together with others. Its cause is the error; by itself it may well work."""
+
+
+class Line(Generic[R, A]):
+    """Threads that wait to write, in the order in which they came."""
+
+    def __init__(self, lead: Callable[[Callable[[], Sequence[Asked[R, A]]]], None], most: int = MOST) -> None:
+        self._lead, self._most = lead, most
+        self._lock = threading.RLock()  # a handler of a signal may write, wherever its thread is
+        self._waiting: deque[Asked[R, A]] = deque()
+        self._leader: Asked[R, A] | None = None
+        self._threads: set[int] = set()
+
+    @property
+    def has_me(self) -> bool:
+        """True if this thread stands in the line: its writes meanwhile (in a handler of a signal) must not wait."""
+        return threading.get_ident() in self._threads
+
+    def ask(self, request: R, *, alone: bool = False) -> A:
+        """Write, by this thread or another one, and return the result."""
+        me: Asked[R, A] = Asked(request, alone=alone)
+        try:
+            with self._lock:
+                self._threads.add(threading.get_ident())
+                self._waiting.append(me)
+                if self._leader is None:
+                    self._leader = me
+            while not me.over:
+                if self._leader is me:
+                    self._led(me)
+                else:
+                    me.changed.wait()
+                    me.changed.clear()
+        finally:
+            try:
+                self._leave(me)
+            except BaseException:  # an interrupt may come at any place
+                self._leave(me)
+                raise
+        if me.error is None:
+            return cast(A, me.answer)
+        if me.in_company:
+            raise Company from me.error
+        raise me.error
+
+    def _led(self, me: Asked[R, A]) -> None:
+        """Do all the writes that are taken."""
+        try:
+            self._lead(lambda: self._taken(me))
+        except Exception as e:  # noqa: BLE001 - handed to those whose it is
+            together = len(me.taken) > 1
+            for one in me.taken or [me]:  # none is known to be on disk
+                if one.error is None:
+                    one.has_failed(e if one is me else _copied(e), in_company=together)
+        except BaseException:  # an interrupt: the other threads repeat their writes
+            for one in me.taken:
+                one.answer = None
+            raise
+        finally:
+            self._leave(me)
+
+    def _taken(self, me: Asked[R, A]) -> Sequence[Asked[R, A]]:
+        """Take the writes that go together now; called once a turn."""
+        left: set[Hashable] = set()
+        with self._lock:
+            while self._waiting and len(me.taken) < self._most:
+                one = self._waiting[0]
+                if me.taken and (one.alone or me.alone or not left.isdisjoint(one.request.needs)):
+                    break
+                if not one.alone:
+                    left |= one.request.leaves
+                me.taken.append(one)
+                self._waiting.popleft()
+        return tuple(me.taken)
+
+    def _leave(self, me: Asked[R, A]) -> None:
+        """Stop leading. Tried writes are over; the others return to their places. Leaving twice is harmless."""
+        with self._lock:
+            self._threads.discard(threading.get_ident())
+            me.over = True
+            for one in reversed(me.taken):
+                if one is me:
+                    continue
+                if one.tried:
+                    one.over = True
+                elif one not in self._waiting:
+                    self._waiting.appendleft(one)
+                one.changed.set()
+            me.taken = []
+            if me in self._waiting:
+                self._waiting.remove(me)
+            if self._leader is me:
+                self._leader = self._waiting[0] if self._waiting else None
+                if self._leader is not None:
+                    self._leader.changed.set()
+
+
+def _copied(error: Exception) -> Exception:
+    """Copy an error for another thread, which adds to its traceback."""
+    try:
+        made = copy.copy(error)
+    except Exception:  # noqa: BLE001 - somebody else's, which cannot be made from its arguments
+        return error
+    made.__cause__, made.__context__ = error.__cause__, error.__context__
+    return made
+
+
 @record(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """One write to one scope.
-
-    Args:
-        scope: the tenant.
-        memories, ids: the memories, and the id of each.
-        now: the time of memories without one.
-        known: facts found before the write (`look_ahead`).
-        gone: numbers of memories that the batch replaces, besides those with the same ids.
-        fresh: whether no memory can have these ids yet.
-    """
+    """One write to one scope."""
 
     scope: Scope
     memories: Sequence[Memory]
     ids: Sequence[str]
-    now: datetime
-    known: Ahead
-    gone: Sequence[int] = ()
-    fresh: bool = False
+    now: datetime  # the time of memories without one
+    known: Ahead  # facts found before the write (`look_ahead`)
+    gone: Sequence[int] = ()  # numbers of memories that the batch replaces, besides those with the same ids
+    fresh: bool = False  # whether no memory can have these ids yet
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The changes of batches to a scope; read once they are committed.
-
-    Args:
-        scope_id: of the scope.
-        changes: entries of the journal, oldest first.
-        counted: gives the version of the scope.
-        stems: stems of the memories, by num, as the lexical index holds them.
-        entities: rows that go into memory once they are committed.
-        spoke: languages with tables that occur in the texts.
-        appended: all entries of the transaction.
-        added: number of memories that the scope has gained.
-    """
+    """The changes of batches to a scope; read once they are committed."""
 
     scope_id: int
-    changes: Sequence[Change]
-    counted: Sent
-    stems: Mapping[int, Sequence[str]]
-    entities: EntityRows
-    spoke: Set[str]
-    appended: Appended
-    added: int
+    changes: Sequence[Change]  # entries of the journal, oldest first
+    counted: Sent  # gives the version of the scope
+    stems: Mapping[int, Sequence[str]]  # stems of the memories, by num, as the lexical index holds them
+    entities: EntityRows  # rows that go into memory once they are committed
+    spoke: Set[str]  # languages with tables that occur in the texts
+    appended: Appended  # all entries of the transaction
+    added: int  # number of memories that the scope has gained
 
     @property
     def embedded(self) -> bool:
@@ -82,14 +222,7 @@ class Written:
 
 
 class _Part:
-    """A batch with its place in the transaction.
-
-    Args:
-        batch: to be written.
-        scope_id: of its scope.
-        replaced: the stored memories with its ids.
-        seq: the number of its first journal entry.
-    """
+    """A batch with its place in the transaction."""
 
     def __init__(self, batch: Batch, scope_id: int, replaced: Mapping[str, rows.Place], seq: int) -> None:
         self.batch, self.scope_id = batch, scope_id
@@ -110,26 +243,13 @@ class _Part:
 
 
 class Batches:
-    """Writes batches under the store's write lock.
-
-    Args:
-        parts: of the store.
-        removing: removes replaced memories.
-    """
+    """Writes batches under the store's write lock."""
 
     def __init__(self, parts: StoreParts, removing: Removing) -> None:
         self._parts, self._removing = parts, removing
 
     def commit(self, batches: Sequence[Batch], later: Flush | None = None) -> list[Written]:
-        """Store batches in one transaction; the state in memory changes once it is committed.
-
-        Args:
-            batches: in order. No two of them share an id or a thread of one scope.
-            later: waits for the disk; `None` = the commit does.
-
-        Returns:
-            The changes to each scope.
-        """
+        """Store batches in one transaction; the state in memory changes once it is committed."""
         parts = self._parts
         scopes: dict[Scope, int] = {}
         measured = [language for batch in batches for language in batch.known.worth]

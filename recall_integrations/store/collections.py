@@ -1,16 +1,7 @@
-"""The Chroma collections of scopes too large for the exact scan, filled in the background.
+"""The Chroma collections of scopes too large for the exact scan, in files, filled in the background.
 
-    a write ─▶ vectors in SQL ─▶ the scope outgrows `exact_max`: it gets a home, which is empty at first
-                                    └─▶ in a thread: slice after slice from SQL ─▶ Chroma ─▶ `vector_until` moves
-
-A collection follows the journal of its scope. Where no scope is large, there is no directory: Chroma is not loaded. A
-damaged directory is replaced by one of the next epoch.
-
-A scope leaves its collection when the store is opened and the scope has shrunk to `LEAVES` of `exact_max`, or
-`exact_max` was raised.
-
-Chroma holds Python's lock while it puts vectors into its graph (about a millisecond each), so the thread gives it a few
-at a time, and rests as long as that took, unless somebody waits for the end.
+A collection follows the journal of its scope. Chroma holds Python's lock while it puts vectors into its graph (about a
+millisecond each), so the thread gives it a few at a time, and rests as long as that took, unless somebody waits.
 """
 
 from __future__ import annotations
@@ -29,7 +20,7 @@ from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, finds_itself, torn
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.privacy.logs import told
-from recall_integrations.store import epochs, history, homes, journal, seal
+from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.collections_base import (
     CLOSE_S,
     LEAVES,
@@ -40,8 +31,7 @@ from recall_integrations.store.collections_base import (
     Slice,
     next_slice,
 )
-from recall_integrations.store.history import Point
-from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.journal import SEMANTIC, Point
 from recall_integrations.store.turns import Lock
 
 logger = logging.getLogger("recall_integrations")
@@ -53,12 +43,7 @@ REBUILT = "It is rebuilt from the store."
 
 
 class Collections(CollectionsBase):
-    """The collections of large scopes in a directory, how far each reaches, and the thread that fills them.
-
-    Args:
-        directory: of the store.
-        scan_max, write_lock, note: of `CollectionsBase`.
-    """
+    """The collections of large scopes in a directory, how far each reaches, and the thread that fills them."""
 
     BEHIND = (
         "The semantic index is behind and will be caught up at the next write or open: {} What it lacks is scanned."
@@ -80,7 +65,7 @@ class Collections(CollectionsBase):
         self._until: dict[int, int] = {}
         self._epoch = 0
         self._index: SemanticIndex | None = None
-        self._sealed: dict[str, seal.Entry] = {}
+        self._sealed: dict[str, index_files.Entry] = {}
         self._marked: Point | None = None
         self._searched: set[str] = set()  # collections whose graph is in memory
 
@@ -99,11 +84,7 @@ class Collections(CollectionsBase):
 
     @property
     def index(self) -> SemanticIndex:
-        """Chroma, opened and checked on first use.
-
-        Raises:
-            IndexUnavailable: no scope has a collection, or Chroma does not work.
-        """
+        """Chroma, opened and checked on first use."""
         for _ in range(2):
             index = self._index
             if index is not None:
@@ -131,7 +112,7 @@ class Collections(CollectionsBase):
         """Check the directory without loading Chroma, and begin to fill collections that lack many vectors."""
         self._review()
         self.load()
-        epochs.sweep(self._directory, SEMANTIC, [self._path] if self._homes else [])
+        index_files.sweep_epochs(self._directory, SEMANTIC, [self._path] if self._homes else [])
         if not self._homes:
             return
         if (problem := self._seen_from_outside()) is not None:
@@ -146,7 +127,7 @@ class Collections(CollectionsBase):
             housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)
             rows = connection.execute(housed.order_by(s.scope_id))
             found = [(int(scope_id), str(home), int(until)) for scope_id, home, until in rows]
-            self._epoch = epochs.of(connection, SEMANTIC)
+            self._epoch = index_files.epoch_of(connection, SEMANTIC)
         found = [one for one in found if not homes.served(one[1])]  # those are on a server that was used before
         self._homes = {scope_id: home for scope_id, home, _ in found}
         self._until = {scope_id: until for scope_id, _, until in found}
@@ -169,7 +150,9 @@ class Collections(CollectionsBase):
                 self._house(connection, scope_id, home_for(scope_id) if scope_id in grown else NO_HOME)
             homes.leave(connection, served.values())
             if not grown and len(small) == sum(home != NO_HOME for _, _, home in rows):
-                epochs.advance(connection, SEMANTIC)  # no scope has a collection any more: the directory is removed
+                index_files.next_epoch(
+                    connection, SEMANTIC
+                )  # no scope has a collection any more: the directory is removed
 
     @staticmethod
     def _house(connection: Connection, scope_id: int, home: str) -> None:
@@ -179,21 +162,17 @@ class Collections(CollectionsBase):
     def _seen_from_outside(self) -> str | None:
         """Describe the damage that shows without loading Chroma; `None` = none."""
         path, reached = self._path, max(self._until.values(), default=0)
-        broken, self._sealed = seal.broken(path)
+        broken, self._sealed = index_files.broken_seal(path)
         if broken is not None:
             return f"The semantic index is damaged: {broken}."
         if reached and not (path / "chroma.sqlite3").is_file():
             return "The semantic index is missing."
         with self._engine.connect() as connection:
-            foreign = journal.foreign(connection, reached, history.noted(path))
+            foreign = journal.foreign(connection, reached, journal.noted_point(path))
         return None if foreign is None else f"The semantic index is of another history: {foreign}."
 
     def _opened(self) -> str | None:
-        """Open Chroma; return the damage that a rebuild mends, `None` if there is none.
-
-        Raises:
-            IndexUnavailable: the store is closed, or no scope has a collection.
-        """
+        """Open Chroma; return the damage that a rebuild mends, `None` if there is none."""
         if self._closed:
             raise IndexUnavailable("The semantic index is closed.")
         if not self._homes:
@@ -202,14 +181,14 @@ class Collections(CollectionsBase):
             return None
         path, index = self._path, None
         try:
-            seal.trying(path, True)
-            seal.unseal(path)
+            index_files.mark_trying(path, True)
+            index_files.unseal(path)
             if (problem := torn(path)) is not None:
                 return f"The semantic index is damaged: {problem}."
             index = SemanticIndex(path)
             index.keep(set(self._homes.values()))
             self._look(index)
-            seal.trying(path, False)
+            index_files.mark_trying(path, False)
         except (IndexUnavailable, OSError) as e:
             if index is not None:
                 quiet_close(index)
@@ -218,11 +197,7 @@ class Collections(CollectionsBase):
         return None
 
     def _look(self, index: SemanticIndex) -> None:
-        """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too.
-
-        Raises:
-            IndexUnavailable: vectors are missing, or are not found.
-        """
+        """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too."""
         reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
         if not reached:
             return
@@ -240,11 +215,7 @@ class Collections(CollectionsBase):
                 )
 
     def close(self, *, sealed: bool) -> None:
-        """Close Chroma after its current part of work. Missing vectors are filled in after the next open.
-
-        Args:
-            sealed: whether to note the state of its files.
-        """
+        """Close Chroma after its current part of work. Missing vectors are filled in after the next open."""
         self._closed = True
         if not self.filling.stop(CLOSE_S):
             logger.warning("Chroma is busy: it is left behind.")
@@ -253,7 +224,7 @@ class Collections(CollectionsBase):
             index, self._index = self._index, None
             if index is not None and quiet_close(index) and sealed:
                 try:
-                    seal.seal(self._path, self._sealed)
+                    index_files.seal(self._path, self._sealed)
                 except (OSError, SQLAlchemyError) as e:
                     logger.warning("The semantic index could not be sealed: %s", told(e))
 
@@ -273,7 +244,7 @@ class Collections(CollectionsBase):
     def _leave(self) -> None:
         """Leave the directory for one of the next epoch, where nothing is."""
         with self._engine.begin() as connection:
-            following = epochs.advance(connection, SEMANTIC)
+            following = index_files.next_epoch(connection, SEMANTIC)
             connection.execute(update(schema.scopes).values(vector_until=0))
         old, self._index = self._index, None
         self._until = dict.fromkeys(self._homes, 0)
@@ -281,17 +252,12 @@ class Collections(CollectionsBase):
         self._searched.clear()
         if old is not None:
             quiet_close(old)
-        epochs.sweep(self._directory, SEMANTIC, [self._path])
+        index_files.sweep_epochs(self._directory, SEMANTIC, [self._path])
 
     # -- following the vectors ---------------------------------------------------------------------------------------
 
     def follow(self, scope_ids: set[int], changes: int) -> None:
-        """Register vectors that were written and memories that were removed, under the write lock.
-
-        Args:
-            scope_ids: scopes that changed.
-            changes: number of changes.
-        """
+        """Register vectors that were written and memories that were removed, under the write lock."""
         s = schema.scopes
         for scope_id in sorted(scope_ids - self._homes.keys()):
             with self._engine.connect() as connection:
@@ -342,7 +308,7 @@ class Collections(CollectionsBase):
         if self._epoch != epoch:
             return  # it was begun anew
         if part.mark is not None and part.mark != self._marked:
-            history.note(self._path, part.mark)
+            journal.note_point(self._path, part.mark)
             self._marked = part.mark
         if not part.after:
             index.drop(home)  # rest of an interrupted slice; some memories may be removed by now
@@ -389,7 +355,7 @@ class Collections(CollectionsBase):
         if mark is None:
             return 0
         try:
-            history.note(self._path, mark)
+            journal.note_point(self._path, mark)
         except OSError:  # a full disk, say: the journal waits
             return 0
         self._marked = mark

@@ -21,8 +21,7 @@ from recall_integrations.errors import IndexUnavailable, RecallError
 from recall_integrations.records import record
 from recall_integrations.store import journal
 from recall_integrations.store.filling import Filling
-from recall_integrations.store.history import Point
-from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.store.journal import SEMANTIC, Point
 from recall_integrations.store.turns import Lock
 
 if TYPE_CHECKING:
@@ -38,31 +37,18 @@ CLOSE_S = 10.0  # for a part that is under way; leaving it behind costs only wor
 
 @record(frozen=True, slots=True, kw_only=True)
 class Slice:
-    """The next part for a collection.
-
-    Args:
-        after, upto: changes before and at the end of the part.
-        nums, vectors: to add.
-        gone: nums to remove.
-        mark: a point of the journal beyond which the part holds nothing.
-    """
+    """The next part for a collection."""
 
     after: int
     upto: int
     nums: list[int]
     vectors: NDArray[np.float32]
-    gone: list[int]
-    mark: Point | None
+    gone: list[int]  # nums to remove
+    mark: Point | None  # a point of the journal beyond which the part holds nothing
 
 
 class CollectionsBase(ABC):
-    """Collections of large scopes, and the thread that fills them.
-
-    Args:
-        scan_max: number of memories that a scope may hold without a collection.
-        write_lock: of the store; held by the thread that changes the database, which fills nothing meanwhile.
-        note: called with a sentence about each failure.
-    """
+    """Collections of large scopes, and the thread that fills them."""
 
     BEHIND: str  # what is noted of a failure, with its message in the place of {}
 
@@ -127,11 +113,7 @@ class CollectionsBase(ABC):
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock.
-
-        Raises:
-            IndexUnavailable: the store is being closed, or the collections are being made anew.
-        """
+        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock."""
         while not self._write_lock.acquire(timeout=0.05):
             if self._closed or (self.filling.mine and self.filling.halted):
                 raise IndexUnavailable("The semantic index is closed.")
@@ -156,11 +138,7 @@ class CollectionsBase(ABC):
         return wanted, [vector for vector in vectors if vector.any()]
 
     def _report(self, error: BaseException, kind: str = "") -> None:
-        """Note a failure once.
-
-        Args:
-            kind: what is the same of one that was noted; empty = its message.
-        """
+        """Note a failure once."""
         said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
         if (kind or said) != self.failed:
             self.failed = kind or said
@@ -172,12 +150,7 @@ def _count(connection: Connection, which: ColumnElement[bool]) -> int:
 
 
 def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice | None:
-    """Return the next part for the collection of a scope; `None` = it has everything.
-
-    Args:
-        after: the change up to which it reaches.
-        limit: of the vectors to add, and of those to remove.
-    """
+    """Return the next part for the collection of a scope; `None` = it has everything."""
     c, v = schema.changes.c, schema.vectors.c
     with engine.connect() as connection:  # one snapshot
         cursor = upto = journal.cursors(connection).get(SEMANTIC, 0)

@@ -1,15 +1,8 @@
-"""Columns of large scopes on disk: a file each in the directory `columns`, mapped when the scope is first read.
+"""Columns of large scopes on disk: a file each, derived like the indexes, mapped when the scope is first read.
 
-    load    map the file ─ does it fit? ─▶ columns, brought forward through the journal like those in memory
-    save    at `close`, and in the background after a scope was read from the database ─▶ the file is replaced
-            ─ do they take more than `retrieval.disk_mb`? ─▶ the least recently used files are removed
-
-The files are derived like the indexes, but easier to give up: a file that does not fit (another version or embedding,
-damage, a journal that does not go on from the file's place) is removed, and the scope is read from the database. A file
-holds the words of its memories, so it is removed before the transaction that removes one of them commits, and is not
-written again until the store is closed or the scope is read anew. No recall waits for a file to be written.
-
-The last use of a file is its access time, set here: mounts record no reads, or all of them, also those of `sweep`.
+A file that does not fit (version, embedding, damage, history) is removed. It holds the words of its memories, so it is
+removed before the transaction that removes one of them commits. The last use of a file is its access time, set here:
+mounts record no reads, or all of them.
 """
 
 from __future__ import annotations
@@ -58,19 +51,7 @@ Gather = Callable[[int], "tuple[Mapping[str, int], Arrays] | None"]
 
 
 class ColumnFiles:
-    """The files of one store. Threads share it.
-
-    Args:
-        engine: of the store.
-        directory: of the store.
-        embedding: fingerprint of the embedding that makes the vectors.
-        whole: says whether all committed memories have their vectors; without that no file is written.
-        write_lock: of the store, held while columns are gathered, so that nothing is removed from them then.
-        lasting: false for a store that is removed when it is closed; it has no files.
-        keeps: says whether this process writes the files. Every process reads them, and removes those with memories
-            that it forgets.
-        most_bytes: limit of all files together on the disk; 0 = no limit.
-    """
+    """The files of one store. Threads share it."""
 
     def __init__(
         self,
@@ -104,13 +85,7 @@ class ColumnFiles:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def load(self, connection: Connection, scope_id: int, upto: int) -> Opened | None:
-        """Map the file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = no file.
-
-        Args:
-            connection: to the database.
-            scope_id: of the scope.
-            upto: the last change that may be shown.
-        """
+        """Map the file of a scope, of the change `tags["seq"]` and the version `tags["version"]`; `None` = no file."""
         path = self.path(scope_id)
         try:
             opened = array_file.mapped(path)
@@ -177,12 +152,7 @@ class ColumnFiles:
             return journal.count_after(connection, seq, scope_id) > max(BEHIND_MIN, rows // BEHIND_SHARE)
 
     def save(self, scope_id: int, gather: Gather) -> bool:
-        """Write the file of a scope; say whether it is written. A failure is only logged.
-
-        Args:
-            scope_id: of the scope.
-            gather: gives `version` and `seq` of the columns, and the columns; `None` = they are not in memory.
-        """
+        """Write the file of a scope; say whether it is written. A failure is only logged."""
         with self._writing:
             try:
                 return self._save(scope_id, gather)
@@ -192,10 +162,16 @@ class ColumnFiles:
                 logger.warning("The columns of scope %d could not be kept on disk: %s", scope_id, told(e))
                 return False
 
-    def _save(self, scope_id: int, gather: Gather) -> bool:
+    def _has_turn(self) -> bool:
+        """Take the write lock; say whether it was taken: who closes the store holds it, and waits for this thread."""
         while not self._write_lock.acquire(timeout=WAIT_S):
-            if self._closing.is_set():  # set by the thread that holds the lock
+            if self._closing.is_set():
                 return False
+        return True
+
+    def _save(self, scope_id: int, gather: Gather) -> bool:
+        if not self._has_turn():
+            return False
         try:
             before = self._removals, self._changes.get(scope_id, 0)
             may = self._lasting and self._keeps() and not self._closed and self._whole()
@@ -224,10 +200,9 @@ class ColumnFiles:
 
     def _placed(self, scope_id: int, beside: Path, seq: int, before: tuple[int, int]) -> bool:
         """Put a draft in its place, unless one of its memories was forgotten meanwhile, here or in another process."""
-        while not self._write_lock.acquire(timeout=WAIT_S):
-            if self._closing.is_set():
-                beside.unlink(missing_ok=True)
-                return False
+        if not self._has_turn():
+            beside.unlink(missing_ok=True)
+            return False
         try:
             with self._engine.connect() as connection:
                 stale = _forgotten_since(connection, scope_id, seq)
@@ -289,11 +264,7 @@ class ColumnFiles:
     # -- what was forgotten ----------------------------------------------------------------------------------------
 
     def remove(self, scope_id: int | None = None) -> None:
-        """Remove the file of a scope, or all files: something in it must not be read any more.
-
-        Raises:
-            OSError: a file exists and cannot be removed.
-        """
+        """Remove the file of a scope, or all files: something in it must not be read any more."""
         with self._lock:
             if scope_id is not None:
                 self._changes[scope_id] = self._changes.get(scope_id, 0) + 1

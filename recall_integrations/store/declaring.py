@@ -13,7 +13,6 @@ from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.bm25 import Bm25, Where, best_pushed, frequency_of
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import rows
-from recall_integrations.store.outlines import Outline
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing, Touched
@@ -100,26 +99,19 @@ class Declarations:
                     )
             return self._touching.touch(connection, scope_id) if some else None
 
-    def _saying_of(self, outline: Outline, words: Sequence[str], most: int) -> list[int]:
-        """Find nums as `_saying` does, in a scope that is not read whole."""
-        view = outline.view
-        assert view.text is not None
-        bm25 = Bm25(view, words, (), view.text.frequency, lambda: self._parts.indexes.lexical)
-        if not bm25.weights:
-            return []
-        where = Where(upto=outline.upto, gone=outline.gone)
-        with self._parts.engine.connect() as connection:
-            nums, _ = best_pushed(
-                connection, view.scope_id, bm25.weights, bm25.frequency, view.mean_length, most, where
-            )
-        found: list[int] = nums[:most].tolist()
-        return found
-
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
         """Find nums of memories that may say a name: by the lexical index, else by the text."""
         words, parts = stems(name), self._parts
         if words and (outline := parts.outlines.of(scope_id)) is not None:
-            return self._saying_of(outline, words, min(count, BACKFILL_MAX))
+            assert outline.view.text is not None
+            bm25 = Bm25(outline.view, words, (), outline.view.text.frequency, lambda: parts.indexes.lexical)
+            most, where = min(count, BACKFILL_MAX), Where(upto=outline.upto, gone=outline.gone)
+            if not bm25.weights:
+                return []
+            mean = outline.view.mean_length
+            with parts.engine.connect() as connection:
+                best, _ = best_pushed(connection, scope_id, bm25.weights, bm25.frequency, mean, most, where)
+            return [int(num) for num in best[:most].tolist()]
         if words and not parts.indexes.behind(scope_id):
             try:
                 view = parts.views.get(scope_id)

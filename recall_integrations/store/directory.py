@@ -1,4 +1,4 @@
-"""The directory of a store: check its path, open it beside other processes, and measure its size.
+"""The directory of a store: check its path, open it beside other processes, make its tables, and measure its size.
 
 Any number of processes have a directory open. One of them, the first, *keeps its indexes*: it alone writes tantivy's
 and Chroma's files, and those of columns, for as long as it is there (`LOCK`). A process that writes to the database
@@ -12,21 +12,31 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine, create_mock_engine, inspect, select
+from sqlalchemy.dialects import sqlite
 
+from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
+from recall_integrations.database.meta import check_version, put_meta
 from recall_integrations.database.turns import Watch
-from recall_integrations.errors import RecallError, StoreClosed, StoreCorrupt, StoreLocked, StorePathError
+from recall_integrations.errors import (
+    RecallError,
+    StoreClosed,
+    StoreCorrupt,
+    StoreLocked,
+    StorePathError,
+    StoreVersionError,
+)
 from recall_integrations.records import record
+from recall_integrations.store import entities
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNS, LearnedFiles
-from recall_integrations.store.presence import PROCESSES, Presence
-from recall_integrations.store.tables import make_ready
-from recall_integrations.store.turns import OfFile, WriteTurn
+from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
@@ -42,25 +52,15 @@ CLOSE_S = 1.0  # that closing waits for another process that writes
 
 @record(frozen=True, slots=True, kw_only=True)
 class HeldDirectory:
-    """An open directory and its database. Made by `hold`.
+    """An open directory and its database. Made by `hold`."""
 
-    Args:
-        path: of the directory.
-        temporary: whether `release` removes the directory.
-        keeping: the lock of the process that keeps the indexes.
-        engine: of the database.
-        turn: the write lock; held when `hold` returns.
-        presence: registers this store beside those of other processes; `None` = there can be no others.
-        watch: tells when somebody has written to the database; `None` = there can be no others.
-    """
-
-    path: Path
-    temporary: bool
-    keeping: FileLock
-    engine: Engine
-    turn: WriteTurn
-    presence: Presence | None
-    watch: Watch | None
+    path: Path  # of the directory
+    temporary: bool  # whether `release` removes the directory
+    keeping: FileLock  # the lock of the process that keeps the indexes
+    engine: Engine  # of the database
+    turn: WriteTurn  # the write lock; held when `hold` returns
+    presence: Presence | None  # registers this store beside those of other processes; `None` = there can be no others
+    watch: Watch | None  # tells when somebody has written to the database; `None` = there can be no others
 
     @property
     def learned(self) -> LearnedFiles:
@@ -91,11 +91,7 @@ class HeldDirectory:
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
-        """Make the tables of a new store.
-
-        Raises:
-            StoreVersionError: the tables are of another version.
-        """
+        """Make the tables of a new store."""
         make_ready(self.engine)
 
     def keeps(self) -> bool:
@@ -136,24 +132,13 @@ class HeldDirectory:
         return [] if self.presence is None else self.presence.others()
 
     def check_alone(self, what: str) -> None:
-        """Raise if another process has the directory open; under the write lock.
-
-        Args:
-            what: the purpose, for the message.
-
-        Raises:
-            StoreLocked: another process has it open.
-        """
+        """Raise if another process has the directory open; under the write lock."""
         others = self.others()
         if others or not self.keeps():
             raise StoreLocked(_open_elsewhere(self.path, others, what))
 
     def release(self, *, noted: bool = False) -> None:
-        """Release the directory; a temporary one is removed. Who still reads gets `StoreClosed` and no new connection.
-
-        Args:
-            noted: whether the state of the database is noted, so that the next open need not read it whole.
-        """
+        """Release the directory; a temporary one is removed. Readers get `StoreClosed` and no new connection."""
         refuse_new(self.engine, _closed)  # SQLite would make the file anew
         self.turn.begun = self.turn.ending = _nothing
         if self.watch is not None:
@@ -176,16 +161,7 @@ class HeldDirectory:
 
 
 def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirectory:
-    """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn.
-
-    Args:
-        path: `None` = a temporary one.
-        alone: a purpose during which no other process may have it open; empty = others may.
-
-    Raises:
-        StorePathError, StoreCorrupt: as `check_directory`, or the directory cannot be written to.
-        StoreLocked: another process writes for too long, or has the directory open in spite of `alone`.
-    """
+    """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn."""
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
         raise StorePathError(f"The path of a store is a directory, not {given}. Without a path it is a temporary one.")
@@ -210,13 +186,7 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
         _remove(directory, temporary)
         raise
     return HeldDirectory(
-        path=directory,
-        temporary=temporary,
-        keeping=keeping,
-        engine=engine,
-        turn=turn,
-        presence=presence,
-        watch=watch,
+        path=directory, temporary=temporary, keeping=keeping, engine=engine, turn=turn, presence=presence, watch=watch
     )
 
 
@@ -281,12 +251,7 @@ def _closed(*_: Any) -> None:
 
 
 def check_directory(directory: Path) -> None:
-    """Make the directory if it is absent; refuse one that is neither a store nor empty.
-
-    Raises:
-        StorePathError: the path is a file, not accessible, or a directory of other things.
-        StoreCorrupt: the directory holds indexes without their database.
-    """
+    """Make the directory if it is absent; refuse one that is neither a store nor empty."""
     try:
         if directory.exists() and not directory.is_dir():
             raise StorePathError(
@@ -331,3 +296,47 @@ def size_of(directory: Path) -> int:
         with suppress(OSError):  # index files come and go
             total += path.stat().st_size if path.is_file() else 0
     return total
+
+
+def make_ready(engine: Engine) -> None:
+    """Make the tables in an empty database; leave existing ones as they are."""
+    version = version_of(engine)
+    if version:
+        check_version(version, f"The store {engine.url.database}")
+        return
+    with engine.begin() as connection:  # in one transaction: each statement by itself would wait for the disk
+        _make_tables(connection)
+
+
+def version_of(engine: Engine) -> int:
+    """Read the version of the tables; 0 for an empty database."""
+    with engine.connect() as connection:
+        tables = set(inspect(connection).get_table_names())
+        if not tables:
+            return 0
+        row = None
+        if {schema.meta.name, schema.memories.name} <= tables:
+            row = connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")).first()
+    if row is None or not str(row[0]).isdecimal():
+        raise StoreVersionError(
+            f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory. "
+            "Nothing was changed."
+        )
+    return int(row[0])
+
+
+def _make_tables(connection: Connection) -> None:
+    for statement in _table_statements():
+        connection.exec_driver_sql(statement)
+    entities.make_key(connection)
+    put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
+
+
+@cache
+def _table_statements() -> tuple[str, ...]:
+    """Return the statements that make all tables and indexes in SQLite; rendering takes longer than they do."""
+    made: list[str] = []
+    dialect = sqlite.dialect()
+    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))
+    schema.metadata.create_all(engine, checkfirst=False)
+    return tuple(made)

@@ -3,27 +3,32 @@
     memories without a mark ─▶ door ─▶ prompt ─▶ guard(LLM) ─▶ claims ─▶ validation ─┐
          table `facts` (by = llm) and the mark in `facts_read`, in one transaction ◀─┘
 
-A process that is killed loses the batch under way, and the batch is asked again. A memory that a model leaves out of
-its answer stays without a mark; it is asked again in a smaller batch, and by itself at last. A memory that still gets
-no answer is left until the store is opened again, so that one text that a model refuses does not hold up the others.
+A memory that a model leaves out of its answer is asked again in a smaller batch, by itself at last, and then left until
+the store is opened again. The limits of an hour are noted in the store before each call, so a call that is killed
+counts, and opening again gives no more.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
+import threading
 import time
+import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
+from recall_integrations.config import FactsConfig
 from recall_integrations.database import schema
+from recall_integrations.database.meta import get_meta, put_meta, spent_key
 from recall_integrations.database.sending import insert_rows
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import (
     BAD_SUBJECT,
@@ -45,11 +50,47 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, FileS
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
-from recall_integrations.store.fact_budget import Budget
+from recall_integrations.store.filling import Filling
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing
 from recall_integrations.types import Scope
+from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.roles import Role, role_of
+
+HOUR_S = 3_600.0
+CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a store
+
+
+class Budget:
+    """The budget of an hour. Used under the store's write lock."""
+
+    def __init__(self, settings: FactsConfig, clock: Callable[[], float]) -> None:
+        self._settings, self._clock = settings, clock
+
+    def left_s(self, connection: Connection) -> float:
+        """Return the seconds until the next call may begin; 0 = now."""
+        since, calls, chars = self._spent(connection)
+        if calls < self._settings.llm_calls_per_hour and chars < CHARS_PER_HOUR:
+            return 0.0
+        return max(1.0, since + HOUR_S - self._clock())
+
+    def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
+        """Note calls and characters as spent, in the caller's transaction."""
+        since, called, counted = self._spent(connection)
+        made = {"since": since, "calls": called + calls, "chars": counted + chars}
+        put_meta(connection, spent_key(connection), json.dumps(made))
+
+    def _spent(self, connection: Connection) -> tuple[float, int, int]:
+        """Return the start of the hour in wall seconds, and the calls and characters in it."""
+        now = self._clock()
+        try:
+            noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
+            since, calls, chars = (noted[name] for name in ("since", "calls", "chars"))
+        except (ValueError, TypeError, KeyError):
+            return now, 0, 0
+        known = is_number(since) and is_whole(calls) and is_whole(chars)
+        return (since, calls, chars) if known and since <= now < since + HOUR_S else (now, 0, 0)
+
 
 logger = logging.getLogger("recall_integrations")
 
@@ -102,30 +143,17 @@ class Tally:
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Batch:
-    """Memories of one scope that are read together.
-
-    Args:
-        scope, scope_id: of the memories.
-        messages: all memories of the batch.
-        asked: messages that the model must be asked about.
-        keys: of the answers, by number of the memory.
-    """
+    """Memories of one scope that are read together."""
 
     scope: Scope
     scope_id: int
-    messages: Sequence[Message]
-    asked: Sequence[Message]
-    keys: Mapping[int, bytes]
+    messages: Sequence[Message]  # all memories of the batch
+    asked: Sequence[Message]  # messages that the model must be asked about
+    keys: Mapping[int, bytes]  # of the answers, by number of the memory
 
 
 class FactReader:
-    """Reads facts. Threads may share it; one batch of a store is read at a time.
-
-    Args:
-        parts: of a store that keeps facts.
-        llm: text in, text out, as `resolve_llm` gives it.
-        clock: wall seconds; default the machine's.
-    """
+    """Reads facts. Threads may share it; one batch of a store is read at a time."""
 
     def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] | None = None) -> None:
         if parts.slots is None:
@@ -159,14 +187,7 @@ class FactReader:
     def read(
         self, scope: Scope | None, budget: int | None, advance: Callable[[int], None], deadline: Deadline | None = None
     ) -> FactsRead:
-        """Read the memories that no model has read yet, until all are read, or something stops it.
-
-        Args:
-            scope: of the memories; `None` = all.
-            budget: maximum number of calls; `None` = the rest of the hour's budget.
-            advance: called with the number of memories just read.
-            deadline: of all calls; `None` = none.
-        """
+        """Read the memories that no model has read yet, until all are read, or something stops it."""
         tally, state = Tally(), MORE
         end = Deadline.after(None) if deadline is None else deadline
         while state == MORE:
@@ -187,14 +208,7 @@ class FactReader:
         )
 
     def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
-        """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop.
-
-        Args:
-            tally: takes the counts.
-            deadline: of the caller.
-            scope: of the memories; `None` = any.
-            hourly: whether the limits of the hour hold; calls count in any case.
-        """
+        """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop."""
         parts = self._parts
         with parts.reading_facts, parts.errors():
             parts.check_open()
@@ -436,3 +450,57 @@ def _key(scope_id: int, message: Message) -> bytes:
         message.at.date().isoformat(),
     )
     return hashlib.blake2b(repr(told_of).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+CLOSE_S = 5.0  # for the batch that is being written
+AGAIN_S = 60.0  # after a failure that says nothing of when it will be over
+
+
+class FactFilling:
+    """Reads facts in the background. Threads may share it. Holds `reader` weakly: a model may hold the store."""
+
+    def __init__(self, reader: FactReader) -> None:
+        self._reader = weakref.ref(reader)
+        self._all = Deadline.after(None)
+        self._filling = Filling(self._step, self._failed)
+        self._lock = threading.Lock()
+        self._later: threading.Timer | None = None
+
+    def wake(self) -> None:
+        """Say that there may be something to read."""
+        self._filling.wake()
+
+    def settle(self, timeout: float | None) -> bool:
+        """Read until nothing is left: see `Filling.settle`."""
+        return self._filling.settle(timeout)
+
+    def stop(self) -> None:
+        """Stop for good, without waiting for an answer that is under way."""
+        self._all.cancel()
+        with self._lock:
+            if self._later is not None:
+                self._later.cancel()
+        self._filling.stop(CLOSE_S)
+
+    def _step(self) -> bool:
+
+        reader = self._reader()
+        if reader is None or self._all.over or self._filling.halted:
+            return False
+        state = reader.step(Tally(), self._all)
+        if state not in (DONE, MORE) and not self._all.over:
+            self._wake_later(reader.wait_s() or AGAIN_S)
+        return state == MORE
+
+    def _wake_later(self, seconds: float) -> None:
+        with self._lock:
+            if self._later is not None:
+                self._later.cancel()
+            self._later = threading.Timer(seconds, self.wake)
+            self._later.daemon = True
+            self._later.start()
+
+    def _failed(self, error: BaseException) -> None:
+        if not isinstance(error, StoreClosed) and not self._all.over:
+            logger.warning("Facts could not be read with the language model: %s", told(error))
+            self._wake_later(AGAIN_S)

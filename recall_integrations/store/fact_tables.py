@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
@@ -15,14 +16,57 @@ from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
-from recall_integrations.facts.said import IS, OPS, same
+from recall_integrations.facts.said import IS, OPS, name_key, same
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import stays, to_micros
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.records import record
-from recall_integrations.store.subject_names import SubjectNames
+
+_OF = "'s "
+
+
+class SubjectNames:
+    """The names of each subject, as the index of a scope had them. Threads may share it.
+
+    It holds no index: callers give it the one that it was made of.
+    """
+
+    def __init__(self, index: EntityIndex) -> None:
+        self._made_of, self._revision = weakref.ref(index), index.revision
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def is_of(self, index: EntityIndex) -> bool:
+        """Say whether the names are still those of the index."""
+        return self._made_of() is index and self._revision == index.revision
+
+    def of(self, subject: str, index: EntityIndex) -> tuple[str, ...]:
+        """Return all subjects of the same entity, `subject` included, in the order of its names.
+
+        Empty for a name of two entities: the owner of each fact is unknown.
+        """
+        found = self._known.get(subject)
+        if found is None:
+            found = self._known[subject] = _together(subject, index)
+        return found
+
+
+def _together(subject: str, index: EntityIndex) -> tuple[str, ...]:
+    owner, of, rest = subject.partition(_OF)
+    holders = _holders(owner, index)
+    if len(holders) > 1:
+        return ()
+    names = dict.fromkeys(name_key(name) for entity in holders for name in index.names(entity))
+    if owner not in names:
+        return (subject,)
+    return tuple(f"{name}{of}{rest}" for name in names if name == owner or _holders(name, index) == holders)
+
+
+def _holders(name: str, index: EntityIndex) -> tuple[str, ...]:
+    """Return the ids of the entities of a name; a key has no "the" in front, which a name may have."""
+    return (index.lookup(name) or index.lookup(f"the {name}")) if name else ()
+
 
 SCOPES_MAX = 256  # whose facts are in memory
 TOLD_MAX = 1_000  # of one slot of one subject: the newest so many decide; `MemoryStore.facts` reads all of them
@@ -37,35 +81,22 @@ Lasting = dict[Lined, tuple[tuple[int, ...], "Line"]]
 
 @record(frozen=True, slots=True, kw_only=True)
 class State:
-    """The state of the facts of a memory at a time. Times are microseconds.
+    """The state of the facts of a memory at a time. Times are microseconds."""
 
-    Args:
-        past: whether none of its facts holds.
-        ended_by: number of the memory that ended its facts; `None` = they hold, or no memory did.
-        start, stop: time in which it holds, if it has one fact only; `timeline.PAST` = no memory says since when.
-    """
-
-    past: bool
-    ended_by: int | None = None
+    past: bool  # whether none of its facts holds
+    ended_by: int | None = None  # number of the memory that ended its facts; `None` = they hold, or no memory did
     start: int | None = None
     stop: int | None = None
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A time line, and the part of each memory in it.
+    """A time line, and the part of each memory in it."""
 
-    Args:
-        stretches: the values with their times.
-        own: by number of the memory, the stretches that it tells.
-        older: memories beyond the newest `TOLD_MAX` whose facts hold no longer.
-        older_from: time from which these facts hold no longer.
-    """
-
-    stretches: tuple[Stretch, ...]
-    own: Mapping[int, tuple[Stretch, ...]]
-    older: frozenset[int] = frozenset()
-    older_from: int = 0
+    stretches: tuple[Stretch, ...]  # the values with their times
+    own: Mapping[int, tuple[Stretch, ...]]  # by number of the memory, the stretches that it tells
+    older: frozenset[int] = frozenset()  # memories beyond the newest `TOLD_MAX` whose facts hold no longer
+    older_from: int = 0  # time from which these facts hold no longer
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -78,12 +109,7 @@ class Past:
 
 
 class Lines:
-    """The time lines of one view of a scope, made on first use. Threads may share it.
-
-    Args:
-        lasting: time lines made for any view, with the numbers of the memories behind them.
-        names: the names of each subject, by the entities of the scope.
-    """
+    """The time lines of one view of a scope, made on first use. Threads may share it."""
 
     def __init__(self, lasting: Lasting, names: SubjectNames) -> None:
         self.lasting, self.names = lasting, names
@@ -95,14 +121,6 @@ class ScopeFacts:
     """The facts of one scope in one view. Threads may share it.
 
     Facts under several names of one entity are one time line. A name that is two people has no time line.
-
-    Args:
-        told: all facts, by subject and slot, in the order of the numbers.
-        keys: by number of the memory, the keys of its facts.
-        view: the living memories.
-        slots: the schema.
-        lines: of the view.
-        index: the names of the scope's entities.
     """
 
     def __init__(
@@ -133,13 +151,7 @@ class ScopeFacts:
         return self._line(self._lined(key) or ((key[0],), key[1])).stretches
 
     def state_of(self, num: int, at: int, key: Key | None = None) -> State | None:
-        """Return the state of a memory's facts at a time, in microseconds; `None` where it has none, or nobody knows.
-
-        Args:
-            num: of the memory.
-            at: the time.
-            key: the key in question; default all facts of the memory.
-        """
+        """Return the state of a memory's facts at a time in microseconds; `None` where it is unknown or it has none."""
         keys = self._keys.get(num, ())
         if not keys:
             return None
@@ -234,12 +246,7 @@ class ScopeFacts:
 
 
 def line_of(told: Sequence[Told], *, one: bool) -> Line:
-    """Make the time line of facts, from the newest `TOLD_MAX` of them.
-
-    Args:
-        told: facts of living memories.
-        one: whether one value holds at a time.
-    """
+    """Make the time line of facts, from the newest `TOLD_MAX` of them."""
     older: frozenset[int] = frozenset()
     older_from = 0
     if len(told) > TOLD_MAX:
@@ -260,19 +267,12 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Telling:
-    """The memories with facts in a scope that is not read whole.
-
-    Args:
-        scope_id: of the scope.
-        nums, at: of the living memories, as in `ScopeView`.
-        alive: true for all.
-        memo: values computed from it once, by name.
-    """
+    """The memories with facts in a scope that is not read whole."""
 
     scope_id: int
     nums: NDArray[np.int64]
     at: NDArray[np.int64]
-    alive: NDArray[np.bool_]
+    alive: NDArray[np.bool_]  # true for all
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -298,14 +298,7 @@ class _Kept:
 
 
 class FactTables:
-    """The facts of recently used scopes.
-
-    Args:
-        engine: of the store.
-        slots: the schema; `None` = no facts are kept.
-        ended: gives the time up to which ended memories of a scope are left out, in microseconds.
-        index: gives the names of a scope's entities.
-    """
+    """The facts of recently used scopes."""
 
     def __init__(
         self,

@@ -1,15 +1,7 @@
 """Following the writes of other processes: at every call, and at the beginning of every own write.
 
-    anything committed since? (`database.turns`, microseconds) ─ no ─▶ done
-      └─ yes ─▶ the entries of the journal beyond the known one
-                  ├─ new scopes, versions, times at which memories end
-                  ├─ names and facts in memory, cached answers: forgotten, of the scopes written to
-                  ├─ columns follow the journal when they are asked for; vocabularies are told each change
-                  └─ it does not go on from the known entry (a backup was put back, a replica took over that
-                     lacked something, it was pruned): all that is in memory is forgotten and read anew
-
-A thread of this process that writes has followed when its turn began, and no other process writes until it is over: so
-nothing is looked for meanwhile, and this process never meets its own writes here.
+A thread that writes has followed when its turn began, and no other process writes until it is over: so nothing is
+looked for meanwhile, and this process never meets its own writes here.
 """
 
 from __future__ import annotations
@@ -24,7 +16,7 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, bindparam, case, func, select
+from sqlalchemy import Connection, Engine, bindparam, case, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -37,8 +29,7 @@ from recall_integrations.indexes.times import ends
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.store import journal
-from recall_integrations.store.history import Point
-from recall_integrations.store.journal import SEMANTIC, TOUCH, Change
+from recall_integrations.store.journal import SEMANTIC, TOUCH, Change, Point
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -47,13 +38,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("recall_integrations")
 
-_C, _S, _M, _AT, _META = (
-    schema.changes.c,
-    schema.scopes.c,
-    schema.memories.c,
-    schema.cursors.c,
-    schema.meta.c,
-)
+_C, _S, _M, _AT, _META = (schema.changes.c, schema.scopes.c, schema.memories.c, schema.cursors.c, schema.meta.c)
 _known = bindparam("known", type_=_C.seq.type)
 _DIGEST = select(_C.digest).where(_C.seq == _known)
 _NEWEST = select(_C.seq, _C.digest).order_by(_C.seq.desc()).limit(1)
@@ -81,31 +66,18 @@ LOOK_S = 1.0  # between two looks of a process that nobody asks anything
 
 @record(frozen=True, slots=True, kw_only=True)
 class _News:
-    """The writes of other processes.
+    """The writes of other processes."""
 
-    Args:
-        head: the last entry of the journal.
-        semantic: the last entry whose vectors are made.
-        made_by: the embedding that makes them; `None` = there are none.
-        written: of each changed scope its name, version, last change, and whether it was touched otherwise.
-        ending: the next end of a new memory of a scope, in microseconds.
-        late: scopes whose memories got their vectors after they were written.
-    """
-
-    head: Point
-    semantic: int
-    made_by: str | None
+    head: Point  # the last entry of the journal
+    semantic: int  # the last entry whose vectors are made
+    made_by: str | None  # the embedding that makes them; `None` = there are none
     written: Mapping[int, tuple[Scope, int, int, bool]]
-    ending: Mapping[int, int]
-    late: Sequence[int]
+    ending: Mapping[int, int]  # the next end of a new memory of a scope, in microseconds
+    late: Sequence[int]  # scopes whose memories got their vectors after they were written
 
 
 class Followed:
-    """The place up to which this process has followed the journal. Threads share it.
-
-    Args:
-        watch: tells whether anything was committed; `None` = no other process can write to the store.
-    """
+    """The place up to which this process has followed the journal. Threads share it."""
 
     def __init__(self, watch: Watch | Committed | None) -> None:
         self.watch = watch
@@ -127,12 +99,7 @@ class Followed:
             self.mine, self.last = True, None
 
     def committed(self, last: Change, *, embedded: bool) -> None:
-        """Note that this process has committed entries of the journal, in its turn.
-
-        Args:
-            last: the last entry.
-            embedded: whether vectors are made up to that entry.
-        """
+        """Note that this process has committed entries of the journal, in its turn."""
         self.last = Point(last.seq, last.digest), last.seq if embedded else self.semantic
 
     def end(self, parts: StoreParts) -> None:
@@ -156,20 +123,12 @@ class Followed:
                     (self.head, self.semantic), self.at = self.last, -1
 
     def newest(self, next_seq: int) -> Point | None:
-        """Return the last entry of the journal before anything is written in this turn; `None` = unknown.
-
-        Args:
-            next_seq: number of the next entry.
-        """
+        """Return the last entry of the journal before anything is written in this turn; `None` = unknown."""
         known = self.watch is not None and self.mine and 0 < self.head.seq == next_seq - 1
         return self.head if known else None
 
     def look(self, parts: StoreParts) -> None:
-        """Follow all that was committed before this call.
-
-        Raises:
-            StoreError: a write of this process has held the lock for longer than `connections.within` allows.
-        """
+        """Follow all that was committed before this call."""
         if self.watch is None:
             return
         before = self.at
@@ -192,9 +151,7 @@ class Followed:
         """Take notice of all up to a version, which was asked for before: what comes meanwhile is met the next time."""
         if now.version == self.at:
             return
-        with begun(parts.engine) as connection:
-            asked = _Asked(connection, self.head, self.semantic)
-        news = asked.understood()
+        news = _news(parts.engine, self.head, self.semantic)
         if news is None:
             with parts.engine.connect() as connection:
                 self.head, self.semantic = _begin_anew(parts, connection)
@@ -210,48 +167,36 @@ class Followed:
         self.head, self.semantic, self.at = news.head, news.semantic, now.version
 
 
-class _Asked:
-    """Questions to the database, in one snapshot; the answers are read afterwards.
-
-    Args:
-        connection: of `sending.begun`.
-        known: the last entry of the journal that is known.
-        semantic: the last entry whose vectors were made then.
-    """
-
-    def __init__(self, connection: Connection, known: Point, semantic: int) -> None:
-        self._known = known
-        since = {"known": known.seq}
-        self._there = send(connection, _DIGEST, since)
-        self._newest = send(connection, _NEWEST)
-        self._cursor = send(connection, _CURSOR)
-        self._notes = send(connection, _NOTES)
-        self._written = send(connection, _WRITTEN, since)
-        self._ending = send(connection, _ENDING, since)
-        self._late = send(connection, _LATE, {"known": known.seq, "semantic": semantic})
-
-    def understood(self) -> _News | None:
-        """Return the news since the known entry; `None` = the journal does not go on from it."""
-        notes = {str(key): str(value) for key, value in self._notes.rows()}
-        there, pruned = self._there.value(), journal.point_of(notes.get(PRUNED))
-        if self._known.seq and self._known not in (Point(self._known.seq, there), pruned):
-            return None
-        newest = self._newest.rows()
-        # Where all entries were pruned, the last number is noted.
-        head = Point(*newest[0]) if newest else Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
-        written, ending = self._written.rows(), self._ending.rows()
-        late = [int(scope_id) for (scope_id,) in self._late.rows()]
-        return _News(
-            head=head,
-            semantic=int(self._cursor.value() or 0),
-            made_by=notes.get(EMBEDDING),
-            written={
-                scope_id: (Scope(user, agent, namespace), int(version), int(last), bool(touched))
-                for scope_id, user, agent, namespace, version, last, touched in written
-            },
-            ending={int(scope_id): int(at) for scope_id, at in ending},
-            late=sorted(late),
-        )
+def _news(engine: Engine, known: Point, semantic: int) -> _News | None:
+    """Read the news since the known entry and vectors; `None` = the journal does not go on from that entry."""
+    since = {"known": known.seq}
+    with begun(engine) as connection:
+        there = send(connection, _DIGEST, since)
+        newest = send(connection, _NEWEST)
+        cursor = send(connection, _CURSOR)
+        noted = send(connection, _NOTES)
+        written = send(connection, _WRITTEN, since)
+        ending = send(connection, _ENDING, since)
+        late = send(connection, _LATE, {"known": known.seq, "semantic": semantic})
+    notes = {str(key): str(value) for key, value in noted.rows()}
+    pruned = journal.point_of(notes.get(PRUNED))
+    if known.seq and known not in (Point(known.seq, there.value()), pruned):
+        return None
+    # Where all entries were pruned, the last number is noted.
+    head = next(
+        (Point(*row) for row in newest.rows()), Point(max(pruned.seq, int(notes.get(LAST) or 0)), pruned.digest)
+    )
+    return _News(
+        head=head,
+        semantic=int(cursor.value() or 0),
+        made_by=notes.get(EMBEDDING),
+        written={
+            scope_id: (Scope(user, agent, namespace), int(version), int(last), bool(touched))
+            for scope_id, user, agent, namespace, version, last, touched in written.rows()
+        },
+        ending={int(scope_id): int(at) for scope_id, at in ending.rows()},
+        late=sorted(int(scope_id) for (scope_id,) in late.rows()),
+    )
 
 
 def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | None:

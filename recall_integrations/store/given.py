@@ -22,28 +22,16 @@ BATCH = 1_000  # memories per transaction
 
 @record(slots=True)
 class Chat:
-    """Notes about the given items, above all about the chat messages among them.
+    """Notes about the given items, above all about the chat messages among them."""
 
-    Args:
-        ids: of messages; stored messages with these ids are left alone.
-        places: of messages among the memories to store.
-        skipped: places of messages without text among the given items.
-        on_duplicate: the wish for a memory that says the same as a stored one.
-    """
-
-    ids: set[str] = field(default_factory=set)
-    places: list[int] = field(default_factory=list)
-    skipped: list[int] = field(default_factory=list)
-    on_duplicate: str = "keep"
+    ids: set[str] = field(default_factory=set)  # of messages; stored messages with these ids are left alone
+    places: list[int] = field(default_factory=list)  # of messages among the memories to store
+    skipped: list[int] = field(default_factory=list)  # places of messages without text among the given items
+    on_duplicate: str = "keep"  # the wish for a memory that says the same as a stored one
 
 
 def check_many(memories: object, batch_size: object, thread: object) -> None:
-    """Check the arguments of `remember_many`.
-
-    Raises:
-        InvalidMemory: `memories` is one memory alone, or the thread cannot be used.
-        InvalidArgument: `batch_size` is no number of memories.
-    """
+    """Check the arguments of `remember_many`."""
     if isinstance(memories, str | bytes | Memory | Mapping) or is_message(memories):
         raise InvalidMemory("remember_many takes an iterable of memories. Use `remember` for a single one.")
     if not is_whole(batch_size) or batch_size < 1:
@@ -53,40 +41,21 @@ def check_many(memories: object, batch_size: object, thread: object) -> None:
 
 
 def checked_wish(on_duplicate: object) -> str:
-    """Check `on_duplicate`.
-
-    Raises:
-        InvalidArgument: the value is none of the three.
-    """
+    """Check `on_duplicate`."""
     if isinstance(on_duplicate, str) and on_duplicate in ("keep", "replace", "skip"):
         return on_duplicate
     raise InvalidArgument(f'on_duplicate must be "keep", "replace" or "skip", not {str(on_duplicate)[:60]!r}.')
 
 
 def checked_filters(filters: FiltersLike) -> Filters | None:
-    """Convert the filters of a call; `None` where they hold no condition.
-
-    Raises:
-        InvalidFilter: the filters cannot be applied.
-    """
+    """Convert the filters of a call; `None` where they hold no condition."""
     from recall_integrations.adapters.filters import as_filters
 
     return None if filters is None else as_filters(filters) or None
 
 
 def checked(memories: Iterable[Any], thread: str | None, chat: Chat, clock: Clock) -> Iterator[Memory]:
-    """Yield the items as memories, without messages that have no text; `chat` notes the messages.
-
-    Args:
-        memories: `Memory` objects, texts and chat messages.
-        thread: of the texts and messages.
-        chat: filled as the items are read.
-        clock: of the store.
-
-    Raises:
-        InvalidMemory: an item is not a memory, has come to its end, or its id occurs twice; the error gives its
-            position.
-    """
+    """Yield the items as memories, without messages that have no text; `chat` notes the messages."""
     if not isinstance(memories, Iterable):
         raise InvalidMemory(f"remember_many takes an iterable of memories, not {type(memories).__name__}.")
     seen: set[str] = set()

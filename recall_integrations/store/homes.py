@@ -1,10 +1,7 @@
-"""Names of the collections of large scopes on a server, and the collections to remove there.
+"""Names of the collections of large scopes on a server, `<store>.<scope>.<embedding>.<random>`, and those to remove.
 
-    <store>.<scope>.<embedding>.<random>     as in 3f9a0c5d17e2.17.b09c1a44.5e20f1
-
-The store is a random number that is made with the first of them and kept in its record; the embedding a digest of its
-fingerprint. The last part is random: a collection is never filled a second time under the same name, so a process
-that asks for this name knows how it was made. A store in files calls its collections `scope-17` (`store.collections`).
+The last part is random: a collection is never filled a second time under the same name, so a process that asks for
+this name knows how it was made. A store in files calls its collections `scope-17`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The indexes derived from the memories of a store: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
 
-Words and vectors are kept in step with the journal, and Chroma with the vectors (`store.collections`). tantivy and
-Chroma live in directories named after their epochs (`lexical.3`). A rebuild of tantivy fills a new directory beside the
-old one and switches to it in one SQL transaction, so a crash during a rebuild leaves the old state in force. A rebuild
-of Chroma begins with an empty directory, and how far that is filled is noted as it goes.
+A rebuild of tantivy fills a new directory beside the old one and switches to it in one SQL transaction, so a crash
+leaves the old state in force. A rebuild of Chroma begins with an empty directory, and notes how far it has come.
 """
 
 from __future__ import annotations
@@ -31,14 +29,14 @@ from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store import epochs, history, journal, seal
-from recall_integrations.store.ahead import NotYet, Vectors
+from recall_integrations.store import index_files, journal
+from recall_integrations.store.asking import NotYet, Vectors
 from recall_integrations.store.collections import Collections, quiet_close
 from recall_integrations.store.collections_base import Progress
 from recall_integrations.store.directory import DATABASE
+from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
-from recall_integrations.store.owed import Owed
-from recall_integrations.store.tailed_words import TailedWords
+from recall_integrations.store.record_words import TailedWords
 from recall_integrations.store.turns import Lock
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
@@ -61,16 +59,8 @@ Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of 
 class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
-    Args:
-        scan_max: memories up to which a scope has no collection in Chroma.
-        applied: called with the changes that the lexical index has applied, each once; `None` where that is uncertain.
-        keeps: says whether this process writes tantivy's and Chroma's files. Another one only reads tantivy's: it reads
-            later memories one by one (`TailedWords`), and scans the vectors of large scopes.
-        errors: translates errors of the database.
-        besides: waits some seconds for other work in the background; says whether it is done.
-        words: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
-        served: makes the collections on a server, given the receiver of notices; `None` = they are in files.
-        state: gives a number that changes with commits to the database, for processes that do not keep the indexes.
+    `words`: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
+    `served`: makes the collections on a server, given the receiver of notices; `None` = they are in files.
     """
 
     def __init__(
@@ -109,7 +99,7 @@ class Indexes:
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
         self._written = False  # whether the lexical index was written since it was opened
-        self._sealed: dict[str, seal.Entry] = {}
+        self._sealed: dict[str, index_files.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
         self._write_lock = write_lock
@@ -149,7 +139,7 @@ class Indexes:
                 self._lexical = None
                 self.note(f"The lexical index could not be rebuilt: {failure}")
         if self._served:  # files from before there was a server
-            epochs.sweep(self._directory, SEMANTIC, [])
+            index_files.sweep_epochs(self._directory, SEMANTIC, [])
         self.collections.open()
         if any(behind.values()):
             self.catch_up(vectors=vectors)
@@ -158,22 +148,14 @@ class Indexes:
 
     @property
     def lexical(self) -> WordIndex:
-        """The lexical index, with all earlier commits.
-
-        Raises:
-            IndexUnavailable: the index is not open.
-        """
+        """The lexical index, with all earlier commits."""
         if not self._keeps():
             return self._with_tail()
         self.apply_owed()
         return self._open_lexical()
 
     def lexical_now(self) -> tuple[WordIndex, bool]:
-        """Return the lexical index without waiting for a writer, and whether it has all earlier commits.
-
-        Raises:
-            IndexUnavailable: the index is not open.
-        """
+        """Return the lexical index without waiting for a writer, and whether it has all earlier commits."""
         if not self._keeps():
             return self._with_tail(), True
         whole = self.apply_owed(WRITER_WAIT_S)
@@ -191,7 +173,7 @@ class Indexes:
         with self._open_lock:
             with self._engine.connect() as connection:
                 cursor = journal.cursors(connection).get(LEXICAL, 0)
-                path = self._directory / f"{LEXICAL}.{epochs.of(connection, LEXICAL)}"
+                path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL)}"
             if self._lexical is None or self._lexical.path != path:
                 self._lexical = LexicalIndex(path)
             else:
@@ -207,27 +189,19 @@ class Indexes:
 
     @property
     def semantic(self) -> SemanticIndex:
-        """Chroma, with the collections of large scopes; opened and checked on first use.
-
-        Raises:
-            IndexUnavailable: there is no large scope, or Chroma does not work.
-        """
+        """Chroma, with the collections of large scopes; opened and checked on first use."""
         if isinstance(self.collections, Collections):
             return self.collections.index
         raise IndexUnavailable("The vectors of large scopes are on a server (vectors.address).")
 
     @property
     def neighbours(self) -> Neighbours:
-        """The index of nearest neighbours of large scopes: Chroma in files, or on a server.
-
-        Raises:
-            IndexUnavailable: there is no large scope, or Chroma does not work.
-        """
+        """The index of nearest neighbours of large scopes: Chroma in files, or on a server."""
         return self.collections.index
 
     def _check_seal(self) -> None:
         path = self._path(LEXICAL)
-        problem, self._sealed = seal.broken(path)
+        problem, self._sealed = index_files.broken_seal(path)
         if problem is None and not self._sealed and path.is_dir():
             problem = damaged(path) if any(path.glob("*.idx")) else None
         if problem is not None:
@@ -237,7 +211,7 @@ class Indexes:
         """Raise `IndexUnavailable` unless the index was made from this database in its present history."""
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(LEXICAL, 0)
-            problem = journal.foreign(connection, cursor, history.noted(self._path(LEXICAL)))
+            problem = journal.foreign(connection, cursor, journal.noted_point(self._path(LEXICAL)))
         if problem is not None:
             raise IndexUnavailable(f"The lexical index is of another history: {problem}.")
 
@@ -284,7 +258,7 @@ class Indexes:
         with self._open_lock:
             if self._lexical is not None and quiet_close(self._lexical) and sealed and self._keeps():
                 try:
-                    seal.seal(self._path(LEXICAL), self._sealed)
+                    index_files.seal(self._path(LEXICAL), self._sealed)
                 except (OSError, SQLAlchemyError) as e:
                     logger.warning("The lexical index could not be sealed: %s", told(e))
             self._lexical = None
@@ -299,12 +273,7 @@ class Indexes:
         return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
 
     def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock.
-
-        Args:
-            changes: that were committed.
-            stems: stems of the memories, by num.
-        """
+        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock."""
         if not self._keeps():
             self._applied_lexical(changes, changes[-1].seq)
             return
@@ -315,14 +284,7 @@ class Indexes:
             self.catch_up()
 
     def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
-        """Register the commits of other processes.
-
-        Args:
-            scopes: that were written to.
-            changes: the entries, in order, where a part of this process follows them; `None` = too many.
-            head: the last entry of the journal.
-            lag: entries for which vectors are missing.
-        """
+        """Register the commits of other processes."""
         self.lag = {**self.lag, SEMANTIC: lag}
         written = set(scopes)
         if not written:
@@ -355,11 +317,7 @@ class Indexes:
         self._replaying = False
 
     def apply_owed(self, wait_s: float = -1) -> bool:
-        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first.
-
-        Args:
-            wait_s: seconds to wait for a writer; below 0 = without limit.
-        """
+        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first."""
         if not self.owed.any or self._closed:
             return True
         if not self._write_lock.acquire(timeout=wait_s):
@@ -415,11 +373,7 @@ class Indexes:
         return self._embedded
 
     def _follow(
-        self,
-        name: str,
-        apply: Callable[[list[Change]], None],
-        known: Sequence[Change],
-        progress: Progress | None,
+        self, name: str, apply: Callable[[list[Change]], None], known: Sequence[Change], progress: Progress | None
     ) -> None:
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(name, 0)
@@ -440,10 +394,10 @@ class Indexes:
             yield batch
 
     def _apply_lexical(self, stems: Mapping[int, Sequence[str]], batch: list[Change]) -> None:
-        history.note(self._path(LEXICAL), history.Point(batch[-1].seq, batch[-1].digest))
+        journal.note_point(self._path(LEXICAL), journal.Point(batch[-1].seq, batch[-1].digest))
         puts = [Put(c.scope_id, c.num, c.content, c.language, stems.get(c.num)) for c in batch if c.text is not None]
         if not self._written:
-            seal.unseal(self._path(LEXICAL))
+            index_files.unseal(self._path(LEXICAL))
             self._written = True
         index = self._open_lexical()
         index.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
@@ -483,12 +437,7 @@ class Indexes:
         self.vectors_written({c.scope_id for c in batch}, len(batch))
 
     def vectors_written(self, scope_ids: set[int], changes: int) -> None:
-        """Tell the collections of written vectors and removed memories, where this process may fill them.
-
-        Args:
-            scope_ids: scopes that changed.
-            changes: number of changes.
-        """
+        """Tell the collections of written vectors and removed memories, where this process may fill them."""
         if self._served or self._keeps():
             self.collections.follow(scope_ids, changes)
 
@@ -549,8 +498,8 @@ class Indexes:
         with self._engine.connect() as connection:
             head = journal.last_seq(connection)
             reached = journal.point(connection, head)
-            path = self._directory / f"{LEXICAL}.{epochs.of(connection, LEXICAL) + 1}"
-        epochs.remove(path)
+            path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL) + 1}"
+        index_files.remove_path(path)
         fresh = LexicalIndex(path)
         self._fill_lexical(fresh, progress)
         old, self._lexical = self._lexical, fresh
@@ -559,9 +508,9 @@ class Indexes:
         self._applied_lexical(None, fresh.commits)
         self._sealed = {}
         if reached is not None:
-            history.note(path, reached)
+            journal.note_point(path, reached)
         with self._engine.begin() as connection:
-            epochs.advance(connection, LEXICAL)
+            index_files.next_epoch(connection, LEXICAL)
             journal.move(connection, LEXICAL, head)
 
     def _rebuild_semantic(self, embed: bool, progress: Progress | None) -> None:
@@ -605,9 +554,6 @@ class Indexes:
         """Make the vectors of memories that have none, given as scope and num; return the number of vectors made.
 
         The index gets them when it is rebuilt.
-
-        Raises:
-            EmbeddingError: no text could be embedded.
         """
         m, made = schema.memories, 0
         for start in range(0, len(missing), BATCH):
@@ -629,11 +575,11 @@ class Indexes:
 
     def _path(self, name: str) -> Path:
         with self._engine.connect() as connection:
-            return self._directory / f"{name}.{epochs.of(connection, name)}"
+            return self._directory / f"{name}.{index_files.epoch_of(connection, name)}"
 
     def _sweep(self) -> None:
         """Remove directories of other epochs: replaced indexes and rebuilds that did not finish."""
-        epochs.sweep(self._directory, LEXICAL, [self._path(LEXICAL)])
+        index_files.sweep_epochs(self._directory, LEXICAL, [self._path(LEXICAL)])
 
     def _memory_count(self) -> int:
         with self._engine.connect() as connection:

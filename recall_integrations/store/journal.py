@@ -1,17 +1,19 @@
-"""The change journal and the cursors of the indexes that follow it.
+"""The change journal, the cursors of the indexes that follow it, and the point of it that an index was made from.
 
-Every write appends to `changes` in the transaction that makes it. Each index keeps the sequence number it has applied;
-later entries are caught up at the next write or open. Applying a change twice is harmless, so a crash between an
-index's commit and its cursor's costs work, not correctness.
-
-Each entry has a digest of itself and of all before it, by which an index that was made from another history is known
-(`store.history`). Of pruned entries, the digest of the last one stays.
+Every write appends to `changes` in its transaction. Each index keeps the number that it has applied; later entries are
+caught up at the next write or open, and applying a change twice is harmless. An index and the database can be put back
+alone (a backup, a kill), so each entry has a digest of itself and of all before it, and the last one that an index may
+hold is noted beside its files: it belongs to a database whose journal has the same digest there.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
 
 from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, select, update
 
@@ -20,10 +22,43 @@ from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import Sent, insert_rows, send
 from recall_integrations.records import record
-from recall_integrations.store import history
-from recall_integrations.store.history import Point
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
+
+MARK = "recall.history"
+DIGEST_BYTES = 16  # of a digest
+
+
+class Point(NamedTuple):
+    """A place in a journal."""
+
+    seq: int = 0  # number of an entry; 0 = before the first
+    digest: str = ""  # of all entries up to it, in hexadecimal digits; empty = none
+
+
+def digest_of(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> str:
+    """Digest an entry and all before it."""
+    said = f"{before} {seq} {scope_id} {op} {num} {content or ''}"
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def note_point(directory: Path, point: Point) -> None:
+    """Note how far the index in a directory may have come. No sync: a process that is killed loses nothing."""
+    directory.mkdir(parents=True, exist_ok=True)
+    target = directory / MARK
+    draft = target.with_suffix(".new")
+    draft.write_text(json.dumps(point), encoding="ascii")
+    draft.replace(target)
+
+
+def noted_point(directory: Path) -> Point | None:
+    """Read the noted point; `None` where there is none, or it cannot be read."""
+    try:
+        seq, said = json.loads((directory / MARK).read_text(encoding="ascii"))
+    except (OSError, ValueError, TypeError):
+        return None
+    return Point(seq, said) if isinstance(seq, int) and isinstance(said, str) else None
+
 
 LEXICAL, SEMANTIC = "lexical", "semantic"
 TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
@@ -76,13 +111,7 @@ def touched(seq: int, scope_id: int) -> Change:
 
 
 class Appended:
-    """Entries that were written.
-
-    Args:
-        changes: the entries with their digests.
-        moved: the statement that moved a cursor along; `None` = no cursor was to move.
-        anew: whether the cursor was made instead of moved.
-    """
+    """Entries that were written."""
 
     def __init__(self, changes: Sequence[Change], moved: Sent | None, *, anew: bool = False) -> None:
         self.changes, self._moved, self._anew = changes, moved, anew
@@ -96,17 +125,11 @@ class Appended:
 def append(
     connection: Connection, entries: Sequence[Change], applied: str | None = None, newest: Point | None = None
 ) -> Appended:
-    """Write entries, oldest first, in the caller's transaction.
-
-    Args:
-        entries: their digests are made here.
-        applied: an index that has them already: its cursor moves along, unless it lacks earlier ones.
-        newest: the last stored entry; `None` = it is looked up.
-    """
+    """Write entries, oldest first, in the caller's transaction."""
     newest, chained = newest or _newest(connection), []
     digest = newest.digest
     for e in entries:
-        digest = history.digest(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
+        digest = digest_of(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
         chained.append(
             Change(seq=e.seq, scope_id=e.scope_id, op=e.op, num=e.num, text=e.text, actor=e.actor, digest=digest)
         )
@@ -159,12 +182,7 @@ def point(connection: Connection, seq: int) -> Point | None:
 
 
 def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | None:
-    """Say why an index belongs to another history than this journal's; `None` = it does not.
-
-    Args:
-        cursor: the last change that the index holds, as the database notes it.
-        noted: the last change that the index may hold.
-    """
+    """Say why an index belongs to another history than this journal's; `None` = it does not."""
     if noted is None:
         return "nothing says which history it was made from" if cursor else None
     if noted.seq < cursor:
@@ -224,15 +242,7 @@ def pending_in(connection: Connection, after: int, limit: int, scope_id: int | N
         .order_by(c.c.seq)
     )
     return [
-        Change(
-            seq=seq,
-            scope_id=scope,
-            op=op,
-            num=num,
-            text=text if op == "put" else None,
-            actor=actor,
-            digest=digest,
-        )
+        Change(seq=seq, scope_id=scope, op=op, num=num, text=text if op == "put" else None, actor=actor, digest=digest)
         for seq, scope, op, num, text, actor, digest in connection.execute(query)
     ]
 
@@ -312,8 +322,8 @@ def restart(connection: Connection) -> int:
         kept.append(int(number) if number.isdecimal() else 0)
     head, digest = max(kept), "restarted"
     for scope_id, num, text, actor in connection.execute(select(m.scope_id, m.num, m.text, m.actor).order_by(m.num)):
-        digest = history.digest(digest, num, scope_id, "put", num, indexed_text(text, actor))
-    digest = history.digest(digest, head, 0, "restarted", head, get_meta(connection, PRUNED))
+        digest = digest_of(digest, num, scope_id, "put", num, indexed_text(text, actor))
+    digest = digest_of(digest, head, 0, "restarted", head, get_meta(connection, PRUNED))
     put_meta(connection, LAST, str(head))
     put_meta(connection, PRUNED, f"{head} {digest}")
     connection.execute(delete(schema.changes))
@@ -326,10 +336,6 @@ def prune_applied(connection: Connection, *, upto: int | None = None, keep: int 
     """Drop the entries that both indexes have applied, once more than `keep` of them have gathered.
 
     Columns in memory follow the journal, so call this before any are loaded.
-
-    Args:
-        upto: the last entry that may be dropped; `None` = no limit.
-        keep: number of entries.
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
     applied = applied if upto is None else min(applied, upto)

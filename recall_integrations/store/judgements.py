@@ -25,11 +25,7 @@ _j = schema.judged.c
 
 
 class Judgements:
-    """The judgements of recalls of a store. Threads share it.
-
-    Args:
-        parts: of the store.
-    """
+    """The judgements of recalls of a store. Threads share it."""
 
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
@@ -40,15 +36,6 @@ class Judgements:
         """Store a judgement, joined with an earlier one of the same recall, which counts where it is surer of a memory.
 
         Durable on return.
-
-        Args:
-            scope: that was searched.
-            judged: the judgement, without its replay.
-            query: text of the query, where it may be kept.
-            settings: limits of number and age.
-
-        Returns:
-            Numbers of the memories whose gains were stored; none where the scope is gone.
         """
         with self._writing(scope) as (connection, scope_id):
             if scope_id is None:
@@ -86,12 +73,7 @@ class Judgements:
                 yield connection, None if scope is None else parts.scopes.get(scope)
 
     def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
-        """Return the judged recalls of a scope, oldest first. Damaged rows are left out.
-
-        Args:
-            scope: the tenant.
-            since: microseconds; earlier recalls are left out.
-        """
+        """Return the judged recalls of a scope, oldest first. Damaged rows are left out."""
         parts = self._parts
         scope_id = parts.scopes.get(scope)
         if scope_id is None:

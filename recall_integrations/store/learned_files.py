@@ -22,7 +22,7 @@ from recall_integrations.store.turns import OfFile
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.store.learned_rows import LearnedRows
+    from recall_integrations.store.nodes import LearnedRows
 
 Kept: TypeAlias = "LearnedFiles | LearnedRows"
 LEARNING = "learning"
@@ -38,11 +38,7 @@ def name_of(scope: Scope, key: bytes) -> str:
 
 
 class LearnedFiles:
-    """Texts of scopes in a directory. Methods raise `StoreError` where a text cannot be read, written or removed.
-
-    Args:
-        directory: of the store.
-    """
+    """Texts of scopes in a directory. Methods raise `StoreError` where a text cannot be read, written or removed."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / LEARNING

@@ -43,19 +43,18 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
     from recall_integrations.resilience.guard import Health
-    from recall_integrations.store.compacting import Compacted
-    from recall_integrations.store.fact_filling import FactFilling
-    from recall_integrations.store.fact_reading import FactReader, FactsRead
+    from recall_integrations.store.duplicates import Remembered
+    from recall_integrations.store.entities import ScopeEntities
+    from recall_integrations.store.fact_reading import FactFilling, FactReader, FactsRead
     from recall_integrations.store.fact_tables import ScopeFacts
-    from recall_integrations.store.histories import Remembered
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.learned_files import Kept
     from recall_integrations.store.listing import Listed
     from recall_integrations.store.outlines import Outline, Outlines
     from recall_integrations.store.parts import StoreParts
+    from recall_integrations.store.renewal import Compacted
     from recall_integrations.store.revisions import Revisions
-    from recall_integrations.store.scope_entities import ScopeEntities
     from recall_integrations.store.where import Conditions
     from recall_integrations.text.spoken import Spoken
     from recall_integrations.types.facts import Fact
@@ -84,9 +83,9 @@ class MemoryStore:
         with paused():
             from recall_integrations.store import opening
             from recall_integrations.store.declaring import Declarations
-            from recall_integrations.store.forgetting import Forgetting
             from recall_integrations.store.listing import Listing
             from recall_integrations.store.reader import Reader
+            from recall_integrations.store.removing import Forgetting
             from recall_integrations.store.writer import Writer
 
         self.path = parts.path
@@ -109,8 +108,7 @@ class MemoryStore:
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
         if facts_llm is not None:
-            from recall_integrations.store.fact_filling import FactFilling
-            from recall_integrations.store.fact_reading import FactReader
+            from recall_integrations.store.fact_reading import FactFilling, FactReader
 
             self._fact_reader = FactReader(parts, facts_llm)
             self._fact_filling = FactFilling(self._fact_reader)
@@ -258,15 +256,10 @@ class MemoryStore:
         Raises:
             InvalidArgument, InvalidScope: an argument cannot be used.
         """
-        from recall_integrations.store.told_facts import facts_of
+        from recall_integrations.store.listing import facts_of
 
         self._parts.up_to_date()
-
-        def names(scope_id: int, name: str) -> list[str]:
-            index = self.entities(scope_id).index
-            return [other for entity_id in index.lookup(name) for other in index.names(entity_id)]
-
-        return facts_of(self._parts, scope, names, subject=subject, slot=slot, as_of=as_of, history=history)
+        return facts_of(self._parts, scope, subject=subject, slot=slot, as_of=as_of, history=history)
 
     def facts_in(self, view: ScopeView) -> ScopeFacts | None:
         """Return the facts of a scope; `None` where no facts are kept (`facts.keep`)."""
@@ -336,7 +329,7 @@ class MemoryStore:
 
         The messages of a chat may be given as they are, and again when it has grown, whole or only the last ones:
         stored messages are left alone. A message keeps its own id. One without is known by its place: the given
-        messages are aligned with the end of the thread (`store.histories`), so an "ok" that was said again is stored
+        messages are aligned with the end of the thread (`store.duplicates`), so an "ok" that was said again is stored
         again. Windows of a chat must overlap by a message that occurs once, or begin with a new one. Without a thread,
         messages that have no id are new each time.
 
@@ -358,7 +351,7 @@ class MemoryStore:
         Raises:
             InvalidMemory: an item is not a memory, or its id occurs twice; the error gives its position.
         """
-        from recall_integrations.store.histories import Remembered
+        from recall_integrations.store.duplicates import Remembered
 
         self._parts.about_to_write(asks=thread is not None)
         where = checked_scope(scope)
@@ -403,10 +396,7 @@ class MemoryStore:
             InvalidArgument: no argument says what to forget, or two arguments exclude each other.
         """
         self._parts.up_to_date()
-        from recall_integrations.store.forgetting import asked_for
-
-        wanted = asked_for(ids, scope, filters, user_id)
-        return wanted(self._forgetting)
+        return self._forgetting.forget(ids, scope, filters, user_id)
 
     def compact(self, *, progress: bool | Told | None = None) -> Compacted:
         """Remove forgotten and ended memories for good: after this, no file of the store holds any of them.
@@ -426,12 +416,12 @@ class MemoryStore:
             StoreError: the disk is full; nothing is lost.
         """
         from recall_integrations.observability.progress import telling
-        from recall_integrations.store import compacting
+        from recall_integrations.store import renewal
 
         self._parts.up_to_date()
         try:
             with telling(progress or False) as tell:
-                return compacting.compact(self._parts, tell)
+                return renewal.compact(self._parts, tell)
         finally:
             self._reader.let_go()
 
@@ -523,12 +513,7 @@ class MemoryStore:
         return self.fetch_ids(scope_id, [memory_id]).get(memory_id)
 
     def list(
-        self,
-        *,
-        scope: Scope | None = None,
-        filters: FiltersLike = None,
-        limit: int = 100,
-        after: str | None = None,
+        self, *, scope: Scope | None = None, filters: FiltersLike = None, limit: int = 100, after: str | None = None
     ) -> Listed:
         """List memories of a scope in the order in which they were written; a replaced one stands at the end.
 
@@ -572,14 +557,14 @@ class MemoryStore:
             progress: as for `remember_many`.
         """
         from recall_integrations.observability.progress import counted
-        from recall_integrations.store import exporting
+        from recall_integrations.store import listing
 
         self._parts.up_to_date()
         wanted = checked_filters(filters)
         scopes = [found for found, _ in self.scopes()] if scope == "all" else [checked_scope(scope)]
         total = None if wanted or progress is False else sum(self.count(scope=found) for found in scopes)
         with counted("Exporting", total, progress) as advance:
-            return exporting.export(self._listing, target, scopes, wanted, self.path, advance)
+            return listing.export(self._listing, target, scopes, wanted, self.path, advance)
 
     def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
         """Count the memories of the scope, or those that meet filters; 0 for an unknown scope."""
@@ -674,11 +659,7 @@ class MemoryStore:
         return self._parts.scopes.get(scope)
 
     def vectors_in(self, scope: Scope) -> str:
-        """Name the index that finds near vectors of a scope, so far as this process has noticed of writes.
-
-        Returns:
-            `InMemory` for a scope that is scanned; `Chroma` or `PGVector` for a large one that has a collection.
-        """
+        """Name the index that finds near vectors of a scope, so far as this process has noticed of writes."""
         from recall_integrations.config.vectors import PGVECTOR
 
         scope_id, indexes = self.known(scope), self._parts.indexes
@@ -879,11 +860,8 @@ class MemoryStore:
     def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
         """Return the worth in another language, measured once a scope has ten memories written in it.
 
-        Args:
-            language: ISO 639-1, as in `ParsedQuery.language`.
-            text: the query; its script stands in for a language that was not measured.
-            scope_id: scope of the query; languages of other scopes only count as not measured. `None` = all languages
-                count.
+        `scope_id`: scope of the query; languages of other scopes only count as not measured. `None` = all languages
+        count.
         """
         return self._parts.worth.of(language, text, scope_id)
 

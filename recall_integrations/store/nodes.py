@@ -1,29 +1,37 @@
 """A store in PostgreSQL, as one process has it: a node.
 
-The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is the
-node's own, in a directory of its own, and follows the journal.
+The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is in a
+directory of the node. A temporary one is removed with it; what a killed node left, the next one that needs one removes.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Engine, event
+from sqlalchemy import ColumnElement, Engine, delete, event, select
 
 from recall_integrations.config import PostgresConfig
-from recall_integrations.database import tenants
-from recall_integrations.database.meta import TENANT
+from recall_integrations.database import schema, tenants
+from recall_integrations.database.meta import TENANT, get_meta, put_meta
 from recall_integrations.database.postgres import make_ready, mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
+    LEARNING,
     MAY_FLUSH,
     OPENED,
     PLACE,
+    AdvisoryLock,
     Committed,
     Flush,
     Lease,
@@ -32,44 +40,138 @@ from recall_integrations.database.turns import (
 )
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.records import record
-from recall_integrations.store import journal, node_places
+from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK
-from recall_integrations.store.history import Point
-from recall_integrations.store.learned_rows import LearnedRows
+from recall_integrations.store.journal import Point
+from recall_integrations.store.learned_files import TAKEN
 from recall_integrations.store.turns import WriteTurn
+
+PREFIX = "recall-node-"
+YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node has not locked it yet
+
+
+def temporary_place(clock: Callable[[], float] = time.time) -> Path:
+    """Make a new directory; remove those of nodes that were killed."""
+    sweep_places(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
+    return Path(tempfile.mkdtemp(prefix=PREFIX))
+
+
+def sweep_places(root: Path, now_s: float) -> list[Path]:
+    """Remove temporary directories of this user that no node has any more; return them."""
+    gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
+    for path in gone:
+        shutil.rmtree(path, ignore_errors=True)  # another node may remove it, too
+    return gone
+
+
+def _is_left(path: Path, now_s: float) -> bool:
+    try:
+        found = path.lstat()  # other users may have put a link there
+        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+        if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
+            return False
+        lock = FileLock(str(path / LOCK), thread_local=False)
+        lock.acquire(timeout=0)
+    except (OSError, Timeout):
+        return False
+    lock.release()
+    return True
+
+
+LEARNED = "learned/"  # of keys: learned/<name>/<text>
+
+
+class LearnedRows:
+    """`LearnedFiles`, but in PostgreSQL."""
+
+    def __init__(self, engine: Engine, tenant: str | None = None) -> None:
+        self._engine, self._tenant = engine, tenant
+
+    def any(self) -> bool:
+        """Say whether there is a row."""
+        key = schema.meta.c.key
+        with mapped_errors(self._engine), self._engine.connect() as connection:
+            found = connection.execute(select(key).where(_under(LEARNED)).limit(1)).scalar()
+        return found is not None
+
+    def sign(self, name: str, of: str) -> object | None:
+        """Return a digest of the text; `None` where there is none."""
+        text = self.read(name, of)
+        return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+    def read(self, name: str, of: str) -> str | None:
+        """Read the value of a row; `None` where there is none."""
+        with mapped_errors(self._engine), self._engine.connect() as connection:
+            return get_meta(connection, f"{LEARNED}{name}/{of}")
+
+    def put(self, name: str, of: str, text: str) -> None:
+        """Write a row."""
+        if self._tenant is not None:
+            raise StoreError(
+                f"The role {self._tenant!r} is a tenant's: what is learned is kept by the owner of the tables. Run "
+                "`recall learn` as that user."
+            )
+        with mapped_errors(self._engine), self._engine.begin() as connection:
+            put_meta(connection, f"{LEARNED}{name}/{of}", text)
+
+    def names(self) -> tuple[str, ...]:
+        """List the scopes that have rows."""
+        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(LEARNED)))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """List the names of the rows of a scope."""
+        return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
+
+    def remove(self, name: str) -> None:
+        """Remove the rows of a scope."""
+        with mapped_errors(self._engine), self._engine.begin() as connection:
+            connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
+
+    @contextmanager
+    def alone(self, wait_s: float) -> Iterator[None]:
+        """Keep other nodes from learning and from switching weights; the lock ends with this node's connection."""
+        outside = Outside(self._engine)
+        lock = AdvisoryLock(outside, LEARNING)
+        try:
+            if not lock.acquire(wait_s):
+                raise StoreLocked(TAKEN)
+            try:
+                yield
+            finally:
+                lock.release()
+        finally:
+            outside.close()
+
+    def shown(self, name: str, of: str) -> str:
+        """Return the database, and the key of a row."""
+        return f"{shown(self._engine.url)}, {LEARNED}{name}/{of}"
+
+    def _keys(self, before: str) -> list[str]:
+        key = schema.meta.c.key
+        with mapped_errors(self._engine), self._engine.connect() as connection:
+            return list(connection.execute(select(key).where(_under(before)).order_by(key)).scalars())
+
+
+def _under(before: str) -> ColumnElement[bool]:
+    return schema.meta.c.key.startswith(before, autoescape=True)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Node:
-    """An open store in PostgreSQL. Made by `join`.
+    """An open store in PostgreSQL. Made by `join`."""
 
-    Args:
-        path: directory of derived data.
-        temporary: whether `release` removes the directory.
-        keeping: keeps other nodes of this machine out of the directory.
-        engine: of the database.
-        turn: the write lock; held when `join` returns.
-        watch: tells when somebody has written.
-        outside: marks the store as open by this node, at every call: a node that was cut off marks it again.
-        turns: the connection that has the write lock.
-        lease: of the node that writes to a server of vectors.
-        lock: the lock that `turn` takes.
-        flushes: whether this user may wait for the disk after a turn.
-        tenant: the role of a tenant, which sees its rows only; `None` = the node sees all.
-    """
-
-    path: Path
-    temporary: bool
-    keeping: FileLock
-    engine: Engine
-    turn: WriteTurn
-    watch: Committed
-    outside: Outside
-    turns: Outside
-    lease: Lease
-    lock: WriteLock
-    flushes: bool
-    tenant: str | None = None
+    path: Path  # directory of derived data
+    temporary: bool  # whether `release` removes the directory
+    keeping: FileLock  # keeps other nodes of this machine out of the directory
+    engine: Engine  # of the database
+    turn: WriteTurn  # the write lock; held when `join` returns
+    watch: Committed  # tells when somebody has written
+    outside: Outside  # marks the store as open by this node, at every call: a node that was cut off marks it again
+    turns: Outside  # the connection that has the write lock
+    lease: Lease  # of the node that writes to a server of vectors
+    lock: WriteLock  # the lock that `turn` takes
+    flushes: bool  # whether this user may wait for the disk after a turn
+    tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = the node sees all
 
     @property
     def own_indexes(self) -> bool:
@@ -104,11 +206,7 @@ class Node:
         return mapped_error(error, self.engine.url)
 
     def make_ready(self) -> None:
-        """Make the tables of an empty database.
-
-        Raises:
-            StoreVersionError: the tables are of another version.
-        """
+        """Make the tables of an empty database."""
         make_ready(self.engine)
 
     def size(self) -> int:
@@ -132,12 +230,7 @@ class Node:
         return self.lock.flush_later() if self.flushes else None
 
     def flush(self, later: Flush | None) -> None:
-        """Make sure that all earlier commits are on disk: mostly they are, since the turn was given back.
-
-        Raises:
-            StoreError: the server cannot be reached, so the state is unknown. Or it lacks the commits: it was killed
-                meanwhile, or another one took over.
-        """
+        """Make sure that all earlier commits are on disk: mostly they are, since the turn was given back."""
         if later is None or later.done:
             return
         with mapped_errors(self.engine), self.engine.connect() as connection:
@@ -153,11 +246,7 @@ class Node:
         later.done = True
 
     def others(self) -> list[int]:
-        """List connections of other nodes, by their number on the server; under the write lock.
-
-        Raises:
-            StoreError: this node's lock is not on the connection on which it was taken.
-        """
+        """List connections of other nodes, by their number on the server; under the write lock."""
         found = str(
             self.outside.ask(
                 "SELECT concat(bool_or(pid = pg_backend_pid()), '|', "
@@ -177,12 +266,7 @@ class Node:
         return sorted(map(int, others.split(","))) if others else []
 
     def check_alone(self, what: str) -> None:
-        """Raise if another node has the store open; under the write lock.
-
-        Raises:
-            StoreLocked: another node has it open.
-            StoreError: this node has the role of a tenant.
-        """
+        """Raise if another node has the store open; under the write lock."""
         if self.tenant:
             raise StoreError(
                 f"The store {self.name} is open as the role of a tenant, which sees a part of it. Open it as the owner "
@@ -207,27 +291,21 @@ class Node:
 
 
 def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
-    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn.
-
-    Args:
-        url: of the database.
-        directory: for the node's derived data; `None` = a temporary one.
-        settings: of the connections; `None` = the defaults.
-
-    Raises:
-        StoreError: the server cannot be reached or refuses, or another node writes for too long.
-        StorePathError: the directory cannot be used.
-        StoreLocked: another node of this machine uses the directory.
-        MissingExtra: psycopg is not installed.
-    """
+    """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn."""
     temporary = directory is None
-    path = node_places.temporary() if directory is None else Path(directory)
+    path = temporary_place() if directory is None else Path(directory)
     keeping = FileLock(str(path / LOCK), thread_local=False)
     engine: Engine | None = None
     try:
         path.mkdir(parents=True, exist_ok=True)
         keeping.acquire(timeout=0)
-        engine = _engine(url, settings or PostgresConfig())
+        settings = settings or PostgresConfig()
+        engine = open_postgres(
+            url,
+            pool_size=settings.pool_size,
+            pool_timeout_s=settings.pool_timeout_ms / 1e3,
+            isolation="REPEATABLE READ",  # as SQLite: one state for all statements
+        )
         outside = Outside(engine, shares=OPENED)
         turns = Outside(engine)
         with mapped_errors(engine), engine.connect() as connection:
@@ -264,15 +342,6 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
         lock=lock,
         flushes=flushes,
         tenant=tenant,
-    )
-
-
-def _engine(url: str, settings: PostgresConfig) -> Engine:
-    return open_postgres(
-        url,
-        pool_size=settings.pool_size,
-        pool_timeout_s=settings.pool_timeout_ms / 1e3,
-        isolation="REPEATABLE READ",  # as SQLite: one state for all statements
     )
 
 

@@ -17,14 +17,12 @@ from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
 from recall_integrations.privacy.logs import told
-from recall_integrations.store import entity_keys, following, journal, languages, renewal
-from recall_integrations.store.ahead import Vectors
-from recall_integrations.store.asking import AskedEmbedding
+from recall_integrations.store import entities, following, journal, languages, renewal
+from recall_integrations.store.asking import AskedEmbedding, Vectors
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
-from recall_integrations.store.entity_catalog import Extractor
-from recall_integrations.store.fact_filling import FactFilling
+from recall_integrations.store.entities import Extractor
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import Served, StoreParts
@@ -34,6 +32,7 @@ from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.vectors import CollectionServer
+    from recall_integrations.store.fact_reading import FactFilling
 
 logger = logging.getLogger("recall_integrations")
 
@@ -85,7 +84,7 @@ def open_parts(
         with parts.errors():
             directory.make_ready()
             _check_whole(directory)  # before missing parts are made
-            parts.catalog.key = entity_keys.of(parts.engine)
+            parts.catalog.key = entities.store_key(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
         with parts.errors():
@@ -111,15 +110,7 @@ def _check_whole(directory: Held) -> None:
 
 
 def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Served | None:
-    """Return a maker of the collections on the server of the settings; `None` = there is no server.
-
-    Args:
-        path: of the store.
-
-    Raises:
-        ConfigError: the token of a server is not at hand; or it is pgvector, and the store is in a directory.
-        VectorsRefused: the server cannot be used.
-    """
+    """Return a maker of the collections on the server of the settings; `None` = there is no server."""
     if not config.vectors.address:
         return None
     from recall_integrations.store.served_collections import ServedCollections
@@ -135,12 +126,7 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
 
     def made(held: Held, asking: AskedEmbedding, scan_max: Callable[[], int], note: Note) -> ServedCollections:
         return ServedCollections(
-            held,
-            server,
-            scan_max=scan_max,
-            note=note,
-            fingerprint=lambda: asking.fingerprint,
-            problem=away,
+            held, server, scan_max=scan_max, note=note, fingerprint=lambda: asking.fingerprint, problem=away
         )
 
     return made
@@ -149,16 +135,7 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
 def made_server(
     settings: VectorsConfig, path: str | os.PathLike[str] | None, *, failures_max: int = 3, makes: bool = True
 ) -> CollectionServer:
-    """Make the server of the settings, without asking it yet: Chroma's, or pgvector in the store's database.
-
-    Args:
-        path: of the store.
-        failures_max: failures in a row after which the server is left alone.
-        makes: whether pgvector may be made in a database that lacks it.
-
-    Raises:
-        ConfigError: the token of a server is not at hand, or it is pgvector, and the store is in a directory.
-    """
+    """Make the server of the settings, without asking it yet: Chroma's, or pgvector in the store's database."""
     if settings.address != PGVECTOR:
         from recall_integrations.indexes.vector_server import VectorServer
 

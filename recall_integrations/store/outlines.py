@@ -1,10 +1,6 @@
-"""Scopes that no node reads whole: an outline of each as a whole, and the rows that a recall has drawn.
+"""Scopes that no node reads whole: an outline of each, and the rows that a recall has drawn, with their neighbours.
 
-    Outline   number, mean length, kinds, who speaks, frequencies: from the tables that writes keep (`pushed_rows`)
-    drawn     the rows of some memories as a `ScopeView` whose statistics are those of the outline, with the links of
-              their threads as they are in the whole scope, up to `AROUND` places from the drawn memories
-
-So ranking computes from a few hundred rows what it would compute from all of them.
+Ranking computes from a few hundred rows, and the statistics of the outline, what it would compute from all of them.
 """
 
 from __future__ import annotations
@@ -30,8 +26,8 @@ from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.scope_views import ScopeViews
 from recall_integrations.indexes.times import ends
 from recall_integrations.records import record
-from recall_integrations.store import pushed_rows
-from recall_integrations.store.pushed_rows import NOBODY
+from recall_integrations.store import pushing
+from recall_integrations.store.pushing import NOBODY
 from recall_integrations.text.bm25 import PIVOT
 from recall_integrations.types.roles import NO_ROLE
 
@@ -74,13 +70,7 @@ _BESIDE = text(
 
 
 class Frequencies:
-    """Counts of living memories of a scope by stem. Threads may share it.
-
-    Args:
-        engine: of the store.
-        scope_id: of the scope.
-        less: of each stem, the number of ended memories that are still in the tables.
-    """
+    """Counts of living memories of a scope by stem. Threads may share it."""
 
     def __init__(self, engine: Engine, scope_id: int, less: Mapping[str, int]) -> None:
         self._engine, self._scope_id, self._less = engine, scope_id, less
@@ -100,19 +90,12 @@ class Frequencies:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """A scope as a whole.
+    """A scope as a whole."""
 
-    Args:
-        view: without rows, with the statistics of the whole scope.
-        ended: time up to which ended memories are left out, in microseconds.
-        gone: numbers of ended memories that are still in the tables.
-        actors: the speakers of the scope.
-    """
-
-    view: ScopeView
-    ended: int
-    gone: tuple[int, ...]
-    actors: tuple[str, ...]
+    view: ScopeView  # without rows, with the statistics of the whole scope
+    ended: int  # time up to which ended memories are left out, in microseconds
+    gone: tuple[int, ...]  # numbers of ended memories that are still in the tables
+    actors: tuple[str, ...]  # the speakers of the scope
 
     @property
     def scope_id(self) -> int:
@@ -126,15 +109,7 @@ class Outline:
 
 
 class Outlines:
-    """Outlines of the scopes that no node reads whole, and rows of them. Threads may share it.
-
-    Args:
-        engine: of the store.
-        views: reads rows.
-        is_pushed: says whether a scope is not read whole.
-        shown: gives a scope's version and the last change that is shown.
-        ended: gives the time up to which ended memories of a scope are left out, in microseconds.
-    """
+    """Outlines of the scopes that no node reads whole, and rows of them. Threads may share it."""
 
     def __init__(
         self,
@@ -182,15 +157,7 @@ class Outlines:
         context: int = 0,
         first: Sequence[int] = (),
     ) -> ScopeView:
-        """Read the rows of some memories, and of those around them in their threads.
-
-        Args:
-            connection: to the store.
-            outline: of their scope.
-            found: numbers of the memories.
-            context: places before and after a hit that are shown with it.
-            first: the best of them by words; replies after these are read as well.
-        """
+        """Read the rows of some memories, and of those around them in their threads."""
         before, after = max(BEFORE, context + 2), max(AFTER, context + 2)
         given = {"scope_id": outline.scope_id, "upto": outline.upto, "ended": outline.ended, "before": before}
         steps: dict[int, dict[int, int]] = {}
@@ -224,9 +191,9 @@ class Outlines:
         row = connection.execute(select(p).where(p.c.scope_id == scope_id)).mappings().first()
         if row is None or not row["whole"]:
             return None
-        gone = pushed_rows.read(connection, scope_id, ends(upto=ended)) if ended else []
+        gone = pushing.read_rows(connection, scope_id, ends(upto=ended)) if ended else []
         sums = dict(row)
-        for name, less in pushed_rows.sums_without(connection, scope_id, gone).items():
+        for name, less in pushing.sums_without(connection, scope_id, gone).items():
             sums[name] -= less
         spoken = {(str(actor), int(role)) for actor, role in connection.execute(_ACTORS, {"scope_id": scope_id})}
         if gone:
@@ -263,7 +230,7 @@ def _kind(sums: Mapping[str, Any]) -> Kind:
     return kind_of(sums["memories"], **{name: sums[name] for name in names})
 
 
-def _silent(connection: Connection, scope_id: int, gone: Iterable[pushed_rows.Pushed]) -> set[tuple[str, int]]:
+def _silent(connection: Connection, scope_id: int, gone: Iterable[pushing.Pushed]) -> set[tuple[str, int]]:
     """Return the actors and roles of which only ended memories are left."""
     less = Counter((one.actor, one.role) for one in gone)
     rows = connection.execute(_LEFT, {"scope_id": scope_id, "actors": sorted({actor for actor, _ in less})})
@@ -308,12 +275,7 @@ def _blank(scope_id: int, version: int, upto: int, columns: TextColumns, mean_le
 
 
 def linked(nums: Numbers, steps: Mapping[int, Mapping[int, int]]) -> NDArray[np.int64]:
-    """Return the row before and the row after each row, `(2, rows)`, -1 = none, or further away than was read.
-
-    Args:
-        nums: of the rows, rising.
-        steps: by memory, the memories around it: -1 is the one before, 2 the one after the next.
-    """
+    """Return the row before and the row after each row, `(2, rows)`, -1 = none, or further away than was read."""
     links = np.full((2, len(nums)), -1, dtype=np.int64)
     there = frozenset(nums.tolist())  # without memories removed between two statements
     pairs: set[tuple[int, int]] = set()

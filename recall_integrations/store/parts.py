@@ -10,7 +10,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -26,24 +25,21 @@ from recall_integrations.indexes.scope_views import ScopeViews
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience import forking
 from recall_integrations.store import journal
-from recall_integrations.store.ahead import Vectors
-from recall_integrations.store.asking import AskedEmbedding
+from recall_integrations.store.asking import AskedEmbedding, CosineWorth, Vectors
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
 from recall_integrations.store.directory import Held
-from recall_integrations.store.entity_catalog import EntityCatalog, Extractor
-from recall_integrations.store.expiry import Ends, Expiry
+from recall_integrations.store.entities import EntityCatalog, Extractor
 from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
-from recall_integrations.store.in_use import InUse
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.outlines import Outlines
 from recall_integrations.store.pushing import Pushing
 from recall_integrations.store.record_words import RecordWords
-from recall_integrations.store.revisions import Revisions
+from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
-from recall_integrations.store.worth import CosineWorth
+from recall_integrations.store.turns import InUse
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
@@ -74,9 +70,7 @@ class StoreErrors:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is None:
             return
         mapped = self._parts.directory.mapped(error)
@@ -111,9 +105,7 @@ class StoreReading(StoreErrors):
             self._parts.in_use.__exit__(None, None, None)
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         try:
             super().__exit__(kind, error, trace)
         finally:
@@ -122,17 +114,7 @@ class StoreReading(StoreErrors):
 
 
 class StoreParts:
-    """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once.
-
-    Args:
-        directory: of the store, with its database.
-        embedding: makes the vectors.
-        config: settings of the store.
-        clock: gives `created_at`, and the time at which memories end.
-        new_id: makes ids.
-        extractor: finds the names in a text; `None` = declared ones only.
-        server: makes the collections of large scopes on a server; `None` = there is none.
-    """
+    """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once."""
 
     def __init__(
         self,
@@ -165,9 +147,8 @@ class StoreParts:
         # By scope, its version and the last change to show: one that is complete, with its vectors.
         shown: dict[int, tuple[int, int]] = {}
         self.shown = shown
-        ends = Ends(clock, self.scopes)
-        self.revisions = Revisions(ends.due)
-        self.expiry = Expiry(self.engine, ends, self.revisions)
+        self.expiry = Expiry(self.engine, clock, self.scopes)
+        self.revisions = self.expiry.revisions
         self.next_seq = 1
         self._prune_at = 0  # next entry at which the journal is shortened; only where nodes read it, not indexes
         # Called when everything read before is invalid. Weak: the receivers hold this object.
@@ -286,9 +267,6 @@ class StoreParts:
         """Check that the store is open, and follow the writes of other processes before this call.
 
         If they cannot be read, the known state stays in use: calls that need the database for more raise the error.
-
-        Args:
-            again: try also if the last try failed a moment ago: each try may take seconds.
         """
         self.check_open()
         followed = self.followed
@@ -310,11 +288,7 @@ class StoreParts:
                 logger.warning("What other processes wrote could not be read: %s", told(e))
 
     def about_to_write(self, *, asks: bool) -> None:
-        """Check that the store is open before a write; the writes of others are followed when the turn begins.
-
-        Args:
-            asks: whether the stored state matters before the turn. Not asking saves a round trip to another machine.
-        """
+        """Check that the store is open before a write; the writes of others are followed when the turn begins."""
         if asks or not self.directory.own_indexes:
             self.up_to_date()
         else:
@@ -360,12 +334,7 @@ class StoreParts:
         return StoreErrors(self)
 
     def retried(self, write: Callable[[], T], *, twice: bool) -> T:
-        """Run a write and return its result; for a record on a server, retry for some seconds where that may help.
-
-        Args:
-            write: takes its turn itself, so that others can write between two tries.
-            twice: see `tried_again`.
-        """
+        """Run a write and return its result; for a record on a server, retry for some seconds where that may help."""
         return tried_again(write, twice=twice) if self.directory.own_indexes else write()
 
     def reading(self, seconds: float = math.inf) -> StoreReading:
@@ -380,10 +349,6 @@ class StoreParts:
         """Bring the indexes up to date after a write to a scope, under the write lock.
 
         Columns of other scopes whose vectors are only made now are loaded anew.
-
-        Args:
-            writing: the scope; `None` = nothing was written.
-            vectors: vectors made ahead, so that the embedding is not asked under the lock.
         """
         was_behind = self.indexes.lag[SEMANTIC] > 0
         with self.revisions.writing(None) if was_behind else contextlib.nullcontext():
@@ -396,11 +361,7 @@ class StoreParts:
                 journal.prune_old(connection, KEPT_ENTRIES)
 
     def settle(self) -> None:
-        """Embed the journal entries without vectors. The write lock is held only to store them.
-
-        Raises:
-            EmbeddingError: the embedding does not work.
-        """
+        """Embed the journal entries without vectors. The write lock is held only to store them."""
         while lag := self.indexes.lag[SEMANTIC]:
             texts = list(dict.fromkeys(self.indexes.unembedded()))
             made = dict(zip(texts, self.indexes.embed(texts), strict=True))

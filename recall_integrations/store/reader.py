@@ -1,4 +1,4 @@
-"""The reading side of a store: memories by id and number, counts, languages, sizes."""
+"""The reading side of a store: memories by id and number, counts, languages, sizes, and the state of large scopes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Connection, Engine, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import begun
+from recall_integrations.errors import VectorsAway, VectorsRefused
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.times import stays
-from recall_integrations.store import fetching, journal, languages
-from recall_integrations.store.large_scopes import left_out, look, summed
+from recall_integrations.indexes.vectors import CollectionServer, VectorsLate
+from recall_integrations.records import record
+from recall_integrations.store import fetching, homes, journal, languages
+from recall_integrations.store.fetching import Recent
 from recall_integrations.store.parts import StoreParts
-from recall_integrations.store.recent import Recent
 from recall_integrations.text.spoken import Spoken
 from recall_integrations.types import Filters, Memory, Scope
 
@@ -28,6 +30,76 @@ if TYPE_CHECKING:
     from recall_integrations.store.outlines import Outline
     from recall_integrations.store.where import Conditions
 
+# Where the vectors of a scope are.
+COMPARED = "compared"  # nowhere but in the record: all of them are compared, for each recall
+LOADING = "loading"  # on their way: all of them are compared until then
+INDEXING = "indexing"  # there, and their index is being built: all of them are compared until then
+BEHIND = "behind"  # there, but for some that came last
+THERE = "there"
+AWAY = "away"  # on a server that does not answer now
+BEHIND_MAX = 20_001  # vectors up to which is counted how many are not there yet
+_P, _S, _V = schema.pushed.c, schema.scopes.c, schema.vectors.c
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class LargeScope:
+    """A scope of PostgreSQL that is not read whole, or will not be."""
+
+    memories: int  # number of memories
+    counted: int  # number of memories in the tables that are asked for words
+    whole: bool  # whether these are all, so that the tables are asked and the scope is not read
+    vectors: str  # `compared`, `loading`, `indexing`, `behind`, `there` or `away`
+    behind: int  # number of vectors outside the index; counted up to 20,001 where the index has most of them
+    indexed: int = 0  # number of vectors in the index that is being built
+
+
+def look_at_large(
+    connection: Connection, local_max: int | None, server: CollectionServer | None
+) -> dict[int, LargeScope]:
+    """Return the large scopes by number: reads a row or two of each, and asks the server about indexes.
+
+    `local_max`: of this node; larger scopes that no node has begun to count are included; `None` = only scopes that are
+    counted. `server`: `None` = vectors are in the record alone.
+    """
+    query = select(_S.scope_id, _S.memories, _P.memories, _P.whole, _S.vector_home, _S.vector_until)
+    joined = schema.pushed.join(schema.scopes, _P.scope_id == _S.scope_id)
+    if local_max is not None:
+        joined = schema.scopes.outerjoin(schema.pushed, _P.scope_id == _S.scope_id)
+        query = query.where((_S.memories > local_max) | _P.scope_id.is_not(None))
+    rows = connection.execute(query.select_from(joined).order_by(_S.scope_id)).all()
+    built, away = _built([str(row[4]) for row in rows if homes.served(str(row[4])) and not row[5]], server)
+    found: dict[int, LargeScope] = {}
+    for scope_id, memories, counted, whole, home, until in rows:
+        behind, where = int(memories), COMPARED
+        if server is not None and homes.served(str(home)):
+            late = select(_V.num).where(_V.scope_id == scope_id, _V.num > until).limit(BEHIND_MAX).subquery()
+            behind = connection.execute(select(func.count()).select_from(late)).scalar_one() if until else behind
+            where = (INDEXING if home in built else LOADING) if not until else BEHIND if behind else THERE
+            where = AWAY if away else where
+        found[int(scope_id)] = LargeScope(
+            memories=int(memories),
+            counted=int(counted or 0),
+            whole=bool(whole),
+            vectors=where,
+            behind=int(behind),
+            indexed=built.get(str(home), 0),
+        )
+    return found
+
+
+def _built(loading: Sequence[str], server: CollectionServer | None) -> tuple[dict[str, int], bool]:
+    """Return the collections being indexed among new ones, and whether the server is away."""
+    if server is None or server.resting:
+        return {}, server is not None
+    try:
+        return (server.building(loading) if loading else {}), False
+    except VectorsLate:  # within the time of a probe
+        return {}, False
+    except (VectorsAway, VectorsRefused):
+        return {}, True
+
+
+_STATES = (THERE, BEHIND, INDEXING, LOADING, COMPARED, AWAY)
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
@@ -56,8 +128,7 @@ class Reader:
     @cached_property
     def filtering(self) -> Filtering:
         """The filters of rows, loaded on first use: most recalls have none."""
-        from recall_integrations.store.filtering import Filtering
-        from recall_integrations.store.metadata import MetadataIndex
+        from recall_integrations.store.filtering import Filtering, MetadataIndex
 
         parts = self._parts
         budget = parts.config.retrieval.cache_mb * 1_000_000 // FILTERS_SHARE
@@ -185,9 +256,20 @@ class Reader:
         if kept is None or time.monotonic() - kept[0] > LARGE_S:
             collections = parts.indexes.collections
             with parts.errors(), parts.engine.connect() as connection:
-                scopes = look(connection, None, collections.outside)
-            found = {**summed(scopes, collections.failed), "left_out": left_out(scopes)} if scopes else {}
-            kept = self._large = (time.monotonic(), found)
+                scopes = look_at_large(connection, None, collections.outside)
+            every = list(scopes.values())
+            found = {
+                "scopes": len(every),
+                "uncounted": sum(one.memories - one.counted for one in every if not one.whole),
+                "vectors": {name: count for name in _STATES if (count := sum(one.vectors == name for one in every))},
+                "vectors_behind": sum(one.behind for one in every if one.vectors != COMPARED),
+                "failed": collections.failed,
+                # Beyond an index, only the newest 20,000 vectors are compared.
+                "left_out": any(
+                    one.vectors == AWAY or (one.vectors == BEHIND and one.behind >= BEHIND_MAX) for one in every
+                ),
+            }
+            kept = self._large = (time.monotonic(), found if every else {})
         return dict(kept[1])
 
     def stats(self) -> dict[str, Any]:
@@ -205,7 +287,7 @@ class Reader:
                 for table in _COUNTED
             }
             local_max = parts.pushing.local_max
-            large = {} if local_max is None else look(connection, local_max, parts.indexes.collections.outside)
+            large = {} if local_max is None else look_at_large(connection, local_max, parts.indexes.collections.outside)
         scopes = self.scopes()
         return {
             "path": parts.directory.name,

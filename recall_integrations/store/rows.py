@@ -135,11 +135,7 @@ def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
 
 
 def positions(
-    connection: Connection,
-    scope_id: int,
-    batch: Sequence[Memory],
-    ids: Sequence[str],
-    replaced: dict[str, Place],
+    connection: Connection, scope_id: int, batch: Sequence[Memory], ids: Sequence[str], replaced: dict[str, Place]
 ) -> list[int | None]:
     """Return the places in their threads: as given, else that of the replaced memory, else the next one."""
     m = schema.memories

@@ -1,18 +1,9 @@
 """The collections of large scopes on a server (Chroma, or pgvector) that nodes share, filled in the background.
 
-    a write ─▶ vectors in the record, done       a thread of one node ─▶ slice after slice ─▶ the server
-                                                    └─▶ `scopes.vector_until` moves, which every node reads
-
-No write waits for the server. The reach of each is in the record, so whichever node holds the lease goes
-on where another one ended. A collection notes up to which point of which journal it was filled; one that is gone, of
-another history, of other vectors, or lacks some is left, and another one is filled. Its name is used once
-(`store.homes`), so no node takes a new one, half full, for the one that it knew.
-
-Where an index over all of a collection costs less than one that grows (`Loading`), a new collection is loaded and then
-indexed, and the progress is kept beside it: in the record it reaches to 0 until then, so every node scans the scope.
-
-A server that is away is tried again after pauses that grow, each of random length. A request that is larger than it
-allows is not: the collection is left as it is for an hour, and then until something is written or forgotten.
+No write waits for the server. The reach of each collection is in the record, so whichever node holds the lease goes on
+where another one ended. One that is gone, of another history, of other vectors, or lacks some is left, and another one
+is filled, under a name that is used once. Where an index over all costs less than one that grows (`Loading`), a new
+collection is loaded and then indexed: in the record it reaches to 0 until then, so every node scans the scope.
 """
 
 from __future__ import annotations
@@ -59,7 +50,7 @@ from recall_integrations.store.collections_base import (
     next_slice,
 )
 from recall_integrations.store.directory import Held
-from recall_integrations.store.history import Point
+from recall_integrations.store.journal import Point
 
 logger = logging.getLogger("recall_integrations")
 
@@ -79,30 +70,19 @@ LEFT = "What the collection lacks is scanned meanwhile. That is tried again in a
 
 @record(frozen=True, slots=True, kw_only=True)
 class Home:
-    """The collection of a scope, as the record has it.
+    """The collection of a scope, as the record has it."""
 
-    Args:
-        name: of the collection.
-        until: the last change that it holds.
-        read: time of reading, in monotonic seconds.
-    """
-
-    name: str
-    until: int
-    read: float = 0.0
+    name: str  # of the collection
+    until: int  # the last change that it holds
+    read: float = 0.0  # time of reading, in monotonic seconds
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Over:
-    """A request for a collection that the server refused as too large.
+    """A request for a collection that the server refused as too large."""
 
-    Args:
-        why: message of the server.
-        at: time of the refusal, in monotonic seconds.
-    """
-
-    why: str
-    at: float
+    why: str  # message of the server
+    at: float  # time of the refusal, in monotonic seconds
 
 
 NOTHING = Home(name=NO_HOME, until=0)
@@ -110,15 +90,7 @@ Apply = Callable[[str, Sequence[int], NDArray[np.float32], Sequence[int]], None]
 
 
 class ServedCollections(CollectionsBase):
-    """The collections of large scopes on the server, how far each reaches, and the thread that fills them.
-
-    Args:
-        held: the store; one of its processes at a time fills.
-        server: holds the collections.
-        scan_max, note: of `CollectionsBase`.
-        fingerprint: of the embedding.
-        problem: the failure of the server when the store was opened; empty = none.
-    """
+    """The collections of large scopes on the server, how far each reaches, and the thread that fills them."""
 
     BEHIND = "{} What collections lack is scanned meanwhile, and brought there when it is back."
 
@@ -163,16 +135,7 @@ class ServedCollections(CollectionsBase):
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling.
-
-        Args:
-            seconds: to wait for the server.
-
-        Raises:
-            VectorsAway: the server does not answer.
-            VectorsRefused: the server refuses access.
-            CollectionLost: the collection cannot be used, and is made anew.
-        """
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
         end = time.monotonic() + seconds
         try:
             if home not in self._proven:
@@ -223,14 +186,7 @@ class ServedCollections(CollectionsBase):
         return found
 
     def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
-        """Check that a collection is the one of the record.
-
-        Args:
-            until: the change up to which it should reach; `None` = that of the record.
-
-        Raises:
-            CollectionLost: the collection is empty; or, as `CollectionStrange`, it was filled from another history.
-        """
+        """Check that a collection is the one of the record."""
         with self._engine.connect() as connection:
             until = self._until_of(connection, home) if until is None else until
             problem = foreign(connection, until, seen)
@@ -283,12 +239,7 @@ class ServedCollections(CollectionsBase):
     # -- following the vectors ---------------------------------------------------------------------------------------
 
     def follow(self, scope_ids: set[int], changes: int) -> None:
-        """Register vectors that were written and memories that were removed, by any process.
-
-        Args:
-            scope_ids: scopes that changed.
-            changes: number of changes.
-        """
+        """Register vectors that were written and memories that were removed, by any process."""
         now = time.monotonic()
         with self._lock:
             self._touched |= scope_ids
@@ -318,11 +269,7 @@ class ServedCollections(CollectionsBase):
         return {i: Home(name=home, until=until) for i, (home, until) in homes.noted(connection).items()}
 
     def _work(self, *, looking: bool = False) -> bool:
-        """Say whether there is work to do on the server.
-
-        Args:
-            looking: count collections that only need a check, and not those that are left as they are.
-        """
+        """Say whether there is work to do on the server."""
         if not self._swept:
             return True
         with self._engine.connect() as connection:
@@ -338,12 +285,7 @@ class ServedCollections(CollectionsBase):
         )
 
     def _review(self, *, shrunk: bool = False) -> None:
-        """Give collections to scopes that are too large, and take them from those that are empty.
-
-        Args:
-            shrunk: take them from small scopes as well. Nodes may differ in what is small, and must not take and give
-                in turns.
-        """
+        """Give collections to scopes that are too large, and take them from those that are empty."""
         s, most, now = schema.scopes.c, self._scan_max(), time.monotonic()
         with self._lock:
             touched, self._touched = self._touched, set()
@@ -366,10 +308,7 @@ class ServedCollections(CollectionsBase):
     def _rehouse(self, scope_id: int, old: str, new: str | None = None, *, leave: bool = True) -> None:
         """Give a scope another collection, which is filled from the beginning; do nothing if it has got one meanwhile.
 
-        Args:
-            old: the present collection.
-            new: `NO_HOME` = none; `None` = one with a new name.
-            leave: whether to remove the old one from the server.
+        `new`: `NO_HOME` = none; `None` = one with a new name.
         """
         s = schema.scopes
         with self._writing(), self._engine.begin() as connection:
@@ -454,14 +393,7 @@ class ServedCollections(CollectionsBase):
         return over is not None and time.monotonic() - over.at < OVER_S
 
     def _advance(self, scope_id: int, home: Home, *, whole: bool = False) -> int | None:
-        """Give a collection its next slice; return the number of vectors in it, `None` if it lacks nothing.
-
-        Args:
-            whole: go on also when the thread is asked to stop.
-
-        Raises:
-            CollectionBusy: another node works on the collection.
-        """
+        """Give a collection its next slice; return the number of vectors in it, `None` if it lacks nothing."""
         loading = self._server.loading
         if loading is not None and not home.until:
             return self._load(scope_id, home, loading, whole=whole)
@@ -569,11 +501,7 @@ class ServedCollections(CollectionsBase):
         return int(lacking) > OUTGROWN * int(held)
 
     def _check(self, scope_id: int, home: Home) -> None:
-        """Compare a collection with the record: history, length, numbers, and a search for its own vectors.
-
-        Raises:
-            CollectionLost: they do not agree, so the collection is to be made anew.
-        """
+        """Compare a collection with the record: history, length, numbers, and a search for its own vectors."""
         seen = self._server.look(home.name)
         self._prove(home.name, seen)
         wanted, sample = self._wanted(scope_id, home.until, SAMPLES)
@@ -595,11 +523,7 @@ class ServedCollections(CollectionsBase):
         self._checked.add(home.name)
 
     def _asked_itself(self, home: str, vector: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Search in a collection; one that fails on a server that works is damaged.
-
-        Raises:
-            CollectionLost: the collection is damaged.
-        """
+        """Search in a collection; one that fails on a server that works is damaged."""
         try:
             return self._server.nearest(home, vector, 1)
         except VectorsAway as e:
@@ -610,11 +534,7 @@ class ServedCollections(CollectionsBase):
             raise CollectionLost(f"The collection {home} cannot be asked: {e}") from e
 
     def _take_out(self, scope_id: int, home: str, until: int) -> None:
-        """Remove vectors that the record does not have any more, also where the journal does not tell of that.
-
-        Raises:
-            CollectionLost: the collection lacks vectors of the record up to `until`, so it is to be made anew.
-        """
+        """Remove vectors that the record does not have any more, also where the journal does not tell of that."""
         held, v = self._server.nums(home), schema.vectors.c
         with self._engine.connect() as connection:
             found = connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all()

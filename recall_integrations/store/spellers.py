@@ -1,13 +1,8 @@
 """Typo correction of the scopes: the vocabularies of those in use, in memory.
 
-    first use ─▶ build    living stems of the lexical index ─▶ Speller
-    a write   ─▶ applied  each stem of a memory that came + 1, of one that went - 1
-
-No recall waits for more than a small scope's vocabulary. A larger one is built in the background, and until then the
-scope has no speller. Counts are of living memories: tantivy's own count forgotten ones until it merges segments, so
-they are read with a filter once and kept by difference from then on. A difference is told with the number of the
-commit that made it, so that a vocabulary built from a later commit does not take it twice. Whatever cannot be told as
-a difference (an index made anew, changes applied again after a crash) has the vocabulary built anew.
+No recall waits for more than a small scope's vocabulary; a larger one is built in the background. Counts are of living
+memories: tantivy's own count forgotten ones until it merges segments, so they are read with a filter once and kept by
+difference. A difference has the number of its commit, so that a vocabulary of a later commit does not take it twice.
 """
 
 from __future__ import annotations
@@ -64,21 +59,10 @@ class _Kept:
 
 
 class Spellers:
-    """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread.
-
-    Args:
-        lexical: the lexical index that is in use, and whether it has all that was written; does not wait for a
-            writer, and raises `IndexUnavailable` where there is no index.
-        threshold, learned_max: as for `Speller`.
-    """
+    """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread."""
 
     def __init__(
-        self,
-        engine: Engine,
-        *,
-        lexical: Callable[[], tuple[WordIndex, bool]],
-        threshold: float,
-        learned_max: int,
+        self, engine: Engine, *, lexical: Callable[[], tuple[WordIndex, bool]], threshold: float, learned_max: int
     ) -> None:
         self._engine = engine
         self._lexical = lexical
@@ -112,13 +96,6 @@ class Spellers:
         """The scope's speller, or `None` while it is being built (and after `close`).
 
         Scopes of up to `SMALL` memories are built at once, and so never answer `None` while the lexical index works.
-
-        Args:
-            wait: build a scope of any size at once.
-
-        Raises:
-            IndexUnavailable, OSError: the index or the package's English words cannot be read; only with `wait`.
-                Without it, the answer is `None`, and a warning is logged once.
         """
         with self._lock:
             if self._closing.is_set():

@@ -1,17 +1,20 @@
-"""Turns to write: one thread of one process at a time.
+"""Locks of a store: turns to write, the processes that have it open, and the calls that read it at the moment.
 
-Threads of a process take turns under a lock in memory; the first of them takes the lock file, and gives it
-back when the last of them is done. It is held for a write, not for the life of a process.
+Threads of a process take turns under a lock in memory; the first of them takes the lock file, and gives it back when
+the last of them is done. A process that has the store open holds a lock on a file of its own in `processes`, which ends
+with it.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Protocol
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -32,9 +35,7 @@ class Lock(Protocol):
 
     def __enter__(self) -> bool: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
 
 
 class Outer(Protocol):
@@ -48,22 +49,14 @@ class Outer(Protocol):
 
 
 class OfFile:
-    """A lock file.
-
-    Args:
-        path: of the file.
-    """
+    """A lock file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = FileLock(str(path), thread_local=False)
 
     def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; say whether it was taken.
-
-        Raises:
-            StorePathError: the lock file cannot be written.
-        """
+        """Take the lock within `timeout` seconds; say whether it was taken."""
         try:
             self._lock.acquire(timeout=timeout, poll_interval=POLL_S)
         except Timeout:
@@ -85,13 +78,7 @@ def _nothing() -> None:
 class WriteTurn:
     """The write lock of a store. Reentrant; threads share it.
 
-    Args:
-        outer: the lock that other processes see; `None` = no other process can have the store.
-        where: place of the store, for messages.
-
-    Attributes:
-        begun: called when a turn begins, with all others kept out: it follows the writes of others.
-        ending: called before others are let in again. Must not raise.
+    `outer`: the lock that other processes see; `None` = no other process can have the store.
     """
 
     def __init__(self, outer: Outer | None = None, where: str = "") -> None:
@@ -114,17 +101,7 @@ class WriteTurn:
         self.begun = self.ending = _nothing
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the turn; say whether it was taken.
-
-        Args:
-            blocking: whether to wait at all.
-            timeout: seconds; below 0 = as long as threads of this process take, and `WAIT_S` for another process.
-
-        Raises:
-            StoreLocked: another process has been writing all the time.
-            StorePathError: the lock file cannot be written.
-            StoreClosed: the store was closed meanwhile.
-        """
+        """Take the turn; say whether it was taken."""
         timeout = timeout if blocking else 0.0
         end = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout if timeout < 0 else max(timeout, 0.0)):
@@ -176,7 +153,94 @@ class WriteTurn:
     def __enter__(self) -> bool:
         return self.acquire()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
+
+
+PROCESSES = "processes"  # the directory
+ENTER_S = 5.0  # for somebody who looks at the file at this moment, without the write lock (`recall doctor`)
+
+
+class Presence:
+    """The mark of one open store. Callers of `enter` and `others` hold the write lock."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory / PROCESSES
+        self._path = self._directory / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._lock = FileLock(str(self._path), thread_local=False)
+
+    def enter(self) -> None:
+        """Set the mark."""
+        self._directory.mkdir(exist_ok=True)
+        self._lock.acquire(timeout=ENTER_S)
+
+    def leave(self) -> None:
+        """Remove the mark. Leaving twice is harmless."""
+        if self._lock.is_locked:
+            self._lock.release()
+            self._path.unlink(missing_ok=True)
+            with suppress(OSError):  # others are there
+                self._directory.rmdir()
+
+    def others(self) -> list[int]:
+        """List other processes that have the store open, rising; with this one, if it has the store open twice."""
+        found = []
+        for path in sorted(self._directory.glob("*-*")):
+            if path == self._path:
+                continue
+            lock = FileLock(str(path), thread_local=False)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                found.append(int(path.name.partition("-")[0]))
+            else:
+                lock.release()
+                path.unlink(missing_ok=True)
+        return sorted(found)
+
+
+def open_in(directory: Path) -> list[int]:
+    """List the processes that have a store open, for a process that does not."""
+    return Presence(directory).others()
+
+
+class InUse:
+    """Counts the calls under way, by thread. Threads share it. A `with` block counts as one call more."""
+
+    def __init__(self) -> None:
+        # Every recall takes the lock itself, twice: going through a condition takes twice as long.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        self._by_thread: dict[int, int] = {}
+        self._waiting = 0
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            self._by_thread[me] = self._by_thread.get(me, 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        me = threading.get_ident()
+        with self._lock:
+            left = self._by_thread[me] - 1
+            if left:
+                self._by_thread[me] = left
+            else:
+                del self._by_thread[me]
+                if self._waiting:
+                    self._changed.notify_all()
+
+    @property
+    def mine(self) -> bool:
+        """True if a call of this thread is under way."""
+        return threading.get_ident() in self._by_thread
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until no other thread has a call under way, or the time is over; say whether none has."""
+        me = threading.get_ident()
+        with self._changed:
+            self._waiting += 1
+            try:
+                return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)
+            finally:
+                self._waiting -= 1

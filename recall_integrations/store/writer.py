@@ -18,13 +18,12 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.query import warming
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.store import histories
-from recall_integrations.store.ahead import Ahead, look_ahead
-from recall_integrations.store.batches import Batch, Batches, can_go_with_others
+from recall_integrations.store import duplicates
+from recall_integrations.store.asking import Ahead, look_ahead
+from recall_integrations.store.batches import Asked, Batch, Batches, Company, Line, can_go_with_others
 from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
 from recall_integrations.store.given import Chat
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.line import Asked, Company, Line
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
@@ -38,23 +37,14 @@ logger = logging.getLogger("recall_integrations")
 
 @record(frozen=True, slots=True, kw_only=True)
 class _Given:
-    """A batch that waits for its turn.
-
-    Args:
-        scope: the tenant.
-        memories: to write.
-        ids: made once, so that a retry replaces its own earlier write; filled in its turn.
-        chat: tells which of them are messages, and the wish for duplicates.
-        now: the time of memories without one.
-        known: facts found before the write (`look_ahead`).
-    """
+    """A batch that waits for its turn."""
 
     scope: Scope
-    memories: Sequence[Memory]
-    ids: list[str]
-    chat: Chat
-    now: datetime
-    known: Ahead
+    memories: Sequence[Memory]  # to write
+    ids: list[str]  # made once, so that a retry replaces its own earlier write; filled in its turn
+    chat: Chat  # tells which of them are messages, and the wish for duplicates
+    now: datetime  # the time of memories without one
+    known: Ahead  # facts found before the write (`look_ahead`)
 
     @property
     def needs(self) -> Set[Hashable]:
@@ -78,7 +68,7 @@ class _Given:
 class Writer:
     """Stores memories, one batch at a time under the store's write lock.
 
-    The user's components are asked before the lock is taken (`store.ahead`).
+    The user's components are asked before the lock is taken (`store.asking`).
     """
 
     def __init__(self, parts: StoreParts, reader: Reader) -> None:
@@ -102,7 +92,9 @@ class Writer:
             later = self._flush_later()  # the write may skip messages that others have just written
             named, ids = self._named(scope, thread, given, chat)  # another writer may have changed the thread
             chat.ids.update(ids)
-            written = self._write_batches(scope, named, chat, ahead, progress, batch_size, len(named))
+            written = self.write_all(
+                scope, named, chat, progress=progress, batch_size=batch_size, total=len(named), ahead=ahead
+            )
         with parts.errors():
             parts.directory.flush(later)
         self._caught_up(ahead)
@@ -114,7 +106,7 @@ class Writer:
         if not any(given[place].id is None for place in chat.places):
             return given, set(chat.ids)
         with parts.engine.connect() as connection:
-            given = histories.with_ids(connection, parts.scopes.get(scope), thread, given, chat.places)
+            given = duplicates.with_ids(connection, parts.scopes.get(scope), thread, given, chat.places)
         return given, {*chat.ids, *(given[place].id or "" for place in chat.places)}
 
     def write_all(
@@ -126,30 +118,14 @@ class Writer:
         progress: bool | Told,
         batch_size: int,
         total: int | None,
+        ahead: Ahead | None = None,
     ) -> list[str]:
-        """Store memories in batches and return their ids in order.
+        """Store memories in batches and return their ids in order; `total` of them, `None` = unknown.
 
-        Args:
-            scope: the tenant.
-            source: the memories, checked.
-            chat: tells which of them are messages; may be filled as they are read.
-            progress: show a bar on standard error.
-            batch_size: memories per transaction.
-            total: number of memories; `None` = unknown.
+        `ahead`: answers of the user's components, asked before the caller took the write lock; `None` = it has not.
         """
-        self._removing.remove_ended()
-        return self._write_batches(scope, source, chat, None, progress, batch_size, total)
-
-    def _write_batches(
-        self,
-        scope: Scope,
-        source: Iterable[Memory],
-        chat: Chat,
-        ahead: Ahead | None,
-        progress: bool | Told,
-        batch_size: int,
-        total: int | None,
-    ) -> list[str]:
+        if ahead is None:
+            self._removing.remove_ended()
         ids: list[str] = []
         left: Iterator[Memory] = iter(source)
         with counted("Remembering", total, progress) as advance, self._parts.indexes.owed.more_to_come():
@@ -172,8 +148,7 @@ class Writer:
     def _write(self, scope: Scope, batch: Sequence[Memory], chat: Chat, ahead: Ahead | None = None) -> list[str]:
         """Store a batch; of messages that have ids, only those that are new or have changed.
 
-        Args:
-            ahead: answers of the user's components; `None` = they are asked now, so the write lock may not be held.
+        `ahead`: answers of the user's components; `None` = they are asked now, so the write lock may not be held.
         """
         parts = self._parts
         now = time_of(parts.clock)
@@ -261,13 +236,7 @@ class Writer:
                     raise
 
     def _write_in_turn(self, given: _Given, later: Flush | None, *, measured: bool = False) -> list[str]:
-        """Store a batch under the write lock, without the memories that are stored already.
-
-        Args:
-            given: the batch.
-            later: waits for the disk after the turn; `None` = the turn waits.
-            measured: whether the worth of cosines was measured for this write.
-        """
+        """Store a batch under the write lock, without the memories that are stored already."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()

@@ -25,7 +25,7 @@ from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex
-from recall_integrations.store import collections, compacting, epochs, filling, forgetting, indexes, journal, owed
+from recall_integrations.store import collections, filling, index_files, indexes, journal, removing, renewal
 from recall_integrations.store.removing import Removing
 
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
@@ -95,14 +95,14 @@ POINTS: dict[str, Callable[[int], None]] = {
     "cursor moved": lambda n: kill_after(journal, "move", n),
     "slice not noted": lambda n: kill_after(collections.Collections, "_writing", n, before=True),
     "slice noted": lambda n: kill_after(collections.Collections, "_fill", n),
-    "epoch not switched": lambda n: kill_after(epochs, "advance", n, before=True),
+    "epoch not switched": lambda n: kill_after(index_files, "next_epoch", n, before=True),
     "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),
     "batch forgotten": lambda n: kill_after(Removing, "remove", n),
-    "names not forgotten": lambda n: kill_after(forgetting.Forgetting, "_forget_names", n, before=True),
-    "names forgotten": lambda n: kill_after(forgetting.Forgetting, "_forget_names", n),
-    "swept": lambda n: kill_after(compacting, "_sweep", n),
-    "database not written": lambda n: kill_after(compacting, "write_anew", n, before=True),
-    "database written": lambda n: kill_after(compacting, "write_anew", n),
+    "names not forgotten": lambda n: kill_after(removing.Forgetting, "_forget_names", n, before=True),
+    "names forgotten": lambda n: kill_after(removing.Forgetting, "_forget_names", n),
+    "swept": lambda n: kill_after(renewal, "_sweep", n),
+    "database not written": lambda n: kill_after(renewal, "write_anew", n, before=True),
+    "database written": lambda n: kill_after(renewal, "write_anew", n),
     "re-embedded": lambda n: kill_after(indexes.Indexes, "embed", n),
 }
 
@@ -141,8 +141,8 @@ def main() -> None:
         Path(path), embedding=ChildEmbedding(name), config=CONFIG, reindex=task == "change embedding"
     )
     say(open=True)
-    forgetting.BATCH = 10
-    owed.WAIT_S, owed.WAIT_MAX_S = 0.02, 0.1  # as often in a second as otherwise in a minute
+    removing.FORGET_BATCH = 10
+    filling.WAIT_S, filling.WAIT_MAX_S = 0.02, 0.1  # as often in a second as otherwise in a minute
     if task == "hold":
         sys.stdin.read()
     elif task == "reindex":

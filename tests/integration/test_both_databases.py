@@ -34,7 +34,7 @@ from recall_integrations.indexes.times import to_row
 from recall_integrations.privacy.door import Door
 from recall_integrations.serving.looking import times
 from recall_integrations.serving.looking.names import names
-from recall_integrations.store import epochs, fetching, journal, languages, rows
+from recall_integrations.store import fetching, index_files, journal, languages, rows
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
 from tests.postgres import Postgres
@@ -193,7 +193,14 @@ def test_keys_and_values(both: Both) -> None:
         assert alike(both, lambda c, value=value: get_meta(c, f"k{value}")) == value  # type: ignore[misc]
     alike(both, lambda c: put_meta(c, "k", "another"))
     assert alike(both, lambda c: get_meta(c, "none")) is None
-    assert alike(both, lambda c: [epochs.of(c, SEMANTIC), epochs.advance(c, SEMANTIC), epochs.of(c, SEMANTIC)]) == [
+    assert alike(
+        both,
+        lambda c: [
+            index_files.epoch_of(c, SEMANTIC),
+            index_files.next_epoch(c, SEMANTIC),
+            index_files.epoch_of(c, SEMANTIC),
+        ],
+    ) == [
         0,
         1,
         1,
@@ -352,7 +359,7 @@ class Stores:
     def __init__(self, both: Both, path: Path, embedding: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         self._both, self._path, self._embedding = both, path, embedding
         self.now = NOW
-        monkeypatch.setattr("recall_integrations.store.entity_keys.secrets.token_hex", lambda _n: "ab" * 32)
+        monkeypatch.setattr("recall_integrations.store.entities.secrets.token_hex", lambda _n: "ab" * 32)
 
     def open(self, kind: str) -> MemoryStore:
         numbers = itertools.count()

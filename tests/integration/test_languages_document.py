@@ -11,7 +11,7 @@ from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.languages import READ, name_of
 from recall_integrations.languages.tables import SECTIONS, unread
-from recall_integrations.store.worth import bundled_worth
+from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
 from recall_integrations.text.stop_words import NAMES
 

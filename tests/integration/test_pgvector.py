@@ -35,7 +35,7 @@ from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vectors import CollectionBusy, CollectionLost, Loaded
 from recall_integrations.serving.routes.health import health_of
 from recall_integrations.serving.served import Served
-from recall_integrations.store import filling, homes, large_scopes, nearest, reader, served_collections
+from recall_integrations.store import filling, homes, reader, served_collections, where
 from recall_integrations.store.moving.moving import move
 from recall_integrations.types import RecallResult
 from tests import pgbouncer
@@ -567,9 +567,9 @@ def test_health_says_how_large_scopes_are(
         with store._parts.indexes.collections.filling.held():
             put(store, 40, 45)
             assert health_of(served)["large_scopes"] == {**of_it, "vectors": {"behind": 1}, "vectors_behind": 5}
-            monkeypatch.setattr(large_scopes, "BEHIND_MAX", 5)
+            monkeypatch.setattr(reader, "BEHIND_MAX", 5)
             assert health_of(served)["status"] == "degraded", "of more only the newest are compared"
-            monkeypatch.setattr(large_scopes, "BEHIND_MAX", 20_001)
+            monkeypatch.setattr(reader, "BEHIND_MAX", 20_001)
         monkeypatch.setattr(PgVectors, "resting", 1.0)
         found = health_of(served)
         assert found["large_scopes"]["vectors"] == {"away": 1} and found["status"] == "degraded"
@@ -643,7 +643,7 @@ def test_answers_are_those_of_an_exact_scan(
     both: tuple[str, str], local_max: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = counting(monkeypatch)
-    monkeypatch.setattr(nearest, "COMPARED_MAX", 20)  # so that filters do not leave it out
+    monkeypatch.setattr(where, "COMPARED_MAX", 20)  # so that filters do not leave it out
     rng = random.Random(4)
     pairs = [(said(rng), filters) for filters in (None, Filters(types=["fact"])) for _ in range(12)]
     exact = RecallConfig(retrieval=RetrievalConfig(exact_max=50, cache_mb=0, local_max=local_max))  # all are compared

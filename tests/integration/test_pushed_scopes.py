@@ -19,7 +19,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import VectorsAway
 from recall_integrations.indexes import scope_views
 from recall_integrations.indexes.vector_server import VectorServer
-from recall_integrations.store import nearest, pushed_rows, pushing
+from recall_integrations.store import pushing, where
 from tests import chroma
 from tests.conftest import NOW
 from tests.postgres import Postgres
@@ -192,7 +192,7 @@ def tables(store: MemoryStore, scope_id: int) -> list[object]:
     """What is counted of a scope, but for how far."""
     with store.engine.connect() as connection:
         found: list[object] = []
-        for table in pushed_rows.TABLES:
+        for table in pushing.TABLES:
             columns = [column for column in table.columns if column.name != "until"]
             rows = connection.execute(select(*columns).where(table.c.scope_id == scope_id)).all()
             found.append(sorted(map(tuple, rows)))
@@ -216,8 +216,8 @@ def test_what_is_kept_is_what_would_be_counted_anew(postgres_url: str) -> None:
         kept = tables(one, scope_id)
         assert all(kept)
         with one._write_lock, one.engine.begin() as connection:
-            pushed_rows.begin(connection, scope_id)
-            pushed_rows.add(connection, scope_id, pushed_rows.read(connection, scope_id))
+            pushing.begin_count(connection, scope_id)
+            pushing.add_rows(connection, scope_id, pushing.read_rows(connection, scope_id))
             connection.execute(schema.pushed.update().values(whole=50 + pushing.LIMIT))
         assert tables(one, scope_id) == kept
 
@@ -247,8 +247,8 @@ def test_a_scope_is_filled_in_slices_while_others_write(postgres_url: str, monke
         kept = tables(store, scope_id)
         with store._write_lock, store.engine.begin() as connection:
             assert (connection.execute(select(schema.pushed.c.until)).scalar() or 0) > until
-            pushed_rows.begin(connection, scope_id)
-            pushed_rows.add(connection, scope_id, pushed_rows.read(connection, scope_id))
+            pushing.begin_count(connection, scope_id)
+            pushing.add_rows(connection, scope_id, pushing.read_rows(connection, scope_id))
             connection.execute(schema.pushed.update().values(whole=50 + pushing.LIMIT))
         assert tables(store, scope_id) == kept
     assert before_kill >= 0
@@ -286,9 +286,9 @@ def test_nodes_with_different_limits_do_not_take_turns_to_count(
 ) -> None:
     """What one pushed is so for all, until it has shrunk below the least of their limits; and each says that it is."""
     changed: list[str] = []
-    for name in ("begin", "clear"):
-        real = getattr(pushed_rows, name)
-        monkeypatch.setattr(pushed_rows, name, lambda *given, do=real, name=name: (changed.append(name), do(*given)))
+    for name in ("begin_count", "clear_counts"):
+        real = getattr(pushing, name)
+        monkeypatch.setattr(pushing, name, lambda *given, do=real, name=name: (changed.append(name), do(*given)))
     rng, higher = random.Random(8), RecallConfig(retrieval=RetrievalConfig(local_max=500))
     with node(postgres_url) as one, node(postgres_url, higher) as two:
         one.remember_many([made(rng, n) for n in range(60)], scope=ANN)
@@ -297,18 +297,18 @@ def test_nodes_with_different_limits_do_not_take_turns_to_count(
             for store in (two, one):
                 store.remember(made(rng, n), scope=ANN)
                 assert two.indexes.settle(60) and one.indexes.settle(60) and pushed_down(one) and pushed_down(two)
-        assert changed.count("begin") == 1, changed
+        assert changed.count("begin_count") == 1, changed
         assert any("local_max of 50" in said and "this node is 500" in said for said in two.stats()["notices"])
         assert not one.stats()["notices"]
         with node(postgres_url, higher) as later:
-            assert pushed_down(later) and changed.count("begin") == 1
+            assert pushed_down(later) and changed.count("begin_count") == 1
         scope_id = one.scope_id(ANN)
         assert scope_id is not None
         kept = tables(one, scope_id)
         with one._write_lock, one.engine.begin() as connection:
             whole = connection.execute(select(schema.pushed.c.whole)).scalar_one()
-            pushed_rows.begin(connection, scope_id)
-            pushed_rows.add(connection, scope_id, pushed_rows.read(connection, scope_id))
+            pushing.begin_count(connection, scope_id)
+            pushing.add_rows(connection, scope_id, pushing.read_rows(connection, scope_id))
             connection.execute(schema.pushed.update().values(whole=whole))
         assert tables(one, scope_id) == kept, "both count what they write"
         for n in range(30):
@@ -356,7 +356,7 @@ def test_reindex_counts_anew(postgres_url: str) -> None:
 
 def test_the_nearest_are_asked_of_a_chroma_server(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With filters, behind what it has, and while it is away; what is found without it is found with it."""
-    monkeypatch.setattr(nearest, "COMPARED_MAX", 20)  # so that filters do not leave it out
+    monkeypatch.setattr(where, "COMPARED_MAX", 20)  # so that filters do not leave it out
     large = RecallConfig(retrieval=RetrievalConfig(local_max=50, exact_max=50, cache_mb=0))
     rng = random.Random(6)
     memories = [Memory(said(rng, n), id=f"m{n}", type=rng.choice(["fact", "event"])) for n in range(120)]
@@ -398,10 +398,10 @@ def test_the_nearest_are_asked_of_a_chroma_server(postgres_url: str, monkeypatch
 def test_the_newest_are_compared_while_the_server_is_away(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch, most: int, filters: Filters
 ) -> None:
-    def away() -> nearest.Neighbours:
+    def away() -> where.Neighbours:
         raise VectorsAway("It does not answer.")
 
-    monkeypatch.setattr(nearest, "COMPARED_MAX", most)
+    monkeypatch.setattr(where, "COMPARED_MAX", most)
     rng = random.Random(6)
     memories = [Memory(said(rng, n), id=f"m{n}", type=("fact", "event")[n % 2]) for n in range(120)]
     with node(postgres_url) as store:
@@ -411,12 +411,12 @@ def test_the_newest_are_compared_while_the_server_is_away(
         assert outline is not None
         asked = store.conditions(outline, filters, NOW)
         vectors = store.indexes.embedding.embed_documents(["Who counted the swans?"])
-        server = nearest.Server(index=away, home="a", until=outline.upto, seconds=lambda: 1.0)
+        server = where.Server(index=away, home="a", until=outline.upto, seconds=lambda: 1.0)
         with store.connected(30_000) as connection:
-            found = nearest.Nearest(connection, outline, vectors, server, lambda: False)
-            exact = nearest.Nearest(connection, outline, vectors, None, lambda: False)
+            found = where.Nearest(connection, outline, vectors, server, lambda: False)
+            exact = where.Nearest(connection, outline, vectors, None, lambda: False)
             nums = found.best(asked, 10).tolist()
             bound = outline.upto - most * (1 if filters == Filters() else 2)
             wanted = [num for num in exact.best(asked, 120).tolist() if num > bound]
             assert found.without == ("vectors.away", "It does not answer.")
-            assert nums and set(nums) == set(nearest._first(*exact.of(wanted), 10).tolist())
+            assert nums and set(nums) == set(where._first(*exact.of(wanted), 10).tolist())

@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import history, journal
+from recall_integrations.store import journal
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
@@ -186,19 +186,19 @@ def test_pruning_keeps_what_the_indexes_are_known_by(opened: Open) -> None:
 
 
 def test_a_mark_that_cannot_be_read_is_none(tmp_path: Path) -> None:
-    assert history.noted(tmp_path) is None
+    assert journal.noted_point(tmp_path) is None
     for said in ("", "[1]", '["1", "a"]', "{}", "\x00", "null"):
-        (tmp_path / history.MARK).write_text(said)
-        assert history.noted(tmp_path) is None
-    history.note(tmp_path, history.Point(7, "ab"))
-    assert history.noted(tmp_path) == history.Point(7, "ab")
+        (tmp_path / journal.MARK).write_text(said)
+        assert journal.noted_point(tmp_path) is None
+    journal.note_point(tmp_path, journal.Point(7, "ab"))
+    assert journal.noted_point(tmp_path) == journal.Point(7, "ab")
 
 
 def test_a_digest_is_of_all_that_came_before() -> None:
     def ends(*texts: str) -> str:
         said = ""
         for seq, text in enumerate(texts, start=1):
-            said = history.digest(said, seq, 1, "put", seq, text)
+            said = journal.digest_of(said, seq, 1, "put", seq, text)
         return said
 
     assert ends("a", "b") == ends("a", "b")

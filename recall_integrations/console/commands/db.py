@@ -86,10 +86,10 @@ def check(ctx: click.Context, store: Place) -> None:
 
 def _say_large(engine: Engine) -> None:
     """Print how many scopes PostgreSQL is asked of, and how many of their memories are not counted yet."""
-    from recall_integrations.store.large_scopes import look
+    from recall_integrations.store.reader import look_at_large
 
     with engine.connect() as connection:
-        found = look(connection, None, None)
+        found = look_at_large(connection, None, None)
     if found:
         lacking = sum(one.memories - one.counted for one in found.values() if not one.whole)
         rest = f"; {lacking:,} of their memories are not counted yet, which a node does" if lacking else ""

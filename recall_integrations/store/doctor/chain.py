@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, func, literal_column, select
 
 from recall_integrations.database import schema
-from recall_integrations.store import history, journal
+from recall_integrations.store import journal
 from recall_integrations.store.doctor.findings import Check, counted, ok, problem
 from recall_integrations.store.journal import TOUCH
 from recall_integrations.types import indexed_text
@@ -63,7 +63,7 @@ def examine(connection: Connection, living: Mapping[int, int]) -> Check:
     return problem(JOURNAL, says, _REMEDY, said)
 
 
-def _walk(connection: Connection, dropped: history.Point) -> _Walk:
+def _walk(connection: Connection, dropped: journal.Point) -> _Walk:
     walk, before = _Walk(), dropped.digest
     for seq, scope_id, op, num, digest, content in _entries(connection):
         walk.first = seq if walk.first is None else walk.first
@@ -84,7 +84,7 @@ def _walk(connection: Connection, dropped: history.Point) -> _Walk:
 def _expected(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> set[str]:
     """Return digests that an entry may have: those of stores of an older schema do not include the text."""
     said = {None, content} if op == "put" else {None}
-    return {history.digest(before, seq, scope_id, op, num, what) for what in said}
+    return {journal.digest_of(before, seq, scope_id, op, num, what) for what in said}
 
 
 def _entries(connection: Connection) -> Iterator[tuple[int, int, str, int, str, str | None]]:

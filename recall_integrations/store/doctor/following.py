@@ -24,8 +24,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.vectors import home_name, torn
 from recall_integrations.indexes.words import LexicalIndex, damaged
-from recall_integrations.store import epochs as places
-from recall_integrations.store import history, journal, seal
+from recall_integrations.store import index_files, journal
 from recall_integrations.store.doctor import apart
 from recall_integrations.store.doctor.contents import Contents, Key
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
@@ -46,7 +45,7 @@ def check_name(index: str) -> str:
 
 def epochs(connection: Connection) -> dict[str, int]:
     """Read the epoch of the directory of each index."""
-    return {name: places.of(connection, name) for name in (LEXICAL, SEMANTIC)}
+    return {name: index_files.epoch_of(connection, name) for name in (LEXICAL, SEMANTIC)}
 
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
@@ -118,12 +117,12 @@ def _look_at_files(connection: Connection, name: str, directory: Path, reached: 
     """Raise `IndexUnavailable` for damage that shows without opening the index."""
     if needed and not directory.is_dir():
         raise IndexUnavailable("It is missing.")
-    broken, _ = seal.broken(directory)
+    broken, _ = index_files.broken_seal(directory)
     if broken is None and needed:
         broken = torn(directory) if name == SEMANTIC else damaged(directory)
     if broken is not None:
         raise IndexUnavailable(f"It is damaged: {broken}.")
-    noted = history.noted(directory)
+    noted = journal.noted_point(directory)
     foreign = journal.foreign(connection, reached, noted)
     if foreign is not None:
         last = journal.last_seq(connection)
@@ -240,7 +239,7 @@ def _semantic_nums(
         copied = made / "semantic"
         if directory.exists():
             shutil.copytree(directory, copied)
-        sealed = (directory / seal.SEAL).is_file()
+        sealed = (directory / index_files.SEAL).is_file()
         found = apart.look(copied, samples) if sealed else _looked_apart(copied, samples)
     nums = {home: np.asarray(ids, dtype=np.int64) for home, ids in found["nums"].items()}
     return nums, {str(home): int(count) for home, count in found["missed"].items()}

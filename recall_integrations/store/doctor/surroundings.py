@@ -15,14 +15,14 @@ from sqlalchemy import Connection
 from recall_integrations.database.engine import CHECKED
 from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, FileShelf
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
-from recall_integrations.store import history, seal
+from recall_integrations.store import index_files, journal
 from recall_integrations.store.column_files import COLUMNS, unusable
 from recall_integrations.store.directory import DATABASE, LOCK, WRITING, below, size_of
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.doctor.reading import SHARED_MEMORY, WAL
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNING, LEARNS
-from recall_integrations.store.presence import PROCESSES, open_in
+from recall_integrations.store.turns import PROCESSES, open_in
 
 DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
     *("directory", "disk", "lock", "leftovers", "breakers", "put aside"),
@@ -128,7 +128,7 @@ def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> 
     found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
     for name in _KNOWN:
         found += [p for p in path.glob(f"{name}?*") if p.name != f"{name}.lock"]
-    marks = (history.MARK, seal.SEAL)
+    marks = (journal.MARK, index_files.SEAL)
     drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
     drafts.add(path / f"{_CHECKED}.new")
     found = sorted([*found, *(p for p in drafts if p.is_file()), *unusable(connection, path)])

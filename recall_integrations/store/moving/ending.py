@@ -15,14 +15,14 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import journal
-from recall_integrations.store.compacting import COMPACTED
 from recall_integrations.store.journal import LEXICAL
-from recall_integrations.store.learned_rows import BEFORE
 from recall_integrations.store.moving import tables
 from recall_integrations.store.moving.following import bring_journal
 from recall_integrations.store.moving.places import MOVED
 from recall_integrations.store.moving.way import Way
+from recall_integrations.store.nodes import LEARNED
 from recall_integrations.store.opening import MOVING
+from recall_integrations.store.renewal import COMPACTED
 
 # Of one engine or one directory, and made by the target itself.
 _OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
@@ -99,7 +99,7 @@ def end(way: Way, compared: Compared) -> None:
 
 def _meta(source: Connection, target: Connection) -> None:
     m = schema.meta
-    target.execute(delete(m).where(m.c.key.not_in(_OWN_META), m.c.key.not_like(f"{BEFORE}%")))
+    target.execute(delete(m).where(m.c.key.not_in(_OWN_META), m.c.key.not_like(f"{LEARNED}%")))
     for key, value in source.execute(select(m.c.key, m.c.value)):
-        if key not in _OWN_META and not key.startswith(BEFORE):
+        if key not in _OWN_META and not key.startswith(LEARNED):
             target.execute(insert(m).values(key=key, value=value))

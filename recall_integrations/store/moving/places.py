@@ -14,7 +14,7 @@ from sqlalchemy import Connection, func, select
 from recall_integrations.database import schema
 from recall_integrations.database.meta import check_version, get_meta
 from recall_integrations.errors import InvalidArgument, StorePathError
-from recall_integrations.store import entity_keys, journal
+from recall_integrations.store import entities, journal
 from recall_integrations.store.directory import DATABASE, Held, hold
 from recall_integrations.store.opening import MOVING, is_address
 
@@ -79,7 +79,7 @@ def identity(connection: Connection, name: str) -> str:
     Raises:
         InvalidArgument: the store was never opened, so it has no key and holds nothing.
     """
-    key = entity_keys.kept(connection)
+    key = entities.kept_key(connection)
     if not key:
         raise InvalidArgument(f"{name} holds nothing that could be moved.")
     return hashlib.blake2b(key, digest_size=16).hexdigest()

@@ -11,7 +11,7 @@ from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.indexes import scope_view
 from recall_integrations.indexes.scope_view import TYPE_CODES, ScopeView, of_types
 from recall_integrations.indexes.vector_column import VectorColumn
-from recall_integrations.store.ahead import Ahead
+from recall_integrations.store.asking import Ahead
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Scope
 

@@ -14,7 +14,7 @@ from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, SHARED,
 from recall_integrations.learning.version import Version, from_json
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.store.learned_files import Kept, LearnedFiles
-from recall_integrations.store.learned_rows import LearnedRows
+from recall_integrations.store.nodes import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
 
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")

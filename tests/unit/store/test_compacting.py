@@ -146,7 +146,7 @@ def test_names_without_memories_go_as_well(tmp_path: Path, monkeypatch: pytest.M
             store.remember("tea again", scope=USER)
         else:
             with monkeypatch.context() as patched:
-                patched.setattr("recall_integrations.store.compacting.write_anew", stopped)
+                patched.setattr("recall_integrations.store.renewal.write_anew", stopped)
                 with pytest.raises(KeyboardInterrupt):
                     store.compact()
         assert found_in(path, [b"lorpius", b"liaswick"])
@@ -188,7 +188,7 @@ def test_recalls_go_on_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             assert len(optimizer.recall("milk", k=5).hits) == 5
             write_anew(*args)
 
-        monkeypatch.setattr("recall_integrations.store.compacting.write_anew", beside)
+        monkeypatch.setattr("recall_integrations.store.renewal.write_anew", beside)
         assert store.compact().rebuilt
 
 

@@ -14,8 +14,8 @@ from recall_integrations.database import schema
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
-from recall_integrations.store import rows, worth
-from recall_integrations.store.worth import COSINE_WORTH
+from recall_integrations.store import asking, rows
+from recall_integrations.store.asking import COSINE_WORTH
 
 
 def same(texts: Sequence[str]) -> np.ndarray:
@@ -102,7 +102,7 @@ def test_a_store_that_cannot_be_written_knows_it_for_the_process(
     def full(*_: object) -> None:
         raise OperationalError("INSERT", {}, Exception("disk is full"))
 
-    monkeypatch.setattr(worth, "put_meta", full)
+    monkeypatch.setattr(asking, "put_meta", full)
     with MemoryStore.open(tmp_path, embedding=Counting()) as store:
         assert store.cosine_worth == pytest.approx(0, abs=0.05)
     assert "could not be noted" in caplog.text
@@ -144,7 +144,7 @@ def test_a_language_is_measured_when_it_is_no_stray_word(tmp_path: Path) -> None
     with MemoryStore.open(tmp_path, embedding=German()) as store:
         store.remember("Yesterday I was at the cinema with Anna")
         assert store.cosine_worth == pytest.approx(0, abs=0.05)
-        for i in range(worth.MEMORIES_MIN - 1):
+        for i in range(asking.MEMORIES_MIN - 1):
             store.remember(f"{line} {i}")
         assert store.cosine_worth_in("de", query) == store.cosine_worth
     again = German()
@@ -190,6 +190,6 @@ def test_a_store_whose_spread_was_never_measured_is_measured_when_it_is_opened(t
         store.remember("one")
         worth_before, spread = store.cosine_worth, store.cosine_spread
         with store.engine.begin() as connection:
-            connection.execute(delete(schema.meta).where(schema.meta.c.key.endswith(f"{worth.IN}{worth.SPREAD}")))
+            connection.execute(delete(schema.meta).where(schema.meta.c.key.endswith(f"{asking.IN}{asking.SPREAD}")))
     with MemoryStore.open(tmp_path, embedding=squeezed) as store:
         assert (store.cosine_worth, store.cosine_spread) == (worth_before, spread)

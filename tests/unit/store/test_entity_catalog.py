@@ -10,7 +10,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable, InvalidArgument
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.query.entities.state import entity_id_of
-from recall_integrations.store.entity_rows import normal_name
+from recall_integrations.store.entities import normal_name
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, Relation, Scope
 

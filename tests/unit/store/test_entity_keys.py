@@ -11,7 +11,7 @@ from sqlalchemy import text
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.database.engine import open_sqlite
 from recall_integrations.query.entities.state import entity_id_of
-from recall_integrations.store import entity_keys
+from recall_integrations.store import entities
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Memory
 
@@ -45,7 +45,7 @@ def test_another_process_gives_the_same_ids(tmp_path: Path) -> None:
 
 def test_no_part_of_a_name_is_in_its_id() -> None:
     for name in NAMES:  # under one key: three digits stand in some digest by chance
-        entity_id = entity_id_of(name, bytes(entity_keys.BYTES))
+        entity_id = entity_id_of(name, bytes(entities.KEY_BYTES))
         assert not any(word in entity_id for word in name.casefold().split()), name
 
 

@@ -21,7 +21,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm as validation
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import fact_budget, fact_filling, fact_reading, filling
+from recall_integrations.store import fact_reading, filling
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Memory, Relation, Scope
@@ -222,7 +222,7 @@ def test_a_budget_of_calls_ends_it_and_the_next_goes_on(opened: Open) -> None:
 def test_the_hour_holds_also_for_who_opens_the_store_again(
     opened: Open, monkeypatch: pytest.MonkeyPatch, limit: dict[str, int], chars: int
 ) -> None:
-    monkeypatch.setattr(fact_budget, "CHARS_PER_HOUR", chars)
+    monkeypatch.setattr(fact_reading, "CHARS_PER_HOUR", chars)
     now = [1_000_000.0]
     monkeypatch.setattr(fact_reading, "wall", lambda: now[0])
     store, model = opened(batch=1, **limit), Reader()
@@ -271,7 +271,7 @@ def raising(_prompt: str) -> str:
 def test_a_model_that_fails_is_left_alone_and_nothing_is_lost(
     opened: Open, monkeypatch: pytest.MonkeyPatch, model: Any
 ) -> None:
-    monkeypatch.setattr(fact_budget, "CHARS_PER_HOUR", 10_000_000)
+    monkeypatch.setattr(fact_reading, "CHARS_PER_HOUR", 10_000_000)
     store = opened(breakers={"failures_max": 3, "open_s": 300})
     store.remember_many(works(NAMES))
     found = store.read_facts(model)
@@ -410,7 +410,7 @@ def test_no_write_waits_for_a_model_that_hangs_and_neither_does_close(opened: Op
     store.remember("I clock in at Inbox3")
     assert store.count() == 2
     store.close()
-    assert time.monotonic() - began < fact_filling.CLOSE_S
+    assert time.monotonic() - began < fact_reading.CLOSE_S
     free.set()
     with pytest.raises(StoreClosed):
         store.read_facts()

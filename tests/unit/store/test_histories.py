@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore
-from recall_integrations.store.histories import DISTINCT_CHARS, aligned
+from recall_integrations.store.duplicates import DISTINCT_CHARS, aligned
 from tests.quick import examples
 
 LONG = "x" * DISTINCT_CHARS
@@ -83,7 +83,7 @@ SHORT = ("ok", "thanks", "yes")
 
 @st.composite
 def windows(draw: st.DrawFn) -> tuple[list[str], list[Window]]:
-    """A chat with many equal messages, and windows that can be told apart: see the docstring of `histories`."""
+    """A chat with many equal messages, and windows that can be told apart: see `MemoryStore.remember_many`."""
     texts = draw(st.lists(st.sampled_from(SHORT), min_size=1, max_size=14))
     for n, place in enumerate(sorted(draw(st.sets(st.integers(0, len(texts) - 1), max_size=8)))):
         texts[place] = f"m{n}"

@@ -8,8 +8,8 @@ from sqlalchemy import Engine, func, insert, select
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
 from recall_integrations.store import journal
+from recall_integrations.store.directory import make_ready
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.tables import make_ready
 from recall_integrations.types import Memory
 
 

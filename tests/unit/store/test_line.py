@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.store.line import Asked, Company, Line
+from recall_integrations.store.batches import Asked, Company, Line
 
 SOON_S = 20.0
 

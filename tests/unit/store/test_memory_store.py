@@ -23,7 +23,7 @@ from recall_integrations.errors import (
 )
 from recall_integrations.observability import progress
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import journal, seal
+from recall_integrations.store import index_files, journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
 
@@ -560,7 +560,7 @@ def test_a_seal_comes_off_before_the_words_are_written(open_store: OpenStore) ->
     """Else a crash after the first write would look like damage, and the index be made anew for nothing."""
     store = open_store()
     store.remember(Memory("one", id="a"))
-    sealed = store.path / "lexical.0" / seal.SEAL
+    sealed = store.path / "lexical.0" / index_files.SEAL
     store.close()
     assert sealed.exists()
     store = open_store()

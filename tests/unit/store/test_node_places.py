@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from recall_integrations.store import node_places
+from recall_integrations.store import nodes
 from recall_integrations.store.directory import LOCK
-from recall_integrations.store.node_places import PREFIX, YOUNG_S, sweep
+from recall_integrations.store.nodes import PREFIX, YOUNG_S, sweep_places
 
 NOW = time.time()
 
@@ -31,8 +31,8 @@ def test_what_killed_nodes_left_goes(tmp_path: Path) -> None:
     dead, never_locked = left(tmp_path, f"{PREFIX}a"), left(tmp_path, f"{PREFIX}b")
     (never_locked / LOCK).unlink()
     os.utime(never_locked, (NOW - 600, NOW - 600))
-    assert sweep(tmp_path, NOW) == [dead, never_locked]
-    assert not list(tmp_path.iterdir()) and sweep(tmp_path, NOW) == []
+    assert sweep_places(tmp_path, NOW) == [dead, never_locked]
+    assert not list(tmp_path.iterdir()) and sweep_places(tmp_path, NOW) == []
 
 
 def test_what_somebody_has_or_may_have_stays(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_what_somebody_has_or_may_have_stays(tmp_path: Path) -> None:
     lock = FileLock(str(held / LOCK), thread_local=False)
     with lock:
         os.utime(held, (NOW - 600, NOW - 600))
-        assert sweep(tmp_path, NOW) == []
+        assert sweep_places(tmp_path, NOW) == []
     assert all((path / "columns" / "c1").exists() for path in (held, young, other, target))
 
 
@@ -52,11 +52,11 @@ def test_what_somebody_has_or_may_have_stays(tmp_path: Path) -> None:
 def test_what_another_user_left_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     left(tmp_path, f"{PREFIX}a")
     monkeypatch.setattr(os, "getuid", lambda: 4711)
-    assert sweep(tmp_path, NOW) == []
+    assert sweep_places(tmp_path, NOW) == []
 
 
 def test_a_new_one_sweeps_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     dead = left(tmp_path, f"{PREFIX}a")
-    made = node_places.temporary(lambda: NOW)
+    made = nodes.temporary_place(lambda: NOW)
     assert made.is_dir() and made.parent == tmp_path and not dead.exists()

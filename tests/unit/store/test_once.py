@@ -7,7 +7,7 @@ from pathlib import Path
 from langchain_core.documents import Document
 
 from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, Scope
-from recall_integrations.store.once import remember_once
+from recall_integrations.store.duplicates import remember_once
 
 SCOPE = Scope(user_id="u")
 

@@ -11,10 +11,10 @@ import pytest
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import journal, owed
+from recall_integrations.store import filling, journal
+from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.owed import Owed
 from recall_integrations.types import Memory, Scope
 
 OpenStore = Callable[..., MemoryStore]
@@ -24,7 +24,7 @@ WAIT_S = 20.0
 @pytest.fixture
 def behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index stays behind until somebody asks it, or the store is closed."""
-    monkeypatch.setattr(owed, "WAIT_S", 3_600.0)
+    monkeypatch.setattr(filling, "WAIT_S", 3_600.0)
 
 
 def cursor(store: MemoryStore, name: str) -> int:
@@ -111,7 +111,7 @@ def test_close_brings_it_there(open_store: OpenStore) -> None:
 
 
 def test_a_moment_later_it_is_there(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owed, "WAIT_S", 0.01)
+    monkeypatch.setattr(filling, "WAIT_S", 0.01)
     store.remember(Memory("kestrels hover", id="a"))
     end = time.monotonic() + WAIT_S
     while store.indexes.owed.any and time.monotonic() < end:
@@ -127,12 +127,12 @@ def test_a_call_of_many_batches_ends_with_everything_in_the_index(store: MemoryS
 
 @pytest.mark.usefixtures("behind")
 def test_more_than_is_to_be_owed_is_indexed_at_once(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owed, "CHANGES_MAX", 2)
+    monkeypatch.setattr(filling, "CHANGES_MAX", 2)
     store.remember_many([Memory("one"), Memory("two")])
     assert held(store) == []
     store.remember("three")
     assert len(held(store)) == 3
-    monkeypatch.setattr(owed, "CHARS_MAX", 10)
+    monkeypatch.setattr(filling, "CHARS_MAX", 10)
     store.remember("a text of more than ten characters")
     assert len(held(store)) == 4
 
@@ -189,7 +189,7 @@ def test_a_misspelling_of_a_word_that_was_just_said_is_corrected(store: MemorySt
 
 
 def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owed, "WAIT_S", 0.002)
+    monkeypatch.setattr(filling, "WAIT_S", 0.002)
     failed: list[BaseException] = []
 
     def write(name: str) -> None:
@@ -239,7 +239,7 @@ def test_nobody_is_left_to_apply_it_once_the_owner_is_gone() -> None:
 
 def test_what_fails_is_left_to_the_next_write(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else a disk that is full would be tried, and complained of, three times a second."""
-    monkeypatch.setattr(owed, "WAIT_S", 0.005)
+    monkeypatch.setattr(filling, "WAIT_S", 0.005)
     tried = [threading.Event(), threading.Event()]
     calls: list[int] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.store.subject_names import SubjectNames
+from recall_integrations.store.fact_tables import SubjectNames
 
 
 def index(**named: tuple[str, ...]) -> EntityIndex:

@@ -1,16 +1,50 @@
-"""Seals on index directories: the state of their files when the store was closed, so that damage shows at open.
+"""The directory of an index: its name by epoch (`lexical.3`), and a seal on its files, so that damage shows at open.
 
-Neither tantivy nor HNSW notices a changed byte in its data: one answers wrongly, the other can take the process down.
-At `close` a checksum of every file is left in the directory; at the next open, files that no longer agree are damage.
-A file with the size and time that were noted is not read again. After a crash there is no seal and the indexes' own
-checks must do; a mark left by an attempt to open that never ended says that the directory is better not opened again.
+Neither tantivy nor HNSW notices a changed byte: one answers wrongly, the other can take the process down. At `close` a
+checksum of every file is noted; files that do not agree at the next open are damage. After a crash there is no seal;
+the mark of an attempt to open that never ended says that the directory is better not opened again.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
+
+from sqlalchemy import Connection
+
+from recall_integrations.database.meta import get_meta, put_meta
+
+
+def epoch_of(connection: Connection, name: str) -> int:
+    """Read the epoch of an index."""
+    value = get_meta(connection, f"{name}_epoch") or "0"
+    return int(value) if value.isdecimal() else 0
+
+
+def next_epoch(connection: Connection, name: str) -> int:
+    """Begin the next epoch of an index in the caller's transaction, and return it."""
+    epoch = epoch_of(connection, name) + 1
+    put_meta(connection, f"{name}_epoch", str(epoch))
+    return epoch
+
+
+def sweep_epochs(directory: Path, name: str, keep: Sequence[Path]) -> None:
+    """Remove the directories of an index except `keep`: replaced ones, and unfinished ones."""
+    for path in directory.glob(f"{name}.*"):
+        if path not in keep:
+            remove_path(path)
+
+
+def remove_path(path: Path) -> None:
+    """Remove a directory or a file, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
 
 SEAL = "recall.seal"
 TRYING = "recall.opening"
@@ -23,14 +57,14 @@ def seal(directory: Path, known: dict[str, Entry]) -> None:
     """Note the state of a directory that no process writes to any more; `known` are entries of an earlier seal."""
     if not directory.is_dir():
         return
-    entries = {name: _entry(directory / name, known.get(name)) for name in _names(directory)}
+    entries = {name: _entry(directory / name, known.get(name)) for name in _sealed_names(directory)}
     target = directory / SEAL
     draft = target.with_suffix(".new")
     draft.write_text(json.dumps(entries), encoding="utf-8")
     draft.replace(target)
 
 
-def broken(directory: Path) -> tuple[str | None, dict[str, Entry]]:
+def broken_seal(directory: Path) -> tuple[str | None, dict[str, Entry]]:
     """Describe the damage to a sealed directory (`None`: nothing, or no seal); return that and the seal's entries."""
     if (directory / TRYING).exists():
         return "an earlier attempt to open it did not end", {}
@@ -56,7 +90,7 @@ def unseal(directory: Path) -> None:
     (directory / SEAL).unlink(missing_ok=True)
 
 
-def trying(directory: Path, begun: bool) -> None:
+def mark_trying(directory: Path, begun: bool) -> None:
     """Mark that opening has begun, or remove the mark."""
     mark = directory / TRYING
     if begun:
@@ -66,7 +100,7 @@ def trying(directory: Path, begun: bool) -> None:
         mark.unlink(missing_ok=True)
 
 
-def _names(directory: Path) -> list[str]:
+def _sealed_names(directory: Path) -> list[str]:
     found = (p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file())
     return sorted(n for n in found if not n.startswith("recall.") and not n.endswith((".lock", "-wal", "-shm")))
 
