@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.seen import SAID_MIN, WORD, Seen
+from recall_integrations.privacy.door import SAID_MIN, WORD, Door, Seen
 from recall_integrations.query.entities.implicit import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import EntityRef, ParsedQuery, RetrievalPlan, TemporalWindow

@@ -23,8 +23,7 @@ from recall_integrations.indexes.vectors import CollectionLost, Neighbours
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
-from recall_integrations.resilience.guard import Health
-from recall_integrations.resilience.pace import Pace
+from recall_integrations.resilience.guard import Health, Pace
 
 T = TypeVar("T")
 AT_ONCE = 500  # vectors of a request, between which it is looked whether to stop

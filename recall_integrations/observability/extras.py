@@ -9,16 +9,7 @@ from recall_integrations.errors import MissingExtra, installing
 
 
 def needed(module: str, extra: str, what: str) -> Any:
-    """Import `module`.
-
-    Args:
-        module: the module's name.
-        extra: name of the extra that installs it.
-        what: object that needs it, for the message.
-
-    Raises:
-        MissingExtra: the module, or something it imports, is not installed.
-    """
+    """Import `module`."""
     try:
         return importlib.import_module(module)
     except ImportError as e:

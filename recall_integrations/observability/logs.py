@@ -10,11 +10,130 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Mapping
 from contextvars import ContextVar
 from typing import Any
 
-from recall_integrations.observability.fields import fields
+from recall_integrations.errors import RecallError
+from recall_integrations.types import Hit, MemoryType, RecallResult, RewriteOutcome
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
+
+DECIMALS = 4
+TIMES = "stagesLatency"
+BUDGET = frozenset({"reduced_top_k", "simplified_scoring", "minimal", "budget.tokens", "skip.budget", "timeout"})
+
+
+def fields(event: RecallEvent) -> dict[str, Any]:
+    """Return the fields of a recall. Those with parts (`stagesLatency`, `thresholdsUsed`, …) are mappings."""
+    said: dict[str, Any] = {
+        "privacyMode": event.privacy,
+        "k": event.k,
+        "effectiveTimeMs": round(event.took_ms, DECIMALS),
+        "scopeDigest": list(event.scopes),
+    }
+    error = event.error
+    if error is not None:
+        said["error"] = code_of(error)
+    result = event.result
+    if result is None:
+        return said
+    rerank, query = result.rerank, result.query
+    said |= {
+        "plan": result.plan.name,
+        "version": result.version,
+        "routerMode": query.router.mode,
+        "language": query.language,
+        "specificity": round(query.specificity, DECIMALS),
+        "finalTopK": len(result.hits),
+        "confidence": None if result.confidence is None else round(result.confidence, DECIMALS),
+        TIMES: dict(result.timings_ms),
+        "rerankUsed": rerank.used,
+        "rerankReason": rerank.reason,
+        "thresholdsUsed": dict(event.thresholds),
+        "contributionShares": shares(result.hits),
+        "cacheStrategy": result.cache.strategy,
+        "cacheReason": result.cache.reason,
+        "hydrationCacheHit": _hydrated(event),
+        "level": max([part.level for part in event.parts], default=0),
+        "degraded": [f"{d.stage}:{d.reason}" for d in result.degraded],
+    }
+    said |= _graph(event)
+    said |= _scores(result)
+    said |= _budget(result)
+    said |= rewriting(result.rewrite)
+    return said
+
+
+def rewriting(done: RewriteOutcome) -> dict[str, Any]:
+    """Return the fields of the rewrite's outcome."""
+    provider, _, model = done.provider.partition(" ")
+    return {
+        "rewriteStrategy": done.strategy,
+        "rewriteReason": done.reason,
+        "rewriteDurationMs": round(done.duration_ms, DECIMALS),
+        "rewriteUsed": done.used,
+        "rewriteProvider": provider,
+        "rewriteModel": model,
+    }
+
+
+def shares(hits: tuple[Hit, ...]) -> dict[str, float]:
+    """Return the shares of hits that are chunks of documents, summaries, and all other memories."""
+    if not hits:
+        return {"chunks": 0.0, "observations": 0.0, "summaries": 0.0}
+    types = [hit.memory.type for hit in hits]
+    each = 1 / len(types)
+    chunks, summaries = types.count(MemoryType.CHUNK) * each, types.count(MemoryType.SUMMARY) * each
+    rest = max(0.0, 1 - chunks - summaries)
+    return {"chunks": round(chunks, 3), "observations": round(rest, 3), "summaries": round(summaries, 3)}
+
+
+def code_of(error: BaseException) -> str:
+    """Return the code of one of our errors, else the name of its class."""
+    return error.code if isinstance(error, RecallError) else type(error).__name__
+
+
+def flat(said: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """Return the fields as attributes of a span: names with a prefix, mappings taken apart, empty fields left out."""
+    found: dict[str, Any] = {}
+    for name, value in said.items():
+        if isinstance(value, dict):
+            own = f"{prefix}{name}."
+            for part, inner in value.items():
+                found[own + part] = inner
+        elif value is not None and value != []:
+            found[prefix + name] = value
+    return found
+
+
+def _graph(event: RecallEvent) -> dict[str, Any]:
+    arms = [arm for part in event.parts for arm in part.arms if arm.name == "graph"]
+    return {
+        "graphSeeds": sum([arm.seeds for arm in arms]),
+        "graphEdgesUsed": sum([arm.edges for arm in arms]),
+        "graphBoostApplied": any(arm.placed for arm in arms),
+    }
+
+
+def _hydrated(event: RecallEvent) -> bool:
+    """Say whether all that was delivered was in memory."""
+    return any(part.hydrated for part in event.parts) and not any(part.read for part in event.parts)
+
+
+def _scores(result: RecallResult) -> dict[str, Any]:
+    found = sorted([hit.score for hit in result.hits])
+    if not found:
+        return {}
+    middle = found[len(found) // 2]
+    named = {"min": found[0], "median": middle, "max": found[-1]}
+    return {"scores": {name: round(value, DECIMALS) for name, value in named.items()}}
+
+
+def _budget(result: RecallResult) -> dict[str, Any]:
+    """Return whether time or tokens cut the recall short, and the first reason for it."""
+    reason = next((d.reason for d in result.degraded if d.reason in BUDGET), "")
+    return {"budgetApplied": bool(reason), "budgetReason": reason}
+
 
 NAME = "recall_integrations.recall"
 # A server may set it around a recall; it comes along into our threads.

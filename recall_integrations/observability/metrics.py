@@ -13,20 +13,170 @@ from __future__ import annotations
 import os
 import re
 import socket
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
-from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.observability import families, labels
+from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
+from recall_integrations.observability import families
 from recall_integrations.observability.extras import needed
-from recall_integrations.observability.labels import OTHER
-from recall_integrations.observability.sources import DEFAULT_STORE, Figures, Sources
-from recall_integrations.observability.windows import Window
+from recall_integrations.observability.families import COMPONENTS, OTHER
 from recall_integrations.types import Hit, RecallResult
 from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
 from recall_integrations.types.plan import PLANS
+
+
+class Window:
+    """Sums over the recent past, kept in slots of time."""
+
+    def __init__(
+        self, counts: int, seconds: float = 60.0, slots: int = 12, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._width, self._clock = seconds / slots, clock
+        self._sums = [[0.0] * counts for _ in range(slots)]
+        self._turns = [-1] * slots
+        self._began = clock()
+        self._lock = threading.Lock()
+
+    def add(self, *values: float) -> None:
+        """Add to the current sums."""
+        turn = int(self._clock() / self._width)
+        place = turn % len(self._sums)
+        with self._lock:
+            if self._turns[place] != turn:
+                self._turns[place], self._sums[place] = turn, [0.0] * len(values)
+            sums = self._sums[place]
+            for i, value in enumerate(values):
+                sums[i] += value
+
+    def sums(self) -> tuple[Sequence[float], float]:
+        """Return the sums, and the seconds that they cover."""
+        now = self._clock()
+        turn, slots = int(now / self._width), len(self._sums)
+        with self._lock:
+            recent = [own for own, at in zip(self._sums, self._turns, strict=True) if turn - slots < at <= turn]
+            total = [sum(column) for column in zip(*recent, strict=True)] or [0.0] * len(self._sums[0])
+        covered = now - (turn - slots + 1) * self._width
+        return total, max(self._width / slots, min(covered, now - self._began))
+
+
+DEFAULT_STORE = "main"
+STATES = ("closed", "half_open", "open")  # the worse, the later
+Values = list[tuple[Sequence[str], float]]
+
+
+class Figures(Protocol):
+    """A store, as far as metrics use it."""
+
+    def figures(self) -> Mapping[str, Any]:
+        """Return its sizes; see `MemoryStore.figures`."""
+        ...
+
+
+class Sources:
+    """Stores and optimizers, which may go away. Threads share it."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._stores: dict[str, weakref.ref[Figures]] = {}
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._components = COMPONENTS | {f"{kind}.{name}" for name in names for kind in ("arm", "stage")}
+        self._lock = threading.Lock()
+
+    def store(self, store: Figures, name: str) -> None:
+        """Add a store; see `Metrics.watch`."""
+        if not callable(getattr(store, "figures", None)):
+            raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
+        with self._lock:
+            self._stores[name] = weakref.ref(store)
+
+    def optimizer(self, source: object) -> None:
+        """Add an optimizer whose breakers are shown."""
+        with self._lock:
+            self._optimizers.add(source)
+
+    def flush(self) -> None:
+        """Wait until everything that has ended is counted."""
+        with self._lock:
+            optimizers = list(self._optimizers)
+        for optimizer in optimizers:
+            optimizer.flush()
+
+    def collect(self, core: Any) -> Iterator[Any]:
+        """Yield the families of all stores and optimizers."""
+        yield from self._of_stores(core)
+        yield from self._of_breakers(core)
+
+    def _of_stores(self, core: Any) -> Iterator[Any]:
+        found: dict[families.Computed, Values] = {
+            what: [] for what in (families.UP, families.MEMORIES, families.SCOPES, families.BYTES, families.LAG)
+        }
+        changes: Values = []
+        hydrated: Values = []
+        for name, figures in self._figures():
+            found[families.UP].append(((name,), 0.0 if figures is None else 1.0))
+            if figures is None:
+                continue
+            found[families.MEMORIES].append(((name,), figures["memories"]))
+            found[families.SCOPES].append(((name,), figures["scopes"]))
+            found[families.BYTES].append(((name,), figures["bytes"]))
+            found[families.LAG] += [((name, index), lag) for index, lag in figures["index_lag"].items()]
+            changes.append(((name,), figures["changes"]))
+            found_in = figures["hydration"]
+            hydrated += [((name, "hit"), found_in["hits"]), ((name, "miss"), found_in["misses"])]
+        for what, values in found.items():
+            yield families.filled(core.GaugeMetricFamily, what, values)
+        yield families.filled(core.CounterMetricFamily, families.CHANGES, changes)
+        yield families.filled(core.CounterMetricFamily, families.HYDRATION, hydrated)
+
+    def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+        """Yield name and figures of each store that is open; `None` = it cannot be read."""
+        with self._lock:
+            stores = [(name, ref()) for name, ref in self._stores.items()]
+        for name, store in stores:
+            figures = None if store is None else _asked(store)
+            if figures is _CLOSED or store is None:
+                with self._lock:
+                    self._stores.pop(name, None)
+            else:
+                yield name, figures
+
+    def _of_breakers(self, core: Any) -> Iterator[Any]:
+        states: dict[str, int] = {}
+        active: dict[str, int] = {}
+        hanging: dict[str, int] = {}
+        with self._lock:
+            optimizers = list(self._optimizers)
+        for optimizer in optimizers:
+            for part in optimizer.health():
+                name = part.component if part.component in self._components else OTHER
+                state = STATES.index(part.breaker) if part.breaker in STATES else 0
+                states[name] = max(states.get(name, 0), state)
+                active[name] = active.get(name, 0) + part.active
+                hanging[name] = hanging.get(name, 0) + part.hanging
+        gauge = core.GaugeMetricFamily
+        shown: Values = [
+            ((name, state), float(i == at)) for name, at in sorted(states.items()) for i, state in enumerate(STATES)
+        ]
+        yield families.filled(gauge, families.BREAKER, shown)
+        yield families.filled(gauge, families.ACTIVE, [((n,), float(v)) for n, v in sorted(active.items())])
+        yield families.filled(gauge, families.HANGING, [((n,), float(v)) for n, v in sorted(hanging.items())])
+
+
+_CLOSED: Mapping[str, Any] = {}
+
+
+def _asked(store: Figures) -> Mapping[str, Any] | None:
+    """Return the figures of a store; an error must not cost the other metrics."""
+    try:
+        return store.figures()
+    except StoreClosed:
+        return _CLOSED
+    except RecallError:
+        return None
+
 
 ARM = "arm."
 RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0
@@ -70,7 +220,7 @@ class Metrics(RecallObserver):
         self._names = frozenset(names)
         self._recent = Window(1, RATE_SECONDS, clock=clock)
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
-        self._overlap = families.Means(labels.OVERLAPS)
+        self._overlap = families.Means(families.OVERLAPS)
         self._by_plan = families.ByPlan()
         self._sources = Sources(self._names)
         try:
@@ -165,19 +315,19 @@ class Metrics(RecallObserver):
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
         """Count the recall as a whole."""
         of, thresholds = self._of, event.thresholds
-        trouble = [d for d in result.degraded if d.reason not in labels.WANTED]
+        trouble = [d for d in result.degraded if d.reason not in families.WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
         of.recalls.of(answered if event.error is None else "error").inc()
-        of.served.of(labels.served_by(result.version)).inc()
+        of.served.of(families.served_by(result.version)).inc()
         of.latency_ms.of(result.plan.name).observe(event.took_ms)
-        kind = labels.complexity(
+        kind = families.complexity(
             result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)
         )
         of.latency_s.of(kind, event.privacy, "true" if trouble else "false").observe(event.took_ms / 1e3)
         for problem in result.degraded:
             stage = problem.stage.partition(".")[0]
             of.degraded.of(stage, problem.reason).inc()
-            if problem.reason not in labels.WANTED:
+            if problem.reason not in families.WANTED:
                 of.degradations.of(problem.reason).inc()
 
     def _part(self, part: RecallResult) -> None:
@@ -209,7 +359,7 @@ class Metrics(RecallObserver):
             observe(hit.score)
             if named:
                 held = {name.casefold() for name in hit.memory.entities}
-                self._overlap.add(labels.overlap(named, held), hit.score)
+                self._overlap.add(families.overlap(named, held), hit.score)
         if privacy != "allow":
             for hit in result.hits:
                 self._of.private.of(privacy, _shown(hit, privacy)).inc()

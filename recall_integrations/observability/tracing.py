@@ -20,14 +20,68 @@ from __future__ import annotations
 
 import functools
 import json
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from opentelemetry import trace
+
 from recall_integrations.observability.extras import needed
-from recall_integrations.observability.fields import code_of, fields, flat
+from recall_integrations.observability.logs import code_of, fields, flat
 from recall_integrations.types import Degradation, RecallResult
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
+
+
+class LateSpan(trace.Span):
+    """Stands for a span. Threads share it."""
+
+    def __init__(self, make: Callable[[], trace.Span]) -> None:
+        self._make, self._made = make, None
+        self._lock = threading.Lock()
+
+    _made: trace.Span | None
+
+    def made(self) -> trace.Span:
+        """Return the span, made on the first call."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
+
+    def get_span_context(self) -> trace.SpanContext:
+        """Return the span's context; see `Span`, as for all other methods."""
+        return self.made().get_span_context()
+
+    def is_recording(self) -> bool:
+        return True
+
+    def set_attributes(self, attributes: Any) -> None:
+        self.made().set_attributes(attributes)
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        self.made().set_attribute(key, value)
+
+    def add_event(self, name: str, attributes: Any = None, timestamp: int | None = None) -> None:
+        self.made().add_event(name, attributes, timestamp)
+
+    def add_link(self, context: trace.SpanContext, attributes: Any = None) -> None:
+        self.made().add_link(context, attributes)
+
+    def update_name(self, name: str) -> None:
+        self.made().update_name(name)
+
+    def set_status(self, status: Any, description: str | None = None) -> None:
+        self.made().set_status(status, description)
+
+    def record_exception(
+        self, exception: BaseException, attributes: Any = None, timestamp: int | None = None, escaped: bool = False
+    ) -> None:
+        self.made().record_exception(exception, attributes, timestamp, escaped)
+
+    def end(self, end_time: int | None = None) -> None:
+        self.made().end(end_time)
+
 
 PREFIX = "recall."
 ARMS = "arms"
@@ -63,7 +117,7 @@ class Tracing(RecallObserver):
     def __init__(self, tracer_provider: Any = None, *, content: bool = False) -> None:
         self.trace = needed("opentelemetry.trace", "tracing", "Tracing")
         self.context = needed("opentelemetry.context", "tracing", "Tracing")
-        self.late = needed("recall_integrations.observability.late_span", "tracing", "Tracing").LateSpan
+        self.late = needed("recall_integrations.observability.tracing", "tracing", "Tracing").LateSpan
         self.tracer = self.trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._content = content
 

@@ -58,8 +58,7 @@ from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard, Health
-from recall_integrations.resilience.guards import Guards
+from recall_integrations.resilience.guard import Guard, Guards, Health
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Rewriting
 from recall_integrations.rewriting.contract import Contract, Limits

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.records import record
-from recall_integrations.resilience.pace import Estimate
+from recall_integrations.resilience.guard import Estimate
 
 RISK = 0.05
 Calibrated = NDArray[np.floating]

@@ -31,19 +31,12 @@ WHY_CHARS_MAX = 200
 
 @record(frozen=True, slots=True, kw_only=True)
 class BreakerState:
-    """The state of a component's breaker.
+    """The state of a component's breaker."""
 
-    Args:
-        failures: number of failures in a row.
-        since: time of the last failure; seconds of the breaker's clock.
-        trial: when the trial that is under way began; `None` = there is none.
-        why: cause of the last failure, in a word.
-    """
-
-    failures: int = 0
-    since: float = 0.0
-    trial: float | None = None
-    why: str = ""
+    failures: int = 0  # number of failures in a row
+    since: float = 0.0  # time of the last failure; seconds of the breaker's clock
+    trial: float | None = None  # when the trial that is under way began; `None` = there is none
+    why: str = ""  # cause of the last failure, in a word
 
 
 Change = Callable[[BreakerState], BreakerState]
@@ -82,9 +75,6 @@ class FileShelf:
     """Keeps states in a JSON file that processes share. Threads share it.
 
     Where the file cannot be read or written, the states of this process go on to count; `trouble` says why.
-
-    Args:
-        path: path of the file; made when a component first fails.
     """
 
     def __init__(self, path: Path) -> None:
@@ -139,18 +129,7 @@ class Pass:
 
 
 class Breaker:
-    """Decides whether one component is called. Threads and, through its shelf, processes share it.
-
-    Args:
-        name: the component's name on the shelf.
-        failures_max: number of failures in a row that open it.
-        open_s: seconds until a trial is let through; also how long a trial is waited for that never reports back.
-        clock: seconds that processes agree on, so the wall clock. If it jumps back, the pause starts again.
-        shelf: keeps its state; `None` = in memory.
-
-    Raises:
-        ConfigError: a value is out of its range.
-    """
+    """Decides whether one component is called. Threads and, through its shelf, processes share it."""
 
     def __init__(
         self,

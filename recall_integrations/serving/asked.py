@@ -105,11 +105,7 @@ class RecallAsked(Asked):
     strict: bool = Field(False, description="An error where the default leaves something out and names it.")
 
     def arguments(self, limits: Limits) -> dict[str, Any]:
-        """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget.
-
-        Raises:
-            InvalidInput: an argument cannot be used.
-        """
+        """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget."""
         return {
             "query": self.query,
             "k": at_most(self.k, limits.k_max, "k"),
@@ -130,22 +126,14 @@ class RecallAsked(Asked):
 
 
 def at_most(value: int, most: int, name: str) -> int:
-    """Return `value` if it is at most `most`.
-
-    Raises:
-        InvalidArgument: it is larger.
-    """
+    """Return `value` if it is at most `most`."""
     if value > most:
         raise InvalidArgument(f"{name} is {value:,}; this server gives at most {most:,} at once. Ask for fewer.")
     return value
 
 
 def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument) -> datetime | None:
-    """Read a time; `None` stays `None`.
-
-    Raises:
-        InvalidInput: the text is no time, or has no offset.
-    """
+    """Read a time; `None` stays `None`."""
     if text is None:
         return None
     found = iso(text)
@@ -155,22 +143,14 @@ def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgum
 
 
 def scope_of(given: str | ScopeParts | None) -> Scope | None:
-    """Return the scope that a request names; `None` where it names none.
-
-    Raises:
-        InvalidScope: `given` is no scope.
-    """
+    """Return the scope that a request names; `None` where it names none."""
     if given is None:
         return None
     return parse_scope(given) if isinstance(given, str) else checked_scope(given.model_dump())
 
 
 def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
-    """Read filters whose times are text.
-
-    Raises:
-        InvalidFilter: the filters cannot be applied.
-    """
+    """Read filters whose times are text."""
     if not given:
         return None
     times = {name: given[name] for name in ("after", "before") if isinstance(given.get(name), str)}
@@ -179,22 +159,14 @@ def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
 
 
 def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Literal[False] | None:
-    """Return the window that a request asks for.
-
-    Raises:
-        InvalidArgument: the times cannot be used.
-    """
+    """Return the window that a request asks for."""
     if not isinstance(given, WindowGiven):
         return given
     return TemporalWindow(start=moment(given.start, "window.start"), end=moment(given.end, "window.end"))
 
 
 def budget_of(asked_ms: float | None, usual_ms: float, limits: Limits) -> float:
-    """Return the time budget of a recall, in milliseconds.
-
-    Raises:
-        InvalidArgument: the request asks for more than this server gives.
-    """
+    """Return the time budget of a recall, in milliseconds."""
     if asked_ms is not None and asked_ms > limits.time_ms_max:
         raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")
     return usual_ms if asked_ms is None else asked_ms

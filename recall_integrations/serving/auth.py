@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.privacy.modes import MODES, check_mode
+from recall_integrations.privacy.door import MODES, check_mode
 from recall_integrations.serving.problems import Refused
 from recall_integrations.serving.tokens import RIGHTS, Grant, Token
 from recall_integrations.types import Scope
@@ -25,30 +25,17 @@ SEND_TOKEN = "Send a token: 'Authorization: Bearer TOKEN'."
 
 @dataclass(frozen=True, kw_only=True)
 class Caller:
-    """The caller of a request.
+    """The caller of a request."""
 
-    Args:
-        name: the id of the token, or the address, for rates and logs.
-        scope: the scope of requests that name none; `None` = they must name one.
-        grants: the scopes that the caller reaches; `None` = all.
-        rights: `read`, `write`, `admin`.
-        privacy: the least strict mode of its requests.
-    """
-
-    name: str
-    scope: Scope | None = None
-    grants: tuple[Grant, ...] | None = None
-    rights: tuple[str, ...] = RIGHTS
-    privacy: str = "allow"
+    name: str  # the id of the token, or the address, for rates and logs
+    scope: Scope | None = None  # the scope of requests that name none; `None` = they must name one
+    grants: tuple[Grant, ...] | None = None  # the scopes that the caller reaches; `None` = all
+    rights: tuple[str, ...] = RIGHTS  # `read`, `write`, `admin`
+    privacy: str = "allow"  # the least strict mode of its requests
 
     @classmethod
     def with_token(cls, token: Token, privacy: str) -> Caller:
-        """Return the caller that has a token.
-
-        Args:
-            token: of the caller.
-            privacy: the least strict mode that the server allows anybody.
-        """
+        """Return the caller that has a token."""
         return cls(
             name=token.id,
             scope=next((grant.scope for grant in token.grants if not grant.prefix), None),
@@ -58,14 +45,7 @@ class Caller:
         )
 
     def where(self, named: Scope | None) -> Scope:
-        """Return the scope of a request.
-
-        Args:
-            named: the scope that the request names.
-
-        Raises:
-            Refused: the caller does not reach it, or must name a scope and does not.
-        """
+        """Return the scope of a request."""
         if self.grants is None:
             return named or Scope()
         if named is None:
@@ -86,15 +66,7 @@ class Caller:
         return self.grants is None or any(grant.covers(user_id) for grant in self.grants)
 
     def mode(self, asked: str | None) -> str:
-        """Return the privacy mode of a request: the least of this caller, or a stricter one.
-
-        Args:
-            asked: the mode that the request asks for; `None` = the least.
-
-        Raises:
-            Refused: the request asks for a mode less strict than the least.
-            InvalidArgument: `asked` is no mode.
-        """
+        """Return the privacy mode of a request: the least of this caller, or a stricter one."""
         if asked is None:
             return self.privacy
         if MODES.index(check_mode(asked)) < MODES.index(self.privacy):
@@ -106,11 +78,7 @@ class Caller:
         return asked
 
     def must(self, right: str) -> None:
-        """Refuse the request of a caller without a right.
-
-        Raises:
-            Refused: the caller lacks the right.
-        """
+        """Refuse the request of a caller without a right."""
         if right not in self.rights:
             raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
 
@@ -124,11 +92,7 @@ def strictest(modes: Iterable[str]) -> str:
 
 
 async def known(request: Request) -> Caller:
-    """Return the caller of a request.
-
-    Raises:
-        Refused: there is no token, where one is needed.
-    """
+    """Return the caller of a request."""
     caller: Caller | None = getattr(request.state, STATE, None)
     if caller is None:
         raise Refused(401, "UNAUTHORIZED", SEND_TOKEN, headers=HEADER)

@@ -38,12 +38,7 @@ UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it sa
 
 
 class Gate:
-    """The application behind a gate.
-
-    Args:
-        app: the application.
-        served: the store and its settings.
-    """
+    """The application behind a gate."""
 
     def __init__(self, app: App, served: Served) -> None:
         self._app, self._served = app, served
@@ -78,11 +73,7 @@ class Gate:
             log.info("%s %s %s %d %.1f ms", state["request_id"], scope["method"], route, reply.status, took)
 
     async def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
-        """Return the caller of a request; `None` = the request has no token.
-
-        Raises:
-            Refused: a wrong host or origin, an unknown token, or too many requests.
-        """
+        """Return the caller of a request; `None` = the request has no token."""
         served = self._served
         host = headers.get(b"host", b"").decode("latin-1")
         if served.tokens is None and not _is_here(host, served.settings.hosts):
@@ -100,11 +91,7 @@ class Gate:
         return caller
 
     async def _count(self, caller: str) -> None:
-        """Count one more request of a caller.
-
-        Raises:
-            Refused: the caller has exceeded its rate.
-        """
+        """Count one more request of a caller."""
         wait_s = self._served.rates.wait_s(caller)
         if wait_s:
             raise Refused(
@@ -138,12 +125,7 @@ class Gate:
         return Caller.with_token(found, served.settings.privacy)
 
     async def _body(self, headers: Mapping[bytes, bytes], receive: Receive, *, known: bool) -> bytes | None:
-        """Return the body if it is not too large, and refuse it as soon as it is. `None`: the client has gone.
-
-        Args:
-            headers, receive: of the request.
-            known: whether the sender has a token; a body from anybody else is not read into memory.
-        """
+        """Return the body if it is not too large, and refuse it as soon as it is. `None`: the client has gone."""
         limits = self._served.limits
         said = headers.get(b"content-length", b"0")
         if said.isdigit() and int(said) > limits.body_max:

@@ -56,13 +56,7 @@ class Limits:
 
 
 class Rates:
-    """A bucket of tokens for each caller. Used by the event loop only.
-
-    Args:
-        per_s: tokens per second that fill a bucket; 0 = no limit.
-        clock: monotonic seconds.
-        workers: processes that count by themselves, each its part of `per_s`.
-    """
+    """A bucket of tokens for each caller. Used by the event loop only."""
 
     def __init__(
         self,

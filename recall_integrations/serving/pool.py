@@ -13,14 +13,7 @@ T = TypeVar("T")
 
 
 class Pool:
-    """Places for calls: requests take turns, first come, first served. Used from one event loop at a time.
-
-    Args:
-        name: of the threads.
-        places: calls at once.
-        queue: calls that may wait.
-        wait_s: longest wait.
-    """
+    """Places for calls: requests take turns, first come, first served. Used from one event loop at a time."""
 
     def __init__(self, name: str, places: int, queue: int, wait_s: float) -> None:
         self._threads = Bulkhead(name, 2 * places)  # a place is free a moment before its thread is
@@ -29,11 +22,7 @@ class Pool:
         self.waiting = self.active = 0
 
     async def enter(self) -> None:
-        """Wait for a place; the caller frees it with `leave`.
-
-        Raises:
-            Refused: too many requests wait already, or no place was free in time.
-        """
+        """Wait for a place; the caller frees it with `leave`."""
         if self._places.locked():
             await self._wait()
         else:
@@ -57,11 +46,7 @@ class Pool:
         self._places.release()
 
     async def run(self, call: Callable[[], T]) -> T:
-        """Run a call in a thread and return its result. Its place is free when it ends, also if nobody waits any more.
-
-        Raises:
-            Refused: as `enter`.
-        """
+        """Run a call in a thread and return its result. Its place is free when it ends, whoever waits."""
         await self.enter()
         running = asyncio.wrap_future(self._threads.submit(call))
         running.add_done_callback(self._ended)

@@ -47,15 +47,7 @@ TITLES = {
 
 
 class Refused(RecallError):
-    """An error for a request that is refused, or that failed.
-
-    Args:
-        status: of HTTP.
-        code: stable, for programs.
-        message: what was wrong, and what to do.
-        headers: of the reply.
-        more: further keys of the reply.
-    """
+    """An error for a request that is refused, or that failed."""
 
     code = "REFUSED"
 
@@ -87,12 +79,7 @@ def status_of(error: RecallError) -> int:
 
 
 def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details` and `stats`.
-
-    Args:
-        error: what went wrong.
-        more: further keys.
-    """
+    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details` and `stats`."""
     status = status_of(error)
     options = list(error.options) or (list(OPTIONS) if status in (503, 504) else [])
     return {

@@ -60,11 +60,7 @@ _STAYS = "is the server's: it does not travel. Ask where the store is open."
 
 @contextmanager
 def understood(address: str) -> Iterator[None]:
-    """Turn errors of reading a reply, inside of the block, into `ServerError`.
-
-    Raises:
-        ServerError: the reply is not that of a recall server.
-    """
+    """Turn errors of reading a reply, inside of the block, into `ServerError`."""
     try:
         yield
     except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as e:
@@ -72,12 +68,7 @@ def understood(address: str) -> Iterator[None]:
 
 
 class RemoteStore:
-    """The part of a served store that retrievers use.
-
-    Args:
-        wire: to the server.
-        timeout: seconds that a request may take.
-    """
+    """The part of a served store that retrievers use."""
 
     def __init__(self, wire: Wire, timeout: float) -> None:
         self._wire, self._timeout = wire, timeout
@@ -115,12 +106,8 @@ class RemoteStore:
 class RemoteOptimizer(QueryOptimizer):
     """Recalls that a server answers. Threads and event loops may share it.
 
-    Args:
-        wire: to the server.
-        timeout: seconds that a recall without a `time_budget_ms` may take, with its retries.
-        on_error: `raise`, or `empty`: where the server is away or late, an empty result whose `degraded` says so.
-
     `recall` takes what `QueryOptimizer.recall` takes and gives the same answer: hits, scores, reasons, contributions,
+
     highlights, plan, timings. Some parts are on the server only: `parse`, `plan`, `stages`, prompts.
     """
 
@@ -155,10 +142,6 @@ class RemoteOptimizer(QueryOptimizer):
         """See `QueryOptimizer.recall`.
 
         With `privacy="allow"`, the default, the server uses the least strict mode that it allows this client.
-
-        Raises:
-            ServerUnavailable, ServerRefused, ServerError: the server is away, does not let this client in, or fails.
-            RecallTimeout: the server does not answer within the deadline and a quarter of a second.
         """
         asked = self._asked(query, given, watch)
         try:
@@ -234,12 +217,7 @@ class RemoteOptimizer(QueryOptimizer):
         now: datetime | None = None,
         privacy: str = "allow",
     ) -> Feedback:
-        """See `QueryOptimizer.feedback`; the server decides how much of a query's text it keeps.
-
-        Raises:
-            NotFound: the server does not know the recall any more, and no query was given.
-            ServerError: the server is away, refuses this client, or fails; ask again: nothing counts twice.
-        """
+        """See `QueryOptimizer.feedback`; the server decides how much of a query's text it keeps."""
         given = {"helpful": named(helpful, "helpful"), "wrong": named(wrong, "wrong"), "cited": named(cited, "cited")}
         body: dict[str, Any] = {name: ids for name, ids in given.items() if ids}
         body |= {"result_id": result.id if isinstance(result, RecallResult) else result}
@@ -328,11 +306,7 @@ class RemoteOptimizer(QueryOptimizer):
 
 
 def body_of(query: str, **given: Any) -> dict[str, Any]:
-    """Return the arguments of a recall as the server reads them; arguments not given are left out.
-
-    Raises:
-        InvalidInput: an argument cannot be used, or cannot travel.
-    """
+    """Return the arguments of a recall as the server reads them; arguments not given are left out."""
     body: dict[str, Any] = {"query": checked_text(query, "The query", InvalidQuery, limit=TEXT_CHARS_MAX)}
     known: dict[str, Callable[[Any], Any]] = {
         "scope": _scope,
@@ -368,11 +342,7 @@ def scope_data(scope: Scope) -> dict[str, str]:
 
 
 def filters_data(given: Any) -> dict[str, Any] | None:
-    """Return filters as the server reads them; `None` = they hold no condition.
-
-    Raises:
-        InvalidFilter: the filters cannot be applied.
-    """
+    """Return filters as the server reads them; `None` = they hold no condition."""
     filters: Filters = as_filters(given)
     if not filters:
         return None
@@ -386,11 +356,7 @@ def filters_data(given: Any) -> dict[str, Any] | None:
 
 
 def named(given: Iterable[str], name: str) -> list[str]:
-    """Return ids as a list.
-
-    Raises:
-        InvalidArgument: `given` is a single id, or no list of ids.
-    """
+    """Return ids as a list."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(f"{name} must be a list of ids, not {given!r:.40}.")
     return list(given)
@@ -413,11 +379,7 @@ def _as_of(given: Any) -> str:
 
 
 def time_data(given: Any, name: str) -> str:
-    """Return a time as the server reads it.
-
-    Raises:
-        InvalidArgument: `given` is no time, or has no time zone.
-    """
+    """Return a time as the server reads it."""
     if not isinstance(given, datetime) or given.tzinfo is None:
         raise InvalidArgument(f"{name} must be a time with a time zone, such as datetime.now(timezone.utc).")
     return given.isoformat()
@@ -436,11 +398,7 @@ def _window(given: Any) -> dict[str, str] | bool | None:
 
 
 class _Steps:
-    """A reader of stream events that tells a watcher of each step.
-
-    Args:
-        watch: the watcher.
-    """
+    """A reader of stream events that tells a watcher of each step."""
 
     def __init__(self, watch: Step) -> None:
         self._steps = {0: watch}

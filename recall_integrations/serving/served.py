@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.privacy.modes import check_mode
+from recall_integrations.privacy.door import check_mode
 from recall_integrations.serving.learning import Learning
 from recall_integrations.serving.limits import Limits, Rates
 from recall_integrations.serving.looking.live import Live

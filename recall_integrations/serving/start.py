@@ -34,15 +34,7 @@ KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 
 
 def load(name: str, what: str) -> Any:
-    """Import the object that `MODULE:NAME` names.
-
-    Args:
-        name: a module that can be imported, and a name in it.
-        what: the kind of object, for messages.
-
-    Raises:
-        InvalidArgument: there is no such module, or it has no such name.
-    """
+    """Import the object that `MODULE:NAME` names."""
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise InvalidArgument(f"{what} must be MODULE:NAME, such as my_app.models:llm, not {name!r}.")
@@ -56,11 +48,7 @@ def load(name: str, what: str) -> Any:
 
 
 def check_installed() -> None:
-    """Check that the packages of the extra are installed, before anything else is done.
-
-    Raises:
-        MissingExtra: the packages of the extra `serve` are not installed.
-    """
+    """Check that the packages of the extra are installed, before anything else is done."""
     with extra("serve", "Serving over HTTP"):
         for name in ("fastapi", "uvicorn"):
             importlib.import_module(name)
@@ -89,12 +77,7 @@ def tracing_if_there() -> Tracing | None:
 
 
 def check_access(host: str, tokens: Tokens | None) -> None:
-    """Check that a server may listen on `host`.
-
-    Raises:
-        InvalidArgument: other machines reach it, and there are no tokens.
-        ConfigError: the tokens cannot be read.
-    """
+    """Check that a server may listen on `host`."""
     from recall_integrations.config.hosts import is_loopback
 
     known = None if tokens is None else tokens.list()
@@ -131,11 +114,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def inherited(number: int) -> socket.socket:
-    """Return the socket that a worker shares with other workers.
-
-    Raises:
-        InvalidArgument: there is no socket with this number.
-    """
+    """Return the socket that a worker shares with other workers."""
     try:
         return socket.socket(fileno=number)
     except OSError as e:

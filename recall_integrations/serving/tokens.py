@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
-from recall_integrations.privacy.modes import check_mode
+from recall_integrations.privacy.door import check_mode
 from recall_integrations.types import Scope, checked_time
 
 FORMAT = 1
@@ -40,24 +40,16 @@ _ID = re.compile(r"[0-9a-f]{8}")
 
 @dataclass(frozen=True)
 class Grant:
-    """Scopes that a token reaches.
+    """Scopes that a token reaches."""
 
-    Args:
-        scope: one of them; with `prefix`, the parts in which they agree.
-        prefix: the part that need only begin as written (`user_id`, `agent_id`, `namespace`); the parts after it may be
-            anything. Empty = exactly this scope.
-    """
-
-    scope: Scope
+    scope: Scope  # one of them; with `prefix`, the parts in which they agree
+    # the part that need only begin as written (`user_id`, `agent_id`, `namespace`); the parts after it may be
+    # anything. Empty = exactly this scope
     prefix: str = ""
 
     @classmethod
     def of(cls, text: str) -> Grant:
-        """Read a scope, or a pattern whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`.
-
-        Raises:
-            InvalidScope: the text is neither.
-        """
+        """Read a scope, or a pattern whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`."""
         if ANY in text[:-1]:
             raise InvalidScope(
                 f"In {text!r} a '*' stands before the end. It means 'any', at the end only: u1/*. In a name, write %2A."
@@ -99,27 +91,16 @@ class Grant:
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """The record of a token, without the token itself.
+    """The record of a token, without the token itself."""
 
-    Args:
-        id: names the token.
-        digest: SHA-256 of the token, in hexadecimal.
-        name: the purpose of the token.
-        grants: scopes that it reaches; the first is for requests that name none.
-        rights: `read`, `write`, `admin` (metrics and details of health).
-        privacy: the least strict mode of requests with it.
-        created_at: when it was made.
-        expires_at: when it expires; `None` = never.
-    """
-
-    id: str
-    digest: str
-    name: str = ""
-    grants: tuple[Grant, ...] = ()
-    rights: tuple[str, ...] = ("read",)
-    privacy: str = "allow"
-    created_at: datetime
-    expires_at: datetime | None = None
+    id: str  # names the token
+    digest: str  # SHA-256 of the token, in hexadecimal
+    name: str = ""  # the purpose of the token
+    grants: tuple[Grant, ...] = ()  # scopes that it reaches; the first is for requests that name none
+    rights: tuple[str, ...] = ("read",)  # `read`, `write`, `admin` (metrics and details of health)
+    privacy: str = "allow"  # the least strict mode of requests with it
+    created_at: datetime  # when it was made
+    expires_at: datetime | None = None  # when it expires; `None` = never
 
     def expired(self, now: datetime) -> bool:
         """Say whether the token has expired."""
@@ -235,11 +216,7 @@ class Tokens:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Lock the file, inside of the block: else one process could restore a token that another revokes.
-
-        Raises:
-            ConfigError: another process holds the lock for too long, or the folder cannot be written.
-        """
+        """Lock the file, inside of the block: else one process could restore a token that another revokes."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock(f"{self.path}.lock", timeout=LOCK_S, mode=MODE)

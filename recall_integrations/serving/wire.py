@@ -42,22 +42,15 @@ Event = Callable[[str, Any], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A request.
-
-    Args:
-        method, path: of HTTP.
-        body: makes the body, from the seconds that are left; `None` = no body.
-        params: of the query string.
-        seconds: time for the request, with its retries.
-        events: called with each event but the last, where the reply is a stream of events.
-    """
+    """A request."""
 
     method: str
     path: str
+    # makes the body, from the seconds that are left; `None` = no body
     body: Callable[[float], Mapping[str, Any]] | None = None
-    params: Mapping[str, str] = field(default_factory=dict)
-    seconds: float
-    events: Event | None = None
+    params: Mapping[str, str] = field(default_factory=dict)  # of the query string
+    seconds: float  # time for the request, with its retries
+    events: Event | None = None  # called with each event but the last, where the reply is a stream of events
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +89,7 @@ def exchange(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
 ) -> Flow:
-    """Yield the steps that get a request answered; return the JSON.
-
-    Raises:
-        ServerUnavailable: the server cannot be reached, or has no place for the request, until the time is over.
-        RecallTimeout: the server does not answer in time.
-        RecallError: the error that the server answers, as an error of the same class.
-    """
+    """Yield the steps that get a request answered; return the JSON."""
     until = clock() + asked.seconds
     for attempt in range(retries + 1):
         left = until - clock()
@@ -175,17 +162,7 @@ def _written(body: Mapping[str, Any]) -> bytes:
 
 
 class Wire:
-    """Connections to one server. Threads and event loops may share it.
-
-    Args:
-        address: of the server: scheme, host, port, and a path if it is behind another server.
-        token: for the server; `None` = none.
-        retries: how often a request is sent again where the server is away or busy.
-        transport, async_transport: of httpx, instead of sockets.
-
-    Raises:
-        InvalidArgument: an argument cannot be used, or the address holds a password.
-    """
+    """Connections to one server. Threads and event loops may share it."""
 
     def __init__(
         self,
@@ -320,11 +297,7 @@ class Wire:
 
 
 class Reading:
-    """A reply while it comes in; it must be whole in time, however slowly its parts come.
-
-    Args:
-        step: the request that it answers.
-    """
+    """A reply while it comes in; it must be whole in time, however slowly its parts come."""
 
     def __init__(self, step: Send) -> None:
         self._step = step
@@ -340,11 +313,7 @@ class Reading:
         self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
 
     def more(self, part: bytes) -> None:
-        """Read a part of the reply.
-
-        Raises:
-            httpx.ReadTimeout: the part is late.
-        """
+        """Read a part of the reply."""
         if time.monotonic() > self._step.until:
             raise httpx.ReadTimeout("late")
         if not self._streamed:
@@ -387,11 +356,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _checked(address: object) -> str:
-    """Return the address of a server without a slash at its end.
-
-    Raises:
-        InvalidArgument: it is no address of a server, or holds a name or a password.
-    """
+    """Return the address of a server without a slash at its end."""
     text = address.rstrip("/") if isinstance(address, str) else ""
     try:
         parts = urlsplit(text)

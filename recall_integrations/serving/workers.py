@@ -30,40 +30,22 @@ WORKER = "import sys; from recall_integrations.cli import main; main(sys.argv[1:
 
 
 def check_possible(count: int) -> None:
-    """Check that the system can share a socket between processes.
-
-    Raises:
-        InvalidArgument: the system cannot.
-    """
+    """Check that the system can share a socket between processes."""
     if count > 1 and os.name != "posix":
         raise InvalidArgument("--workers needs a POSIX system. Here, run several `recall serve` on ports of their own.")
 
 
 @record(slots=True)
 class _Place:
-    """The place of one worker.
+    """The place of one worker."""
 
-    Args:
-        process: the process that runs; `None` = none runs.
-        since: monotonic seconds of the last start, or attempt.
-        early: number of workers in a row that ended soon after their start.
-    """
-
-    process: subprocess.Popen[bytes] | None = None
-    since: float = 0.0
-    early: int = 0
+    process: subprocess.Popen[bytes] | None = None  # the process that runs; `None` = none runs
+    since: float = 0.0  # monotonic seconds of the last start, or attempt
+    early: int = 0  # number of workers in a row that ended soon after their start
 
 
 class Workers:
-    """The workers of one server. Used by one thread.
-
-    Args:
-        arguments: of `recall`, for a worker; socket and number of the worker are added.
-        count: number of workers.
-        listener: the socket that they share.
-        said: gets lines for the one who started the server.
-        timer: monotonic seconds.
-    """
+    """The workers of one server. Used by one thread."""
 
     def __init__(
         self,

@@ -33,13 +33,7 @@ _STAGES = {
 
 
 class Span:
-    """A step of a recall, as a watcher gets it (`types.watching.Step`).
-
-    Args:
-        name: of the step.
-        began: monotonic seconds at which the recall began.
-        clock: monotonic seconds.
-    """
+    """A step of a recall, as a watcher gets it (`types.watching.Step`)."""
 
     def __init__(self, name: str, began: float, clock: Callable[[], float] = time.perf_counter) -> None:
         self.name, self._start, self._clock = name, began, clock
@@ -68,18 +62,7 @@ class Span:
 def looked(
     optimizer: QueryOptimizer, query: str, scope: Scope, *, deadline_ms: float | None = None, **asked: Any
 ) -> dict[str, Any]:
-    """Recall, and return the result as data for the page.
-
-    Args:
-        optimizer: answers the recall.
-        query: the question.
-        scope: the scope to search.
-        deadline_ms: shown as the time budget; default the one that is given.
-        asked: further arguments of `QueryOptimizer.recall`.
-
-    Raises:
-        RecallError: as `QueryOptimizer.recall`.
-    """
+    """Recall, and return the result as data for the page."""
     watch = Span("recall", time.perf_counter())
     result = optimizer.recall(query, scope=scope, watch=watch, **asked)
     spans = {step.name: step for stage in watch.inner for step in (stage, *stage.inner)}

@@ -25,21 +25,7 @@ _e, _m, _r = schema.entities.c, schema.mentions.c, schema.edges.c
 
 
 def names(store: MemoryStore, scope: Scope, door: Door, *, limit: int = 40, around: str = "") -> dict[str, Any]:
-    """Return the names mentioned most, or those around one name, and their links.
-
-    Args:
-        store: holds the names.
-        scope: the scope to read.
-        door: the privacy mode that names pass; with `block` there are none.
-        limit: names at most.
-        around: id of one name; empty = the whole scope.
-
-    Returns:
-        `{total, names: [{id, name, mentions, declared}], links: [{from, to, words, stated, together}], withheld}`.
-
-    Raises:
-        NotFound: there is no name of that id.
-    """
+    """Return the names mentioned most, or those around one name, and their links."""
     scope_id = store.scope_id(scope)
     empty: dict[str, Any] = {"total": 0, "names": [], "links": [], "withheld": door.blocked}
     if scope_id is None:

@@ -36,20 +36,7 @@ def timeline(
     limit: int = LISTED,
     skip: int = 0,
 ) -> dict[str, Any]:
-    """Count the memories of each type over time, and list the newest.
-
-    Args:
-        store: holds the memories.
-        scope: the scope to read.
-        door: the privacy mode that memories pass.
-        now: the time that filters are relative to.
-        filters: conditions that memories meet.
-        start, end: bounds of the time, `end` exclusive; default: none.
-        limit, skip: of the memories that are listed, newest first.
-
-    Returns:
-        `{total, start, end, buckets: [{start, end, types: {type: count}}], memories, types, actors}`.
-    """
+    """Count the memories of each type over time, and list the newest."""
     scope_id = store.scope_id(scope)
     if scope_id is None:
         return {"total": 0, "start": None, "end": None, "buckets": [], "memories": [], "types": [], "actors": []}
@@ -108,11 +95,7 @@ def _actors(view: ScopeView) -> list[str]:
 
 
 def one(store: MemoryStore, scope: Scope, memory_id: str, door: Door) -> dict[str, Any]:
-    """Return a memory with its neighbours in its thread, and the names found in it.
-
-    Raises:
-        NotFound: the scope has no memory with that id.
-    """
+    """Return a memory with its neighbours in its thread, and the names found in it."""
     memory = store.get(memory_id, scope=scope)
     scope_id = store.scope_id(scope)
     if memory is None or scope_id is None:

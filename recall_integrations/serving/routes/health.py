@@ -76,11 +76,7 @@ def router(served: Served) -> APIRouter:
 
 
 def health_of(served: Served) -> dict[str, Any]:
-    """Return the health of the store and of the components of the optimizer.
-
-    Raises:
-        StoreError: the database cannot be read, or the store is closed.
-    """
+    """Return the health of the store and of the components of the optimizer."""
     with served.store.reading(), served.store.engine.connect() as connection:
         last_seq(connection)
     large = served.store.large_scopes()

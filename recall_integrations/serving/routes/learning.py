@@ -150,12 +150,7 @@ def router(served: Served) -> APIRouter:
 
 
 def _of_recall(served: Served, asked: FeedbackAsked, caller: Caller) -> Scope:
-    """Return the scope by which the recall is found, without telling anybody else whose it is.
-
-    Raises:
-        Refused: the caller does not reach the scope, or must name one and does not.
-        NotFound: the recall is not one of the caller's.
-    """
+    """Return the scope by which the recall is found, without telling anybody else whose it is."""
     given = scope_of(asked.scope)
     known = served.optimizer.scopes_of(asked.result_id)
     mine = bool(known) and len(caller.everywhere(known)) == len(known)

@@ -20,8 +20,7 @@ from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.counterfactual.as_data import counterfactuals_data
 from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.modes import MODES
+from recall_integrations.privacy.door import MODES, Door
 from recall_integrations.serving.asked import PRIVACY, Listed, RecallAsked, at_most, budget_of, moment
 from recall_integrations.serving.auth import Caller, Reader
 from recall_integrations.serving.looking.asked import looked
@@ -195,11 +194,7 @@ async def _answered(served: Served, answer: Callable[[], dict[str, Any]]) -> Res
 
 
 def _of_one(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], Scope]:
-    """Return the arguments of a recall of one scope without the scope, and the scope.
-
-    Raises:
-        InvalidInput, Refused: as `arguments_of`; or the request names several scopes.
-    """
+    """Return the arguments of a recall of one scope without the scope, and the scope."""
     if asked.scopes is not None:
         raise InvalidArgument("One scope is looked at at a time. Give `scope`, not `scopes`.")
     arguments, scopes = arguments_of(served, asked, caller)
@@ -208,11 +203,7 @@ def _of_one(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[st
 
 
 def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> tuple[Scope, Door]:
-    """Return the scope to read, and the privacy mode that its memories pass.
-
-    Raises:
-        InvalidScope, Refused: `scope` is no scope, or the caller does not reach it.
-    """
+    """Return the scope to read, and the privacy mode that its memories pass."""
     where = caller.where(parse_scope(scope) if scope else None)
     return where, Door(caller.mode(privacy), served.optimizer.config.privacy.compiled)
 

@@ -43,12 +43,7 @@ def router(served: Served) -> APIRouter:
 
 
 def arguments_of(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], list[Scope]]:
-    """Return the arguments of a recall without its time budget, and the scopes that it searches.
-
-    Raises:
-        InvalidInput: an argument cannot be used.
-        Refused: the caller does not reach a scope.
-    """
+    """Return the arguments of a recall without its time budget, and the scopes that it searches."""
     arguments = asked.arguments(served.limits) | {"privacy": caller.mode(asked.privacy)}
     if asked.scopes is None:
         scopes = [caller.where(scope_of(asked.scope))]

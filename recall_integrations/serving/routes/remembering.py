@@ -96,7 +96,8 @@ def router(served: Served) -> APIRouter:
     @routes.post("/remember", response_model=RememberReply, responses=problems(), summary="Remember")
     async def remember(asked: RememberAsked, caller: Writer) -> Response:
         """Store memories: they are durable, and can be recalled, when this answers. With ids, asking again changes
-        nothing more."""
+        nothing more.
+        """
         where = caller.where(scope_of(asked.scope))
         if (asked.memory is None) == (asked.memories is None):
             raise InvalidArgument("Give `memory`, or some `memories`, and not both.")
@@ -126,11 +127,7 @@ def router(served: Served) -> APIRouter:
 
 
 def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memory:
-    """Read a memory from a body.
-
-    Raises:
-        InvalidMemory: the memory cannot be stored; the message says which one.
-    """
+    """Read a memory from a body."""
     row = {"text": given} if isinstance(given, str) else given.model_dump(exclude_none=True) if given else {}
     try:
         if len(row.get("text", "")) > limits.text_max:
@@ -141,12 +138,7 @@ def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memo
 
 
 def _forgetting(store: MemoryStore, asked: ForgetAsked, caller: Caller) -> Callable[[], int]:
-    """Return a call that forgets, or counts, what a request names.
-
-    Raises:
-        InvalidInput: the request does not say what to forget, or says it in two ways.
-        Refused: the caller does not reach all of it.
-    """
+    """Return a call that forgets, or counts, what a request names."""
     filters = filters_of(asked.filters)
     ways = [asked.ids is not None, asked.user_id is not None, asked.everything]
     if sum(ways) + (filters is not None and not any(ways)) != 1 or (filters is not None and (ways[0] or ways[2])):

@@ -69,13 +69,7 @@ def router(served: Served) -> APIRouter:
 
 
 class Told:
-    """A step (`types.watching.Step`) that sends its events to an event loop, from any thread.
-
-    Args:
-        tell: gets the events, in the event loop.
-        loop: the event loop.
-        began: monotonic seconds at which the recall began.
-    """
+    """A step (`types.watching.Step`) that sends its events to an event loop, from any thread."""
 
     def __init__(
         self,
@@ -114,13 +108,7 @@ class Told:
 
 
 class Stream(Response):
-    """The reply: a stream of events.
-
-    Args:
-        pool: the pool in which the recall takes a place.
-        recall: runs the recall with a watcher.
-        last: makes the last event.
-    """
+    """The reply: a stream of events."""
 
     media_type = EVENTS
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.modes import check_mode
+from recall_integrations.privacy.door import check_mode
 from recall_integrations.privacy.redactor import Redactor, apply, redact, withheld
 from recall_integrations.types import Memory, Relation
 
