@@ -22,7 +22,7 @@ from recall_integrations import QueryOptimizer
 from recall_integrations.console import demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.looking.live import Live
+from recall_integrations.serving.looking import Live
 from recall_integrations.serving.served import Served
 
 QUESTION = "When was Inbox3 fixed on 17 March?"

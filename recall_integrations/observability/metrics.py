@@ -17,12 +17,12 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
+from recall_integrations.frameworks.extras import extra
 from recall_integrations.observability import families
-from recall_integrations.observability.extras import needed
-from recall_integrations.observability.families import COMPONENTS, OTHER
+from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
 from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
@@ -65,27 +65,23 @@ class Window:
 
 DEFAULT_STORE = "main"
 STATES = ("closed", "half_open", "open")  # the worse, the later
+ARM = "arm."
+RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0
+_PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]*-\d+\]")
+_OUTCOMES = {"hits": "hit", "misses": "miss"}  # of look-ups in memory
 Values = list[tuple[Sequence[str], float]]
-
-
-class Figures(Protocol):
-    """A store, as far as metrics use it."""
-
-    def figures(self) -> Mapping[str, Any]:
-        """Return its sizes; see `MemoryStore.figures`."""
-        ...
 
 
 class Sources:
     """Stores and optimizers, which may go away. Threads share it."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        self._stores: dict[str, weakref.ref[Figures]] = {}
+        self._stores: dict[str, weakref.ref[Any]] = {}
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._components = COMPONENTS | {f"{kind}.{name}" for name in names for kind in ("arm", "stage")}
+        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in names for kind in ("arm", "stage")}
         self._lock = threading.Lock()
 
-    def store(self, store: Figures, name: str) -> None:
+    def store(self, store: Any, name: str) -> None:
         """Add a store; see `Metrics.watch`."""
         if not callable(getattr(store, "figures", None)):
             raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
@@ -97,90 +93,52 @@ class Sources:
         with self._lock:
             self._optimizers.add(source)
 
-    def flush(self) -> None:
-        """Wait until everything that has ended is counted."""
+    def optimizers(self) -> list[Any]:
+        """Return the optimizers that are there."""
         with self._lock:
-            optimizers = list(self._optimizers)
-        for optimizer in optimizers:
-            optimizer.flush()
+            return list(self._optimizers)
 
     def collect(self, core: Any) -> Iterator[Any]:
         """Yield the families of all stores and optimizers."""
-        yield from self._of_stores(core)
-        yield from self._of_breakers(core)
-
-    def _of_stores(self, core: Any) -> Iterator[Any]:
-        found: dict[families.Computed, Values] = {
-            what: [] for what in (families.UP, families.MEMORIES, families.SCOPES, families.BYTES, families.LAG)
-        }
-        changes: Values = []
-        hydrated: Values = []
+        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
+        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
         for name, figures in self._figures():
-            found[families.UP].append(((name,), 0.0 if figures is None else 1.0))
-            if figures is None:
-                continue
-            found[families.MEMORIES].append(((name,), figures["memories"]))
-            found[families.SCOPES].append(((name,), figures["scopes"]))
-            found[families.BYTES].append(((name,), figures["bytes"]))
-            found[families.LAG] += [((name, index), lag) for index, lag in figures["index_lag"].items()]
-            changes.append(((name,), figures["changes"]))
-            found_in = figures["hydration"]
-            hydrated += [((name, "hit"), found_in["hits"]), ((name, "miss"), found_in["misses"])]
-        for what, values in found.items():
-            yield families.filled(core.GaugeMetricFamily, what, values)
-        yield families.filled(core.CounterMetricFamily, families.CHANGES, changes)
-        yield families.filled(core.CounterMetricFamily, families.HYDRATION, hydrated)
+            sizes[families.UP].append(((name,), float(figures is not None)))
+            for what, key in families.OF_STORES.items() if figures is not None else ():
+                figure = figures[key]
+                if not isinstance(figure, Mapping):
+                    figure = {"": figure}
+                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
+        parts: dict[str, list[Any]] = {}
+        for optimizer in self.optimizers():
+            for part in optimizer.health():
+                known = part.component in self._components
+                parts.setdefault(part.component if known else families.OTHER, []).append(part)
+        for component, of_it in sorted(parts.items()):
+            worst = max(STATES.index(part.breaker) if part.breaker in STATES else 0 for part in of_it)
+            states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
+            sizes[families.BREAKER] += states
+            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
+            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
+        for what, values in sizes.items():
+            yield what.filled(core, values)
 
     def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
         """Yield name and figures of each store that is open; `None` = it cannot be read."""
         with self._lock:
             stores = [(name, ref()) for name, ref in self._stores.items()]
         for name, store in stores:
-            figures = None if store is None else _asked(store)
-            if figures is _CLOSED or store is None:
+            try:
+                if store is None:
+                    raise StoreClosed("It is gone.")
+                figures = store.figures()
+            except StoreClosed:
                 with self._lock:
                     self._stores.pop(name, None)
-            else:
-                yield name, figures
-
-    def _of_breakers(self, core: Any) -> Iterator[Any]:
-        states: dict[str, int] = {}
-        active: dict[str, int] = {}
-        hanging: dict[str, int] = {}
-        with self._lock:
-            optimizers = list(self._optimizers)
-        for optimizer in optimizers:
-            for part in optimizer.health():
-                name = part.component if part.component in self._components else OTHER
-                state = STATES.index(part.breaker) if part.breaker in STATES else 0
-                states[name] = max(states.get(name, 0), state)
-                active[name] = active.get(name, 0) + part.active
-                hanging[name] = hanging.get(name, 0) + part.hanging
-        gauge = core.GaugeMetricFamily
-        shown: Values = [
-            ((name, state), float(i == at)) for name, at in sorted(states.items()) for i, state in enumerate(STATES)
-        ]
-        yield families.filled(gauge, families.BREAKER, shown)
-        yield families.filled(gauge, families.ACTIVE, [((n,), float(v)) for n, v in sorted(active.items())])
-        yield families.filled(gauge, families.HANGING, [((n,), float(v)) for n, v in sorted(hanging.items())])
-
-
-_CLOSED: Mapping[str, Any] = {}
-
-
-def _asked(store: Figures) -> Mapping[str, Any] | None:
-    """Return the figures of a store; an error must not cost the other metrics."""
-    try:
-        return store.figures()
-    except StoreClosed:
-        return _CLOSED
-    except RecallError:
-        return None
-
-
-ARM = "arm."
-RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0
-_PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]*-\d+\]")
+                continue
+            except RecallError:  # an error must not cost the other metrics
+                figures = None
+            yield name, figures
 
 
 class Metrics(RecallObserver):
@@ -212,8 +170,10 @@ class Metrics(RecallObserver):
         names: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._library = library = needed("prometheus_client", "metrics", "Metrics")
-        self._core = needed("prometheus_client.core", "metrics", "Metrics")
+        with extra("metrics", "Metrics"):
+            import prometheus_client as library
+            import prometheus_client.core
+        self._library, self._core = library, prometheus_client.core
         self.registry = library.CollectorRegistry() if registry is None else registry
         self.content_type = str(library.CONTENT_TYPE_LATEST)
         self.instance = instance or f"{socket.gethostname()}:{os.getpid()}"
@@ -239,7 +199,7 @@ class Metrics(RecallObserver):
         """Add an optimizer that reports here: the state of its breakers is shown as well."""
         self._sources.optimizer(source)
 
-    def watch(self, store: Figures, name: str = DEFAULT_STORE) -> None:
+    def watch(self, store: Any, name: str = DEFAULT_STORE) -> None:
         """Show the size of a store, the number of its changes, and the changes that its indexes lack.
 
         Args:
@@ -372,15 +332,16 @@ class Metrics(RecallObserver):
 
     def collect(self) -> Iterator[Any]:
         """Yield the metrics that are computed when somebody asks. All that has ended by then is counted first."""
-        self._sources.flush()
-        gauge = self._core.GaugeMetricFamily
+        for optimizer in self._sources.optimizers():
+            optimizer.flush()
+        core = self._core
         (recalls,), seconds = self._recent.sums()
         (hits, lookups), _ = self._lookups.sums()
-        yield families.filled(gauge, families.THROUGHPUT, [((self.instance,), recalls / seconds)])
+        yield families.THROUGHPUT.filled(core, [((self.instance,), recalls / seconds)])
         if lookups:
-            yield families.filled(gauge, families.CACHE_RATE, [((), hits / lookups)])
-        yield families.filled(gauge, families.OVERLAP, [((r,), mean) for r, mean in self._overlap.means()])
-        yield from self._sources.collect(self._core)
+            yield families.CACHE_RATE.filled(core, [((), hits / lookups)])
+        yield families.OVERLAP.filled(core, [((r,), mean) for r, mean in self._overlap.means()])
+        yield from self._sources.collect(core)
 
 
 class _WithoutTimes:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress
 
 Told = Callable[[str, int, "int | None"], None]
 """Called with what is being done, how much of it is done, and how much there is; `None` = nobody knows."""
@@ -115,33 +115,19 @@ class _Bars:
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=total)
-        self._bars.update(self._tasks[what], completed=done, total=total)
+            self._tasks[what] = self._bars.add_task(what, total=total, rate="")
+        number = self._tasks[what]
+        self._bars.update(number, completed=done, total=total)
+        task = next(task for task in self._bars.tasks if task.id == number)
+        rate = task.finished_speed or task.speed
+        self._bars.update(number, rate=rate_words(rate) if rate else "")
 
 
 def _bars(stream: TextIO) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns: tuple[ProgressColumn, ...] = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _rate_column(),
-        TimeRemainingColumn(),
-    )
+    rate = TextColumn("{task.fields[rate]}", style="progress.data.speed")
+    what = TextColumn("{task.description}", markup=False)
+    columns = (what, BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
     return Progress(*columns, console=Console(file=stream), transient=False)
-
-
-def _rate_column() -> ProgressColumn:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """A rate a second."""
-
-        def render(self, task: Task) -> Text:
-            rate = task.finished_speed or task.speed
-            return Text(rate_words(rate) if rate else "", style="progress.data.speed")
-
-    return Rate()

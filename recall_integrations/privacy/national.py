@@ -84,13 +84,12 @@ def _digits(written: str) -> str:
     return _NOT_DIGITS.sub("", written)
 
 
+def _of_digits(check: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda written: check(_digits(written))
+
+
 def _day(month: str, day: str) -> bool:
     return 1 <= int(month) <= 12 and 1 <= int(day) <= 31
-
-
-def _avs(written: str) -> bool:
-    digits = _digits(written)
-    return weighted(digits, (1, 3) * 7) % 10 == 0
 
 
 def _cpf(written: str) -> bool:
@@ -110,10 +109,6 @@ def _china(written: str) -> bool:
         _day(written[10:12], written[12:14])
         and "10X98765432"[weighted(written[:17], weights) % 11] == written[17].upper()
     )
-
-
-def _aadhaar(written: str) -> bool:
-    return verhoeff(_digits(written))
 
 
 def _nordic(written: str) -> bool:
@@ -142,23 +137,10 @@ def _czech(written: str) -> bool:
     )
 
 
-def _dated(written: str) -> bool:
-    return _day(written[2:4], written[4:6])
-
-
 def _nir(written: str) -> bool:
     plain = written.replace(" ", "").upper().replace("2A", "19").replace("2B", "18")
     digits = _digits(plain)
     return len(digits) == 15 and 97 - int(digits[:13]) % 97 == int(digits[13:])
-
-
-def _sin(written: str) -> bool:
-    return luhn(_digits(written))
-
-
-def _snils(written: str) -> bool:
-    digits = _digits(written)
-    return weighted(digits[:9], range(9, 0, -1)) % 101 % 100 == int(digits[9:])
 
 
 def _rut(written: str) -> bool:
@@ -167,11 +149,10 @@ def _rut(written: str) -> bool:
     return "0K987654321"[total % 11] == check if total % 11 in (0, 1) else str(11 - total % 11) == check
 
 
-def _cuit(written: str) -> bool:
-    digits = _digits(written)
-    return "09987654321"[weighted(digits[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11] == digits[10]
-
-
+_aadhaar, _sin = _of_digits(verhoeff), _of_digits(luhn)
+_avs = _of_digits(lambda d: weighted(d, (1, 3) * 7) % 10 == 0)
+_snils = _of_digits(lambda d: weighted(d[:9], range(9, 0, -1)) % 101 % 100 == int(d[9:]))
+_cuit = _of_digits(lambda d: "09987654321"[weighted(d[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11] == d[10])
 _END = r"(?![0-9A-Za-z]|:[0-9])"
 _MONEY_BEFORE = re.compile(r"(?:\b(?:USD|EUR|GBP|INR|CHF|JPY|CAD|AUD|Rs\.?)|[$€£¥₹]) ?$")
 # (lengths of the first group of digits, form, check).
@@ -185,8 +166,8 @@ _FORMS: tuple[tuple[tuple[int, ...], str, Callable[[str], bool]], ...] = (
     ((6,), r"[0-9]{6}[-+A-Fa-fYyXxUu][0-9]{3}[0-9A-Ya-y]", _hetu),
     ((2,), r"[0-9]{2}\.[0-9]{2}\.[0-9]{2}[- ][0-9]{3}[. ][0-9]{2}", _belgium),
     ((6,), r"[0-9]{6}/[0-9]{3,4}", _czech),
-    ((6,), r"[0-9]{6}-[1-8][0-9]{6}", _dated),
-    ((6,), r"[0-9]{6}-[0-9]{2}-[0-9]{4}", _dated),
+    ((6,), r"[0-9]{6}-[1-8][0-9]{6}", lambda w: _day(w[2:4], w[4:6])),
+    ((6,), r"[0-9]{6}-[0-9]{2}-[0-9]{4}", lambda w: _day(w[2:4], w[4:6])),
     ((1, 5, 7, 13, 15), r"[12] ?[0-9]{2} ?[0-9]{2} ?(?:[0-9]{2}|2[ABab]) ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}", _nir),
     ((3,), r"[0-9]{3}-[0-9]{3}-[0-9]{3}[ -][0-9]{2}", _snils),
     ((3,), r"[0-9]{3}-[0-9]{3}-[0-9]{3}(?!-[0-9])", _sin),
@@ -217,10 +198,6 @@ def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
 
 
 # -- with letters in front -----------------------------------------------------------------------------------------
-
-
-def _nino(written: str) -> bool:
-    return written[:2] not in ("BG", "GB", "KN", "NK", "NT", "TN", "ZZ")
 
 
 def _nie(written: str) -> bool:
@@ -260,8 +237,8 @@ def _taiwan(written: str) -> bool:
     return total % 10 == 0
 
 
-def _anything(_written: str) -> bool:
-    return True
+def _nino(written: str) -> bool:
+    return written[:2] not in ("BG", "GB", "KN", "NK", "NT", "TN", "ZZ")
 
 
 _LETTERED: tuple[tuple[str, Callable[[str], bool]], ...] = (
@@ -275,8 +252,8 @@ _LETTERED: tuple[tuple[str, Callable[[str], bool]], ...] = (
     (r"[STFGM][0-9]{7}[A-Z]", _nric),
     (r"[A-Z][0-9]{6}\([0-9A]\)", _hong_kong),
     (r"[A-Z][1289][0-9]{8}", _taiwan),
-    (r"[A-Z]{3}[ABCFGHJLPT][A-Z][0-9]{4}[A-Z]", _anything),  # PAN: the fourth letter says what its holder is
-    (r"[A-Z]{4}[0-9]{2}[01][0-9][0-3][0-9][HMX][A-Z]{5}[0-9A-Z][0-9]", _anything),  # CURP
+    (r"[A-Z]{3}[ABCFGHJLPT][A-Z][0-9]{4}[A-Z]", lambda _: True),  # PAN: the fourth letter says what its holder is
+    (r"[A-Z]{4}[0-9]{2}[01][0-9][0-3][0-9][HMX][A-Z]{5}[0-9A-Z][0-9]", lambda _: True),  # CURP
 )
 _LETTERED_ANY = re.compile(
     "(?<![A-Za-z0-9])(?:"
@@ -302,74 +279,13 @@ _CUED = re.compile(
 _CUE_DIGITS_MIN = 5
 
 
+# Without one of these a text has none of the words above: much quicker to find out than by the expression.
 _CUE_STEMS = (
-    *(
-        "bsn",
-        "burgers",
-        "pesel",
-        "cpf",
-        " rg",
-        "sin ",
-        "sin:",
-        "sin-",
-        "social ins",
-        "tfn",
-        "tax file",
-        "nir ",
-        "nir:",
-        "insee",
-        "sécu",
-        "aadha",
-    ),
-    *(
-        "personnummer",
-        "fødsels",
-        "cpr",
-        "cnp",
-        "pass",
-        "nino",
-        "national i",
-        "nhs",
-        "medicare",
-        "identity c",
-        "id card",
-    ),
-    *(
-        "licen",
-        "steuer",
-        "sozialv",
-        "svnr",
-        "ahv",
-        "avs",
-        "dni",
-        "nie ",
-        "nie:",
-        "nif ",
-        "nif:",
-        "personalausw",
-        "rijksreg",
-        "fiscale",
-    ),
-    *(
-        "curp",
-        "rut ",
-        "rut:",
-        "oib",
-        "egn ",
-        "egn:",
-        "rodné",
-        "inn ",
-        "inn:",
-        "инн",
-        "снилс",
-        "паспорт",
-        "身份证",
-        "マイナ",
-        "주민",
-        "my number",
-        "kimlik",
-    ),
-)
+    "bsn|burgers|pesel|cpf| rg|sin |sin:|sin-|social ins|tfn|tax file|nir |nir:|insee|sécu|aadha|personnummer|fødsels"
+    "|cpr|cnp|pass|nino|national i|nhs|medicare|identity c|id card|licen|steuer|sozialv|svnr|ahv|avs|dni|nie |nie:|nif "
+    "|nif:|personalausw|rijksreg|fiscale|curp|rut |rut:|oib|egn |egn:|rodné|inn |inn:|инн|снилс|паспорт|身份证|マイナ"
+    "|주민|my number|kimlik"
+).split("|")
 _LETTER_AND_DIGITS = re.compile(r"[A-Z][ -]?[0-9]{2}|[a-z][0-9]{2}")
 
 

@@ -135,9 +135,9 @@ class Breaker:
         self,
         name: str,
         *,
-        failures_max: int = FAILURES_MAX,
-        open_s: float = OPEN_SECONDS,
-        clock: Callable[[], float] = time.time,
+        failures_max: int = FAILURES_MAX,  # in a row
+        open_s: float = OPEN_SECONDS,  # until a trial; also how long one is waited for that never reports back
+        clock: Callable[[], float] = time.time,  # that processes agree on; if it jumps back, the pause starts again
         shelf: Shelf | None = None,
     ) -> None:
         if not is_whole(failures_max) or failures_max < 1 or not is_number(open_s) or not 0 <= open_s < math.inf:

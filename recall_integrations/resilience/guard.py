@@ -199,10 +199,10 @@ class Guard:
         self,
         name: str,
         *,
-        limit_ms: float = math.inf,
+        limit_ms: float = math.inf,  # longest wait for a call
         breaker: Breaker | None = None,
         threads: Threads | None = None,
-        attempts: int = 1,
+        attempts: int = 1,  # at a call that raises, within its time, with growing pauses of random length
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -392,23 +392,15 @@ class Guards:
             return made.limited(limit_ms)
         settings = self._settings
         breaker = Breaker(
-            f"{name}:{who}" if who else name,
-            failures_max=settings.failures_max,
-            open_s=settings.open_s,
-            clock=self._clock,
-            shelf=self._shelf,
-        )
+            f"{name}:{who}" if who else name, failures_max=settings.failures_max, open_s=settings.open_s,
+            clock=self._clock, shelf=self._shelf,
+        )  # fmt: skip
         threads = Bulkhead(name, self._threads)
         with self._lock:
             made = self._made.setdefault(
                 name,
                 Guard(
-                    name,
-                    limit_ms=limit_ms,
-                    breaker=breaker,
-                    threads=threads,
-                    attempts=attempts,
-                    waiting=self._waiting,
+                    name, limit_ms=limit_ms, breaker=breaker, threads=threads, attempts=attempts, waiting=self._waiting
                 ),
             )
         return made.limited(limit_ms)

@@ -7,6 +7,7 @@ one path serves both `Wire.ask`, which blocks, and `Wire.aask`, which does not.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import random
 import threading
@@ -191,24 +192,23 @@ class Wire:
 
     def __reduce__(self) -> Any:
         """Pickle the address, the token and the retries. Connections are made anew."""
-        return _again, (self.address, self._token, self._retries)
+        return functools.partial(Wire, retries=self._retries), (self.address, self._token)
 
     def ask(self, asked: Asked) -> Any:
         """Return the JSON that answers a request. Raises as `exchange` does."""
         flow = exchange(self.address, asked, retries=self._retries)
         came: Answer | Exception | None = None
         try:
-            step = next(flow)
             while True:
+                step = flow.send(came)
                 if isinstance(step, Wait):
                     time.sleep(step.seconds)
                     came = None
-                else:
-                    try:
-                        came = self._sent(step)
-                    except httpx.HTTPError as e:
-                        came = e
-                step = flow.send(came)
+                    continue
+                try:
+                    came = self._sent(step)
+                except httpx.HTTPError as e:
+                    came = e
         except StopIteration as done:
             return done.value
 
@@ -217,20 +217,18 @@ class Wire:
         flow = exchange(self.address, asked, retries=self._retries)
         came: Answer | Exception | None = None
         try:
-            step = next(flow)
             while True:
+                step = flow.send(came)
                 if isinstance(step, Wait):
                     await asyncio.sleep(step.seconds)
                     came = None
-                else:
-                    try:
-                        left = max(step.until - time.monotonic(), 0.001)
-                        came = await asyncio.wait_for(self._asent(step), left)
-                    except asyncio.TimeoutError:
-                        came = httpx.ReadTimeout("late")
-                    except httpx.HTTPError as e:
-                        came = e
-                step = flow.send(came)
+                    continue
+                try:
+                    came = await asyncio.wait_for(self._asent(step), max(step.until - time.monotonic(), 0.001))
+                except asyncio.TimeoutError:
+                    came = httpx.ReadTimeout("late")
+                except httpx.HTTPError as e:
+                    came = e
         except StopIteration as done:
             return done.value
 
@@ -368,7 +366,3 @@ def _checked(address: object) -> str:
     if not named or parts.query or parts.fragment:
         raise InvalidArgument(f'The address of a server reads as "http://127.0.0.1:8000", not {str(address)[:80]!r}.')
     return text
-
-
-def _again(address: str, token: str | None, retries: int) -> Wire:
-    return Wire(address, token, retries=retries)

@@ -16,9 +16,8 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import RecallConfig
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.looking.live import Live
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.looking import Live
+from recall_integrations.serving.served import Limits, Served, Settings
 from recall_integrations.serving.tokens import Tokens
 from tests.quick import examples
 

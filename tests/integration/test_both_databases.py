@@ -33,8 +33,8 @@ from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.times import to_row
 from recall_integrations.indexes.told import ToldColumn
 from recall_integrations.privacy.door import Door
-from recall_integrations.serving.looking import times
-from recall_integrations.serving.looking.names import names
+from recall_integrations.serving import looking as times
+from recall_integrations.serving.looking import names
 from recall_integrations.store import epochs, fetching, journal, languages, rows
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope

@@ -17,7 +17,7 @@ from recall_integrations import Memory, QueryOptimizer, Scope
 from recall_integrations.console import demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.looking.live import Live
+from recall_integrations.serving.looking import Live
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
 from tests.needs import needed, program

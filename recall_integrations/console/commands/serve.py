@@ -93,7 +93,7 @@ def serve(
     recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
     from recall_integrations.serving import start
-    from recall_integrations.serving.limits import Limits
+    from recall_integrations.serving.served import Limits
     from recall_integrations.serving.tokens import Tokens
     from recall_integrations.store.memory_store import MemoryStore
 
@@ -138,7 +138,7 @@ def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | No
 def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any], given: dict[str, Any]) -> Served:
     """Build the served store, with its observers."""
     from recall_integrations.serving import start
-    from recall_integrations.serving.looking.live import Live
+    from recall_integrations.serving.looking import Live
     from recall_integrations.serving.served import Served, Settings
 
     live, metrics = Live(), start.metrics_of(store)
@@ -162,7 +162,7 @@ def _say_where(store: Place, address: str, more: str = "") -> None:
 def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: socket.socket) -> None:
     """Start workers with the same arguments, and keep them running until this process is told to stop."""
     from recall_integrations.serving import start
-    from recall_integrations.serving.workers import Workers, check_possible
+    from recall_integrations.serving.start import Workers, check_possible
 
     with closing(listener):
         check_possible(count)
@@ -224,7 +224,7 @@ def _look_at_the_demo(port: int) -> None:
     """Serve the page over the memories of `recall demo`, at the time in which these play."""
     from recall_integrations.console.demo import demo_optimizer
     from recall_integrations.serving import start
-    from recall_integrations.serving.looking.live import Live
+    from recall_integrations.serving.looking import Live
     from recall_integrations.serving.served import Served
 
     start.check_installed()

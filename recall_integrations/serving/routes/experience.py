@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from typing import Annotated, Any
 
@@ -11,13 +10,21 @@ from pydantic import Field, FiniteFloat
 
 from recall_integrations.errors import RecallError
 from recall_integrations.recall.strictness import OPTIONS, complaint
-from recall_integrations.serving.asked import PRIVACY, Asked, Listed, WhichScope, at_most, budget_of, scope_of
-from recall_integrations.serving.auth import Caller, Reader
-from recall_integrations.serving.problems import JSON, packed
-from recall_integrations.serving.replies import Reply, problems
+from recall_integrations.serving.models import (
+    PRIVACY,
+    Asked,
+    Budget,
+    Listed,
+    Reader,
+    Reply,
+    WhichScope,
+    at_most,
+    problems,
+    scope_of,
+)
 from recall_integrations.serving.routes.memories import Where
-from recall_integrations.serving.routes.recalling import LEAST_MS
 from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import Caller
 from recall_integrations.types import Filters, Hit, RecallResult
 
 TOP_K = 5
@@ -92,14 +99,9 @@ Text = Annotated[str | None, Query()]
 
 def router(served: Served) -> APIRouter:
     """Return the routes for experience."""
-    routes = APIRouter(tags=["experience"])
+    routes = APIRouter(tags=["experience"], responses=problems(504))
 
-    async def found(asked: ExperienceAsked, caller: Caller, request: Request) -> Response:
-        return await _search(served, asked, caller, request.state.request_id)
-
-    @routes.get(
-        "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
-    )
+    @routes.get("/experience/search", response_model=ExperienceReply, summary="Find experience")
     async def search(
         request: Request,
         caller: Reader,
@@ -128,25 +130,22 @@ def router(served: Served) -> APIRouter:
             ),
             scope=scope,
         )
-        return await found(asked, caller, request)
+        return await _search(served, asked, caller, request.state.request_id)
 
-    @routes.post(
-        "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
-    )
+    @routes.post("/experience/search", response_model=ExperienceReply, summary="Find experience")
     async def search_with(asked: ExperienceAsked, caller: Reader, request: Request) -> Response:
         """Find memories of similar tasks, with a body."""
-        return await found(asked, caller, request)
+        return await _search(served, asked, caller, request.state.request_id)
 
     return routes
 
 
 async def _search(served: Served, asked: ExperienceAsked, caller: Caller, request_id: str) -> Response:
-    began, optimizer = time.monotonic(), served.optimizer
     budgets = asked.budgets or Budgets.model_construct()
     wanted = asked.filters or FiltersAsked.model_construct()
     where, mode = caller.where(scope_of(asked.scope)), caller.mode(asked.privacy_mode)
     k = at_most(budgets.experience_top_k or TOP_K, served.limits.k_max, "top_k")
-    budget = budget_of(budgets.time_ms, optimizer.config_of(where).limits.time_budget_ms, served.limits)
+    budget = Budget(budgets.time_ms, served.optimizer.config_of(where).limits.time_budget_ms, served.limits)
     entities = wanted.entities or []
     role = None if wanted.actor is None else wanted.actor.type
     filters = Filters(
@@ -156,20 +155,18 @@ async def _search(served: Served, asked: ExperienceAsked, caller: Caller, reques
         roles=() if role is None else (role,),
     )
 
-    def answer() -> bytes:
-        left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
-        result = optimizer.recall(
-            asked.intent, k=k, scope=where, filters=filters, time_budget_ms=left,
+    def answer() -> dict[str, Any]:
+        result = served.optimizer.recall(
+            asked.intent, k=k, scope=where, filters=filters, time_budget_ms=budget.left_ms,
             tokens_max=budgets.tokens_max, privacy=mode,
         )  # fmt: skip
-        error = complaint(result, budget)
-        took = (time.monotonic() - began) * 1e3
+        error, took = complaint(result, budget.ms), budget.took_ms
         if error is not None and not result.hits:
             error.stats = {"partial_results": 0, "time_elapsed_ms": round(took, 3)}
             raise error
-        return packed(_reply(result, k, mode, entities, request_id, took, error))
+        return _reply(result, k, mode, entities, request_id, took, error)
 
-    return Response(await served.reads.run(answer), media_type=JSON)
+    return await served.reads.reply(answer)
 
 
 def _reply(

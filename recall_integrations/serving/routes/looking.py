@@ -6,7 +6,6 @@ of OpenAPI: these routes belong to the page, and change with it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Annotated, Any
@@ -21,14 +20,11 @@ from recall_integrations.counterfactual.as_data import counterfactuals_data
 from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import MODES, Door
-from recall_integrations.serving.asked import PRIVACY, Listed, RecallAsked, at_most, budget_of, moment
-from recall_integrations.serving.auth import Caller, Reader
-from recall_integrations.serving.looking.asked import looked
-from recall_integrations.serving.looking.names import NAMES_MAX, names
-from recall_integrations.serving.looking.times import LISTED, one, timeline
-from recall_integrations.serving.problems import JSON, packed
-from recall_integrations.serving.routes.recalling import LEAST_MS, arguments_of
+from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline
+from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, RecallAsked, at_most, moment
+from recall_integrations.serving.routes.recalls import Run
 from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Scope
 
@@ -102,32 +98,36 @@ def _pages() -> dict[str, tuple[bytes, str]]:
 def _recalls(routes: APIRouter, served: Served) -> None:
     """Add the routes that return a recall to look at, and the same recall without some of its sources."""
 
+    def of_one(asked: RecallAsked, caller: Caller) -> Run:
+        """Return a recall of one scope; the scope is no longer among its arguments."""
+        if asked.scopes is not None:
+            raise InvalidArgument("One scope is looked at at a time. Give `scope`, not `scopes`.")
+        run = Run(served, asked, caller)
+        run.arguments.pop("scope")
+        return run
+
     @routes.post("/look/recall")
     async def recall(asked: RecallAsked, caller: Reader) -> Response:
-        began, optimizer = time.monotonic(), served.optimizer
-        arguments, scope = _of_one(served, asked, caller)
-        budget = budget_of(asked.time_budget_ms, optimizer.config.limits.time_budget_ms, served.limits)
+        run = of_one(asked, caller)
 
         def answer() -> dict[str, Any]:
-            left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
-            return looked(optimizer, scope=scope, deadline_ms=budget, time_budget_ms=left, **arguments)
+            times = {"deadline_ms": run.budget.ms, "time_budget_ms": run.budget.left_ms}
+            return looked(served.optimizer, scope=run.scopes[0], **times, **run.arguments)
 
         return await _answered(served, answer)
 
     @routes.post("/look/without")
     async def without(asked: WithoutAsked, caller: Reader) -> Response:
-        began, optimizer = time.monotonic(), served.optimizer
-        arguments, scope = _of_one(served, asked, caller)
-        own = budget_of(asked.time_budget_ms, optimizer.config.limits.time_budget_ms, served.limits)
-        budget = min(asked.budget_ms, served.limits.time_ms_max)
+        run = of_one(asked, caller)
+        whole = Budget(min(asked.budget_ms, served.limits.time_ms_max), BUDGET_MS, served.limits)
         for name in ("context", "query_vector", "strict"):  # they change nothing about places
-            arguments.pop(name)
+            run.arguments.pop(name)
 
         def answer() -> dict[str, Any]:
-            left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
             found = counterfactuals(
-                optimizer, scope=scope, leave_out=asked.leave_out, budget_ms=left, time_budget_ms=own, **arguments
-            )
+                served.optimizer, scope=run.scopes[0], leave_out=asked.leave_out, budget_ms=whole.left_ms,
+                time_budget_ms=run.budget.ms, **run.arguments,
+            )  # fmt: skip
             return counterfactuals_data(found)
 
         return await _answered(served, answer)
@@ -188,18 +188,7 @@ def _browsing(routes: APIRouter, served: Served) -> None:
 
 
 async def _answered(served: Served, answer: Callable[[], dict[str, Any]]) -> Response:
-    """Make an answer and write it as JSON in the pool of reads."""
-    body = await served.reads.run(lambda: packed(answer()))
-    return Response(body, headers={**HEADERS, "Cache-Control": "no-store"}, media_type=JSON)
-
-
-def _of_one(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], Scope]:
-    """Return the arguments of a recall of one scope without the scope, and the scope."""
-    if asked.scopes is not None:
-        raise InvalidArgument("One scope is looked at at a time. Give `scope`, not `scopes`.")
-    arguments, scopes = arguments_of(served, asked, caller)
-    arguments.pop("scope")
-    return arguments, scopes[0]
+    return await served.reads.reply(answer, headers={**HEADERS, "Cache-Control": "no-store"})
 
 
 def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> tuple[Scope, Door]:

@@ -8,8 +8,8 @@ import pytest
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.resilience.guard import Health
-from recall_integrations.serving.looking import live as module
-from recall_integrations.serving.looking.live import HIDDEN, Live
+from recall_integrations.serving import looking as module
+from recall_integrations.serving.looking import HIDDEN, Live
 
 ONE, OTHER = Scope("one"), Scope("other")
 

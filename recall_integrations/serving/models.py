@@ -1,25 +1,33 @@
-"""Bodies of requests, and functions that read them. They check the kind of a value; whoever uses it checks the rest."""
+"""Bodies of requests, functions that read them, and models of replies.
+
+Models of requests check the kind of a value; whoever uses it checks the rest. Replies are made as plain data and
+written once: checking them against their models on the way would cost more than the recall. A test does it.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_validator
 
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
-from recall_integrations.serving.limits import Limits
+from recall_integrations.serving.problems import MEDIA_TYPE, Refused
+from recall_integrations.serving.served import Limits
+from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
 from recall_integrations.types.moments import iso
 
+LEAST_MS = 1.0
 PRIVACY = Literal["allow", "redact", "block"]
 WHERE = f"The tenant: {SYNTAX} Or an object with `user_id`, `agent_id`, `namespace`. With a token: default its scope."
 Time = Annotated[
-    str,
-    Field(description="ISO 8601 with an offset.", examples=["2026-03-01T12:00:00+00:00"], max_length=64),
+    str, Field(description="ISO 8601 with an offset.", examples=["2026-03-01T12:00:00+00:00"], max_length=64)
 ]
 
 
@@ -48,6 +56,23 @@ class Asked(BaseModel):
         if isinstance(given, dict) and len(given) > len(cls.model_fields) + UNKNOWN_TOLD:
             raise ValueError(f"{len(given):,} keys are given, and there are {len(cls.model_fields)}")
         return given
+
+
+def _having(right: str) -> Any:
+    async def caller(request: Request) -> Caller:
+        """Return the caller of a request, which must have a right."""
+        found: Caller | None = getattr(request.state, STATE, None)
+        if found is None:
+            raise Refused(401, "UNAUTHORIZED", SEND_TOKEN, headers=HEADER)
+        found.must(right)
+        return found
+
+    return Depends(caller)
+
+
+Reader = Annotated[Caller, _having("read")]
+Writer = Annotated[Caller, _having("write")]
+Admin = Annotated[Caller, _having("admin")]
 
 
 class ScopeParts(Asked):
@@ -165,8 +190,161 @@ def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Li
     return TemporalWindow(start=moment(given.start, "window.start"), end=moment(given.end, "window.end"))
 
 
-def budget_of(asked_ms: float | None, usual_ms: float, limits: Limits) -> float:
-    """Return the time budget of a recall, in milliseconds."""
-    if asked_ms is not None and asked_ms > limits.time_ms_max:
-        raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")
-    return usual_ms if asked_ms is None else asked_ms
+class Budget:
+    """The time budget of a recall in milliseconds, from when its request came: the wait for a place is part of it."""
+
+    def __init__(self, asked_ms: float | None, usual_ms: float, limits: Limits) -> None:
+        if asked_ms is not None and asked_ms > limits.time_ms_max:
+            raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")
+        self.ms = usual_ms if asked_ms is None else asked_ms
+        self._began = time.monotonic()
+
+    @property
+    def took_ms(self) -> float:
+        """Milliseconds since the request came."""
+        return (time.monotonic() - self._began) * 1e3
+
+    @property
+    def left_ms(self) -> float:
+        """What is left; a recall that has waited for longer than it has gives the least there is."""
+        return max(LEAST_MS, self.ms - self.took_ms)
+
+
+# -- replies -----------------------------------------------------------------------------------------------------------
+
+
+class Reply(BaseModel):
+    """A reply. Keys may be added."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Reply):
+    """A failed request (RFC 9457), and what may be done about it."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str = Field(description="Stable, for programs.", examples=["INVALID_ARGUMENT"])
+    message: str = Field(description="What was wrong, and what to do.")
+    options: list[str] = Field([], description="retry_with_reduced_scope, skip_experience_path, return_minimal")
+    details: dict[str, Any] = {}
+    stats: dict[str, Any] = {}
+
+
+class MemoryReply(Reply):
+    """A memory."""
+
+    id: str
+    text: str
+    type: str
+    actor: str | None = None
+    role: str | None = None
+    channel: str | None = None
+    event_at: str | None = None
+    created_at: str | None = None
+    expires_at: str | None = None
+    importance: float
+    entities: list[str]
+    relations: list[list[Any]]
+    thread: str | None = None
+    position: int | None = None
+    refs: list[str]
+    metadata: dict[str, Any]
+
+
+class ContributionReply(Reply):
+    """The share of one source in the score of a hit."""
+
+    source: str
+    name: str
+    rank: int | None = None
+    score: float | None = None
+    added: float | None = None
+
+
+class HighlightReply(Reply):
+    """A place in the text of a memory that supports the hit: characters from `start` until before `end`."""
+
+    start: int
+    end: int
+    kind: str = Field(description="word, near, name, time; passage: what a long text says most in")
+    of: str
+    weight: float
+
+
+class HitReply(Reply):
+    """A memory that was found."""
+
+    id: str
+    score: float
+    reason: str
+    scope: str | None = None
+    memory: MemoryReply
+    contributions: list[ContributionReply]
+    duplicates: list[str]
+    context: list[MemoryReply]
+    highlights: list[HighlightReply]
+    superseded_by: str | None = Field(None, description="Id of the memory that says what took its place.")
+    valid_from: str | None = Field(None, description="Since when what it says of a slot holds.")
+    valid_to: str | None = Field(None, description="Until when it held; null = it holds, or it says nothing of a slot.")
+
+
+class DegradedReply(Reply):
+    """A step that was skipped, cut short or failed."""
+
+    stage: str
+    reason: str
+    detail: str
+
+
+class RecallReply(Reply):
+    """A whole recall: what `recall search --json` prints."""
+
+    format: int
+    query: str
+    scope: str
+    k: int | None
+    now: str | None
+    plan: str
+    reason: str
+    confidence: float | None
+    searched: bool = Field(
+        True, description="False: nothing could be looked at, so no hits say nothing of what is remembered. Ask again."
+    )
+    hits: list[HitReply]
+    parsed: dict[str, Any]
+    arms: list[dict[str, Any]]
+    rules: list[dict[str, Any]]
+    rewrite: dict[str, Any]
+    rerank: dict[str, Any]
+    facts: dict[str, Any] | None = Field(None, description="What facts decided; null = no state is asked for.")
+    cache: dict[str, Any]
+    degraded: list[DegradedReply]
+    notes: list[dict[str, Any]]
+    timings_ms: dict[str, float | None]
+    id: str = Field(description="By which `POST /feedback` names this answer.")
+    version: str = Field(description="What chose plan and weights: `rules`, or what was learned: `v3`, `shared v2`.")
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the errors that a route may answer beside its reply, for OpenAPI."""
+    said = {
+        401: "No valid token.",
+        403: "Not allowed with this token, or from this origin.",
+        404: "It is not there.",
+        408: "The request took too long to arrive.",
+        413: "The request is too large.",
+        421: "Asked under a name that is not of this machine.",
+        422: "The request cannot be used; nothing was changed.",
+        429: "Too many requests; see Retry-After.",
+        500: "Something failed.",
+        503: "Not now: too much to do, or a part of the store is not available; see Retry-After.",
+        504: "Not in time (`strict`).",
+    }
+    everywhere = (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": said.get(status, "It cannot be read."), "content": content}
+        for status in sorted({*everywhere, *statuses})
+    }
