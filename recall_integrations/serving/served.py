@@ -18,7 +18,6 @@ from recall_integrations.privacy.door import check_mode
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.failures import failures
-from recall_integrations.serving.looking import Live
 from recall_integrations.serving.problems import JSON, busy, packed
 from recall_integrations.serving.tokens import Tokens
 from recall_integrations.store.memory_store import MemoryStore
@@ -289,7 +288,6 @@ class Served:
         limits: of requests.
         settings: the rest.
         metrics: gives the text for `/metrics` (`text() -> bytes`); `None` = no metrics.
-        live: recent activity for the page, if it is an observer of the optimizer.
         ready: whether requests are answered; false while the server shuts down.
     """
 
@@ -299,7 +297,6 @@ class Served:
     limits: Limits = field(default_factory=Limits)
     settings: Settings = field(default_factory=Settings)
     metrics: Any = None
-    live: Live = field(default_factory=Live)
     ready: bool = True
     reads: Pool = field(init=False)
     writes: Pool = field(init=False)

@@ -134,7 +134,7 @@ def _recalls(routes: APIRouter, served: Served) -> None:
 
 
 def _browsing(routes: APIRouter, served: Served) -> None:
-    """Add the routes for scopes, names, memories in time, one memory, and recent activity."""
+    """Add the routes for scopes, names, memories in time, and one memory."""
 
     @routes.get("/look/about")
     async def about(caller: Reader) -> Response:
@@ -182,10 +182,6 @@ def _browsing(routes: APIRouter, served: Served) -> None:
         where, door = _where(served, caller, scope, privacy)
         return await _answered(served, lambda: one(served.store, where, id, door))
 
-    @routes.get("/look/live")
-    async def live(caller: Reader) -> Response:
-        return await _answered(served, lambda: _live(served, caller))
-
 
 async def _answered(served: Served, answer: Callable[[], dict[str, Any]]) -> Response:
     return await served.reads.reply(answer, headers={**HEADERS, "Cache-Control": "no-store"})
@@ -217,13 +213,3 @@ def _about(served: Served, caller: Caller) -> dict[str, Any]:
 def _called(scope: Scope) -> str:
     """Join the parts of a scope that are set."""
     return " / ".join(part for part in (scope.user_id, scope.agent_id, scope.namespace) if part) or "everybody"
-
-
-def _live(served: Served, caller: Caller) -> dict[str, Any]:
-    """Return recent activity as far as the caller may see it: with a token, recalls of its scopes.
-
-    All scopes share the components: their load would tell of other tenants.
-    """
-    if caller.grants is None or "admin" in caller.rights:
-        return served.live.data(served.optimizer.health())
-    return served.live.data((), lambda scope: bool(caller.everywhere([scope])))
