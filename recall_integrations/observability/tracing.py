@@ -1,19 +1,7 @@
-"""Writes recalls as spans of OpenTelemetry: one for the recall, inside of it one for each stage and each arm.
+"""Writes recalls as spans of OpenTelemetry: `recall`, inside of it one for each stage, and one for each arm.
 
-    optimizer = QueryOptimizer(store, observers=[Tracing()])
-
-    recall
-    ├─ recall.parse
-    ├─ recall.plan
-    ├─ recall.arms
-    │  ├─ recall.arm.lexical
-    │  └─ recall.arm.semantic
-    ├─ recall.rank
-    ├─ recall.rewrite         ◀ spans of an LLM's own client are inside of this one
-    └─ recall.deliver
-
-The span of a recall is inside of its caller's span. A stage's span is the current one while it runs, also
-in threads of ours, so that clients that make spans themselves have their place. How to read them: docs/read-a-trace.md.
+A stage's span is the current one while it runs, also in threads of ours, so that clients that make spans themselves
+have their place. How to read them: docs/read-a-trace.md.
 """
 
 from __future__ import annotations

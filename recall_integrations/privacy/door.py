@@ -8,6 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from recall_integrations.errors import InvalidArgument, RecallError
@@ -49,7 +50,7 @@ class Seen:
         """Say whether any character of a span of the original is hidden."""
         if span[0] >= span[1]:
             return False
-        i = bisect_right(self.kept, span[0], key=_start) - 1
+        i = bisect_right(self.kept, span[0], key=itemgetter(0)) - 1
         return i < 0 or self.kept[i][1] < span[1]
 
     def span(self, span: tuple[int, int]) -> tuple[int, int]:
@@ -60,7 +61,7 @@ class Seen:
 
     def _begin(self, at: int) -> int:
         """Return the place of a character of the original in `text`, or the start of the placeholder that hides it."""
-        i = bisect_right(self.kept, at, key=_start) - 1
+        i = bisect_right(self.kept, at, key=itemgetter(0)) - 1
         if i < 0:
             return 0
         start, end, place = self.kept[i]
@@ -68,14 +69,10 @@ class Seen:
 
     def _end(self, at: int) -> int:
         """Return the end in `text` of the character before `at`, or the end of the placeholder that hides it."""
-        i = bisect_left(self.kept, at, key=_start) - 1
+        i = bisect_left(self.kept, at, key=itemgetter(0)) - 1
         if i >= 0 and at <= self.kept[i][1]:
             return self.kept[i][2] + at - self.kept[i][0]
         return self.kept[i + 1][2] if i + 1 < len(self.kept) else len(self.text)
-
-
-def _start(part: tuple[int, int, int]) -> int:
-    return part[0]
 
 
 def seen(original: str, text: str) -> Seen:

@@ -103,35 +103,31 @@ class Admission:
         self._level = FULL
         self._mine = threading.local()
 
-    def admitted(self, deadline: Deadline) -> _Place:
+    @contextmanager
+    def admitted(self, deadline: Deadline) -> Iterator[Admitted]:
         """Give this thread a place inside; without one in time, only the least is done.
 
         A recall inside of a recall, as an observer may make one, has the place of the outer one.
         """
-        return _Place(self, deadline)
-
-    def _enter(self, deadline: Deadline) -> tuple[Admitted, float]:
-        """Take a place; return how much is done for the recall, and when it began."""
-        mine, began = self._mine, self._clock()
+        mine = self._mine
+        if getattr(mine, "held", False):
+            yield self._chosen(deadline.remaining_ms(), 0.0)
+            return
+        began = self._clock()
         mine.held = self._places.acquire(deadline)
         waited_ms = (self._clock() - began) * 1e3
         given = self._chosen(deadline.remaining_ms(), waited_ms) if mine.held else Admitted(MINIMAL, waited_ms)
         mine.away, mine.deadline = 0.0, deadline
-        return given, self._clock()
-
-    def _leave(self, level: int, started: float) -> None:
-        mine = self._mine
-        if mine.held:
-            self._places.release()
-        mine.held, mine.deadline = False, None
-        ended = self._clock()
-        with self._lock:
-            self._took[level].add(ended, (ended - started - mine.away) * 1e3)
-
-    def _within(self, deadline: Deadline) -> Admitted | None:
-        """Return the level of a recall inside of one of this thread; `None` = it is not inside of one."""
-        held = getattr(self._mine, "held", False)
-        return self._chosen(deadline.remaining_ms(), 0.0) if held else None
+        started = self._clock()
+        try:
+            yield given
+        finally:
+            if mine.held:
+                self._places.release()
+            mine.held, mine.deadline = False, None
+            ended = self._clock()
+            with self._lock:
+                self._took[given.level].add(ended, (ended - started - mine.away) * 1e3)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -180,26 +176,3 @@ class Admission:
     def _p95(self, level: int) -> float | None:
         seen = self._took[level].sorted(self._clock())
         return seen[int(0.95 * (len(seen) - 1))] if len(seen) >= RUNS_MIN else None
-
-
-class _Place:
-    """The block of a recall that is admitted. A class and no generator: every recall enters one."""
-
-    __slots__ = ("_admission", "_deadline", "_level", "_started")
-
-    def __init__(self, admission: Admission, deadline: Deadline) -> None:
-        self._admission, self._deadline = admission, deadline
-        self._level = FULL
-        self._started: float | None = None
-
-    def __enter__(self) -> Admitted:
-        inner = self._admission._within(self._deadline)
-        if inner is not None:
-            return inner
-        given, self._started = self._admission._enter(self._deadline)
-        self._level = given.level
-        return given
-
-    def __exit__(self, *_error: object) -> None:
-        if self._started is not None:
-            self._admission._leave(self._level, self._started)

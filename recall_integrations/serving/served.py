@@ -113,22 +113,19 @@ class Pool:
 
     async def enter(self) -> None:
         """Wait for a place; the caller frees it with `leave`."""
-        if self._places.locked():
-            await self._wait()
-        else:
+        if not self._places.locked():
             await self._places.acquire()
-        self.active += 1
-
-    async def _wait(self) -> None:
-        if self.waiting >= self._queue:
+        elif self.waiting >= self._queue:
             raise busy(f"{self.waiting} requests wait already. Ask again in a moment, or fewer at once.")
-        self.waiting += 1
-        try:
-            await asyncio.wait_for(self._places.acquire(), self._wait_s)
-        except asyncio.TimeoutError:
-            raise busy(f"There was no place within {self._wait_s:g} seconds. Ask again later, or less.") from None
-        finally:
-            self.waiting -= 1
+        else:
+            self.waiting += 1
+            try:
+                await asyncio.wait_for(self._places.acquire(), self._wait_s)
+            except asyncio.TimeoutError:
+                raise busy(f"There was no place within {self._wait_s:g} seconds. Ask again later, or less.") from None
+            finally:
+                self.waiting -= 1
+        self.active += 1
 
     def leave(self, _done: object = None) -> None:
         """Free a place."""

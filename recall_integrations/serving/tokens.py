@@ -308,7 +308,7 @@ class Caller:
             scope=next((grant.scope for grant in token.grants if not grant.prefix), None),
             grants=token.grants,
             rights=token.rights,
-            privacy=strictest((privacy, token.privacy)),
+            privacy=max(privacy, token.privacy, key=MODES.index),  # the stricter one
         )
 
     def where(self, named: Scope | None) -> Scope:
@@ -351,8 +351,3 @@ class Caller:
 
     def __str__(self) -> str:
         return self.name if self.scope is None else f"{self.name} ({scope_text(self.scope)})"
-
-
-def strictest(modes: Iterable[str]) -> str:
-    """Return the privacy mode that withholds most."""
-    return max(modes, key=MODES.index)
