@@ -22,7 +22,6 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.door import check_mode
 from recall_integrations.privacy.normal import Plain, ambiguous, readings
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
@@ -197,7 +196,9 @@ class Redactor:
         return unchecked_memory(**values)
 
     def withheld(self, memory: Memory) -> Memory:
-        """Return the parts of `memory` that `block` leaves; see the function of that name."""
+        """Return the parts of `memory` that `block` leaves: `type`, times, `importance`, `position`, and `refs` and
+        `thread` redacted. Everything else is withheld altogether.
+        """
         values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
         values |= {"text": "", "actor": None, "channel": None, "entities": (), "relations": (), "metadata": {}}
         values["thread"] = self._optional(memory.thread)
@@ -279,26 +280,10 @@ class Redactor:
         return self._value(value)
 
 
-def withheld(memory: Memory) -> Memory:
-    """Return the parts of `memory` that `block` leaves.
-
-    `text` is empty; `actor`, `channel`, `entities`, `relations` and `metadata` are withheld altogether. `type`,
-    `event_at`, `created_at`, `expires_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
-    """
-    return Redactor().withheld(memory)
-
-
 def redact(text: str) -> tuple[str, int]:
     """Return a single `text` with placeholders, and their number. Texts of one recall share a `Redactor`."""
     redactor = Redactor()
     return redactor.text(text), redactor.count
-
-
-def apply(memory: Memory, mode: str) -> Memory:
-    """Return what `mode` lets through of a single `memory`: all of it, `Redactor.memory` or `withheld`."""
-    if check_mode(mode) == "allow":
-        return memory
-    return withheld(memory) if mode == "block" else Redactor().memory(memory)
 
 
 def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:
