@@ -15,11 +15,10 @@ from contextvars import ContextVar
 from typing import Any
 
 from recall_integrations.errors import RecallError
-from recall_integrations.types import Hit, MemoryType, RecallResult, RewriteOutcome
+from recall_integrations.types import Hit, MemoryType
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
 
 DECIMALS = 4
-TIMES = "stagesLatency"
 BUDGET = frozenset({"reduced_top_k", "simplified_scoring", "minimal", "budget.tokens", "skip.budget", "timeout"})
 
 
@@ -37,7 +36,10 @@ def fields(event: RecallEvent) -> dict[str, Any]:
     result = event.result
     if result is None:
         return said
-    rerank, query = result.rerank, result.query
+    rerank, query, rewrite = result.rerank, result.query, result.rewrite
+    provider, _, model = rewrite.provider.partition(" ")
+    graph = [arm for part in event.parts for arm in part.arms if arm.name == "graph"]
+    short = next((d.reason for d in result.degraded if d.reason in BUDGET), "")  # of time or tokens
     said |= {
         "plan": result.plan.name,
         "version": result.version,
@@ -46,35 +48,33 @@ def fields(event: RecallEvent) -> dict[str, Any]:
         "specificity": round(query.specificity, DECIMALS),
         "finalTopK": len(result.hits),
         "confidence": None if result.confidence is None else round(result.confidence, DECIMALS),
-        TIMES: dict(result.timings_ms),
+        "stagesLatency": dict(result.timings_ms),
         "rerankUsed": rerank.used,
         "rerankReason": rerank.reason,
         "thresholdsUsed": dict(event.thresholds),
         "contributionShares": shares(result.hits),
         "cacheStrategy": result.cache.strategy,
         "cacheReason": result.cache.reason,
-        "hydrationCacheHit": _hydrated(event),
+        # Whether all that was delivered was in memory.
+        "hydrationCacheHit": any(part.hydrated for part in event.parts) and not any(part.read for part in event.parts),
         "level": max([part.level for part in event.parts], default=0),
         "degraded": [f"{d.stage}:{d.reason}" for d in result.degraded],
-    }
-    said |= _graph(event)
-    said |= _scores(result)
-    said |= _budget(result)
-    said |= rewriting(result.rewrite)
-    return said
-
-
-def rewriting(done: RewriteOutcome) -> dict[str, Any]:
-    """Return the fields of the rewrite's outcome."""
-    provider, _, model = done.provider.partition(" ")
-    return {
-        "rewriteStrategy": done.strategy,
-        "rewriteReason": done.reason,
-        "rewriteDurationMs": round(done.duration_ms, DECIMALS),
-        "rewriteUsed": done.used,
+        "graphSeeds": sum(arm.seeds for arm in graph),
+        "graphEdgesUsed": sum(arm.edges for arm in graph),
+        "graphBoostApplied": any(arm.placed for arm in graph),
+        "budgetApplied": bool(short),
+        "budgetReason": short,
+        "rewriteStrategy": rewrite.strategy,
+        "rewriteReason": rewrite.reason,
+        "rewriteDurationMs": round(rewrite.duration_ms, DECIMALS),
+        "rewriteUsed": rewrite.used,
         "rewriteProvider": provider,
         "rewriteModel": model,
     }
+    if scores := sorted(hit.score for hit in result.hits):
+        named = {"min": scores[0], "median": scores[len(scores) // 2], "max": scores[-1]}
+        said["scores"] = {name: round(value, DECIMALS) for name, value in named.items()}
+    return said
 
 
 def shares(hits: tuple[Hit, ...]) -> dict[str, float]:
@@ -104,35 +104,6 @@ def flat(said: Mapping[str, Any], prefix: str) -> dict[str, Any]:
         elif value is not None and value != []:
             found[prefix + name] = value
     return found
-
-
-def _graph(event: RecallEvent) -> dict[str, Any]:
-    arms = [arm for part in event.parts for arm in part.arms if arm.name == "graph"]
-    return {
-        "graphSeeds": sum([arm.seeds for arm in arms]),
-        "graphEdgesUsed": sum([arm.edges for arm in arms]),
-        "graphBoostApplied": any(arm.placed for arm in arms),
-    }
-
-
-def _hydrated(event: RecallEvent) -> bool:
-    """Say whether all that was delivered was in memory."""
-    return any(part.hydrated for part in event.parts) and not any(part.read for part in event.parts)
-
-
-def _scores(result: RecallResult) -> dict[str, Any]:
-    found = sorted([hit.score for hit in result.hits])
-    if not found:
-        return {}
-    middle = found[len(found) // 2]
-    named = {"min": found[0], "median": middle, "max": found[-1]}
-    return {"scores": {name: round(value, DECIMALS) for name, value in named.items()}}
-
-
-def _budget(result: RecallResult) -> dict[str, Any]:
-    """Return whether time or tokens cut the recall short, and the first reason for it."""
-    reason = next((d.reason for d in result.degraded if d.reason in BUDGET), "")
-    return {"budgetApplied": bool(reason), "budgetReason": reason}
 
 
 NAME = "recall_integrations.recall"

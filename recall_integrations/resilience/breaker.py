@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -178,7 +178,7 @@ class Breaker:
         now = self._clock()
         if self._began(known) <= now:
             return known
-        return _replace(known, since=now, trial=None if known.trial is None else now)
+        return replace(known, since=now, trial=None if known.trial is None else now)
 
     @property
     def left_s(self) -> float:
@@ -203,7 +203,7 @@ class Breaker:
             if now - self._began(known) < self._open_s:
                 return known
             granted.append(Pass(trial=True))
-            return _replace(known, trial=now)
+            return replace(known, trial=now)
 
         self._shelf.update(self.name, admit)
         return granted[0] if granted else None
@@ -227,7 +227,7 @@ class Breaker:
     def released(self, given: Pass) -> None:
         """Note that nobody waited for the call, which says nothing of the component. The next call makes the trial."""
         if given.trial:
-            self._shelf.update(self.name, lambda known: _replace(known, trial=None))
+            self._shelf.update(self.name, lambda known: replace(known, trial=None))
 
     def _decides(self, given: Pass, known: BreakerState) -> bool:
         return given.trial or known.failures < self._failures_max
@@ -238,7 +238,3 @@ class Breaker:
     def _left(self, known: BreakerState) -> float:
         """Return the seconds until the next trial."""
         return self._open_s - max(0.0, self._clock() - self._began(known))
-
-
-def _replace(known: BreakerState, **changes: Any) -> BreakerState:
-    return BreakerState(**{**asdict(known), **changes})

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
-from recall_integrations.serving.problems import MEDIA_TYPE, Refused
+from recall_integrations.serving.problems import MEDIA_TYPE, TITLES, Refused
 from recall_integrations.serving.served import Limits
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
@@ -329,22 +329,6 @@ class RecallReply(Reply):
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the errors that a route may answer beside its reply, for OpenAPI."""
-    said = {
-        401: "No valid token.",
-        403: "Not allowed with this token, or from this origin.",
-        404: "It is not there.",
-        408: "The request took too long to arrive.",
-        413: "The request is too large.",
-        421: "Asked under a name that is not of this machine.",
-        422: "The request cannot be used; nothing was changed.",
-        429: "Too many requests; see Retry-After.",
-        500: "Something failed.",
-        503: "Not now: too much to do, or a part of the store is not available; see Retry-After.",
-        504: "Not in time (`strict`).",
-    }
-    everywhere = (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    return {
-        status: {"description": said.get(status, "It cannot be read."), "content": content}
-        for status in sorted({*everywhere, *statuses})
-    }
+    all_of = {400, 401, 403, 408, 413, 421, 422, 429, 500, 503, *statuses}
+    return {status: {"description": TITLES[status], "content": content} for status in sorted(all_of)}
