@@ -104,7 +104,9 @@ class Sources:
         sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
         for name, figures in self._figures():
             sizes[families.UP].append(((name,), float(figures is not None)))
-            for what, key in families.OF_STORES.items() if figures is not None else ():
+            if figures is None:
+                continue
+            for what, key in families.OF_STORES.items():
                 figure = figures[key]
                 if not isinstance(figure, Mapping):
                     figure = {"": figure}

@@ -8,9 +8,9 @@ from typing import Any
 
 from recall_integrations import errors
 from recall_integrations.errors import RecallError
+from recall_integrations.recall.strictness import OPTIONS
 
 JSON, MEDIA_TYPE = "application/json", "application/problem+json"
-OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 BUSY_S = 1  # after that, who was sent away may ask again
 # The first class that fits; those that come before are more special.
 _STATUS: tuple[tuple[type[RecallError], int], ...] = (
@@ -66,9 +66,9 @@ class Refused(RecallError):
         self.more = dict(more or {})
 
 
-def busy(message: str, seconds: float = BUSY_S) -> Refused:
+def busy(message: str) -> Refused:
     """Return the error for a request that is in order and finds no place now."""
-    return Refused(503, "OVERLOADED", message, headers={"Retry-After": str(max(1, round(seconds)))})
+    return Refused(503, "OVERLOADED", message, headers={"Retry-After": str(BUSY_S)})
 
 
 def status_of(error: RecallError) -> int:

@@ -36,6 +36,7 @@ RIGHTS = ("read", "write", "admin")
 MODE = 0o600
 LOCK_S = 10.0  # a change waits for another one
 ANY = "*"
+PARTS = ("user_id", "agent_id", "namespace")  # of a scope
 _ID = re.compile(r"[0-9a-f]{8}")
 
 
@@ -60,13 +61,13 @@ class Grant:
         parts = text[:-1].split("/")
         if len(parts) > 3:
             raise InvalidScope(f"The scope {text!r} has {len(parts)} parts. Write {SYNTAX} A '*' at the end: any.")
-        return cls(parse_scope(text[:-1]), ("user_id", "agent_id", "namespace")[len(parts) - 1])
+        return cls(parse_scope(text[:-1]), PARTS[len(parts) - 1])
 
     def __str__(self) -> str:
         written = scope_text(self.scope).replace(ANY, "%2A")  # one that belongs to a name is not one that means any
         if not self.prefix:
             return written
-        place = ("user_id", "agent_id", "namespace").index(self.prefix)
+        place = PARTS.index(self.prefix)
         parts = written.split("/")[: place + 1]
         return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
 
@@ -74,13 +75,9 @@ class Grant:
         """Say whether the grant reaches a scope."""
         if not self.prefix:
             return scope == self.scope
-        for name in ("user_id", "agent_id", "namespace"):
-            own, asked = getattr(self.scope, name), getattr(scope, name)
-            if name == self.prefix:
-                return bool(asked.startswith(own))
-            if own != asked:
-                return False
-        return False
+        *whole, last = PARTS[: PARTS.index(self.prefix) + 1]
+        same = all(getattr(scope, name) == getattr(self.scope, name) for name in whole)
+        return same and bool(getattr(scope, last).startswith(getattr(self.scope, last)))
 
     def covers(self, user_id: str) -> bool:
         """Say whether the grant reaches every scope of a user."""
