@@ -19,8 +19,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
-from recall_integrations.frameworks.extras import extra
+from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError, StoreClosed, installing
 from recall_integrations.observability import families
 from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
@@ -172,9 +171,11 @@ class Metrics(RecallObserver):
         names: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        with extra("metrics", "Metrics"):
+        try:
             import prometheus_client as library
             import prometheus_client.core
+        except ImportError as e:
+            raise MissingExtra(f"Metrics needs another package ({e}). Install it with: {installing('metrics')}") from e
         self._library, self._core = library, prometheus_client.core
         self.registry = library.CollectorRegistry() if registry is None else registry
         self.content_type = str(library.CONTENT_TYPE_LATEST)

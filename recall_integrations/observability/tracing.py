@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from recall_integrations.frameworks.extras import extra
+from recall_integrations.errors import MissingExtra, installing
 from recall_integrations.observability.logs import code_of, fields, flat
 from recall_integrations.types import Degradation, RecallResult
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
@@ -46,9 +46,11 @@ class Tracing(RecallObserver):
     """
 
     def __init__(self, tracer_provider: Any = None, *, content: bool = False) -> None:
-        with extra("tracing", "Tracing"):
+        try:
             import opentelemetry.context
             import opentelemetry.trace
+        except ImportError as e:
+            raise MissingExtra(f"Tracing needs another package ({e}). Install it with: {installing('tracing')}") from e
         self.trace, self.context = opentelemetry.trace, opentelemetry.context
         self.tracer = self.trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._content = content

@@ -169,20 +169,20 @@ class ForgetReply(Reply):
 
 def router(served: Served) -> APIRouter:
     """Return the routes for stored memories and facts."""
-    routes = APIRouter(responses=problems())
-    _reading(routes, served)
-    _writing(routes, served)
-    return routes
-
-
-def _reading(routes: APIRouter, served: Served) -> None:
-    showing = Showing()
+    routes, showing = APIRouter(responses=problems()), Showing()
 
     def shown(where: Scope, mode: str) -> Shown:
         """Return what shows memories as a privacy mode allows."""
         door = Door(mode, served.optimizer.config_of(where).privacy.compiled)
         return Shown(door, Deadline.after(REDACT_MS), showing)
 
+    _reading(routes, served, shown)
+    _stating(routes, served, shown)
+    _writing(routes, served)
+    return routes
+
+
+def _reading(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Shown]) -> None:
     def listed(memories: list[Memory], where: Scope, mode: str) -> list[dict[str, Any]]:
         showed = shown(where, mode)
         showed.look(memories)
@@ -225,6 +225,8 @@ def _reading(routes: APIRouter, served: Served) -> None:
 
         return await served.reads.reply(read)
 
+
+def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Shown]) -> None:
     @routes.get("/facts", response_model=FactsReply, tags=["read"], summary="What is held true")
     async def facts(
         caller: Reader,
