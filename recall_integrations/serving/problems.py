@@ -66,9 +66,9 @@ class Refused(RecallError):
         self.more = dict(more or {})
 
 
-def busy(message: str) -> Refused:
+def busy(message: str, seconds: float = BUSY_S) -> Refused:
     """Return the error for a request that is in order and finds no place now."""
-    return Refused(503, "OVERLOADED", message, headers={"Retry-After": str(BUSY_S)})
+    return Refused(503, "OVERLOADED", message, headers={"Retry-After": str(max(1, round(seconds)))})
 
 
 def status_of(error: RecallError) -> int:

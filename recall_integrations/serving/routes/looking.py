@@ -111,8 +111,10 @@ def _recalls(routes: APIRouter, served: Served) -> None:
         run = of_one(asked, caller)
 
         def answer() -> dict[str, Any]:
-            times = {"deadline_ms": run.budget.ms, "time_budget_ms": run.budget.left_ms}
-            return looked(served.optimizer, scope=run.scopes[0], **times, **run.arguments)
+            return looked(
+                served.optimizer, scope=run.scopes[0], deadline_ms=run.budget.ms, time_budget_ms=run.budget.left_ms,
+                **run.arguments,
+            )  # fmt: skip
 
         return await _answered(served, answer)
 

@@ -137,7 +137,8 @@ class Recorded(Run):
         """Return the result as a part of a problem, which has no marks beside it: highlights are made now."""
         for hit in result.hits:
             _ = hit.highlights
-        return packed_record(result)
+        record: dict[str, Any] = packed_record(result)
+        return record
 
 
 class Told:
