@@ -22,14 +22,11 @@ from recall_integrations import QueryOptimizer
 from recall_integrations.console import demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.looking.live import Live
 from recall_integrations.serving.served import Served
 
 QUESTION = "When was Inbox3 fixed on 17 March?"
 NEGATED = "Who is working on Kestral, but not Sam?"
 OTHERS = ("What's my badge number?", "what did I work on last Tuesday and Wednesday?", "Who is Sarah's manager?")
-LIVE_S = 280.0  # that the recalls of the live view are spread over
-RECALLS = 140
 BYTES_MAX = 200_000
 
 
@@ -39,10 +36,8 @@ def server() -> Iterator[str]:
     import uvicorn
 
     with demo_optimizer() as demo:
-        ahead = [0.0]  # seconds that the clock of the live view is fast
-        live = Live(lambda: time.monotonic() + ahead[0])
-        optimizer = QueryOptimizer(demo.store, clock=lambda: demo_data.NOW, observers=[live])
-        served = Served(store=demo.store, optimizer=optimizer, live=live)
+        optimizer = QueryOptimizer(demo.store, clock=lambda: demo_data.NOW)
+        served = Served(store=demo.store, optimizer=optimizer)
         with closing(socket.socket()) as listening:
             listening.bind(("127.0.0.1", 0))
             address = f"http://127.0.0.1:{listening.getsockname()[1]}"
@@ -53,9 +48,8 @@ def server() -> Iterator[str]:
                 if running.started:
                     break
                 time.sleep(0.05)
-            for n in range(RECALLS):  # what the live view shows, and what is read at the first recall
-                optimizer.recall((*OTHERS, QUESTION, NEGATED)[n % 5], scope=demo_data.SCOPE)
-                ahead[0] += LIVE_S / RECALLS
+            for question in (*OTHERS, QUESTION, NEGATED):  # so that all that is read at the first recall is there
+                optimizer.recall(question, scope=demo_data.SCOPE)
             try:
                 yield address
             finally:
@@ -117,7 +111,6 @@ def take(folder: Path, only: str) -> None:
         for name, view, ready in (
             ("page-names", "names", ".graph"),
             ("page-time", "time", ".chart"),
-            ("page-live", "live", ".tiles"),
         ):
             if not name.startswith(only):
                 continue

@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from recall_integrations.facts.slots import OPEN
-from recall_integrations.privacy.door import WITHHELD, Door
-from recall_integrations.privacy.seen import SAID_MIN, WORD, Seen
+from recall_integrations.privacy.door import SAID_MIN, WITHHELD, WORD, Door, Seen
 from recall_integrations.query.asked_role import USER
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy

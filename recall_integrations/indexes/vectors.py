@@ -23,8 +23,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
-from recall_integrations.resilience.guard import Health
-from recall_integrations.resilience.pace import Pace
+from recall_integrations.resilience.guard import Health, Pace
 
 NO_HOME = ""  # of a scope that has no collection
 _PREFIX = "recall-"

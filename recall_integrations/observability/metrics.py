@@ -13,24 +13,133 @@ from __future__ import annotations
 import os
 import re
 import socket
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.observability import families, labels
-from recall_integrations.observability.extras import needed
-from recall_integrations.observability.labels import OTHER
-from recall_integrations.observability.sources import DEFAULT_STORE, Figures, Sources
-from recall_integrations.observability.windows import Window
+from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError, StoreClosed, installing
+from recall_integrations.observability import families
+from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
 from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
 from recall_integrations.types.plan import PLANS
 
+
+class Window:
+    """Sums over the recent past, kept in slots of time."""
+
+    def __init__(
+        self, counts: int, seconds: float = 60.0, slots: int = 12, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._width, self._clock = seconds / slots, clock
+        self._sums = [[0.0] * counts for _ in range(slots)]
+        self._turns = [-1] * slots
+        self._began = clock()
+        self._lock = threading.Lock()
+
+    def add(self, *values: float) -> None:
+        """Add to the current sums."""
+        turn = int(self._clock() / self._width)
+        place = turn % len(self._sums)
+        with self._lock:
+            if self._turns[place] != turn:
+                self._turns[place], self._sums[place] = turn, [0.0] * len(values)
+            sums = self._sums[place]
+            for i, value in enumerate(values):
+                sums[i] += value
+
+    def sums(self) -> tuple[Sequence[float], float]:
+        """Return the sums, and the seconds that they cover."""
+        now = self._clock()
+        turn, slots = int(now / self._width), len(self._sums)
+        with self._lock:
+            recent = [own for own, at in zip(self._sums, self._turns, strict=True) if turn - slots < at <= turn]
+            total = [sum(column) for column in zip(*recent, strict=True)] or [0.0] * len(self._sums[0])
+        covered = now - (turn - slots + 1) * self._width
+        return total, max(self._width / slots, min(covered, now - self._began))
+
+
+DEFAULT_STORE = "main"
+STATES = ("closed", "half_open", "open")  # the worse, the later
 ARM = "arm."
 RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0
 _PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]*-\d+\]")
+_OUTCOMES = {"hits": "hit", "misses": "miss"}  # of look-ups in memory
+Values = list[tuple[Sequence[str], float]]
+
+
+class Sources:
+    """Stores and optimizers, which may go away. Threads share it."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._stores: dict[str, weakref.ref[Any]] = {}
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in names for kind in ("arm", "stage")}
+        self._lock = threading.Lock()
+
+    def store(self, store: Any, name: str) -> None:
+        """Add a store; see `Metrics.watch`."""
+        if not callable(getattr(store, "figures", None)):
+            raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
+        with self._lock:
+            self._stores[name] = weakref.ref(store)
+
+    def optimizer(self, source: object) -> None:
+        """Add an optimizer whose breakers are shown."""
+        with self._lock:
+            self._optimizers.add(source)
+
+    def optimizers(self) -> list[Any]:
+        """Return the optimizers that are there."""
+        with self._lock:
+            return list(self._optimizers)
+
+    def collect(self, core: Any) -> Iterator[Any]:
+        """Yield the families of all stores and optimizers."""
+        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
+        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
+        for name, figures in self._figures():
+            sizes[families.UP].append(((name,), float(figures is not None)))
+            if figures is None:
+                continue
+            for what, key in families.OF_STORES.items():
+                figure = figures[key]
+                if not isinstance(figure, Mapping):
+                    figure = {"": figure}
+                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
+        parts: dict[str, list[Any]] = {}
+        for optimizer in self.optimizers():
+            for part in optimizer.health():
+                known = part.component in self._components
+                parts.setdefault(part.component if known else families.OTHER, []).append(part)
+        for component, of_it in sorted(parts.items()):
+            worst = max(STATES.index(part.breaker) if part.breaker in STATES else 0 for part in of_it)
+            states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
+            sizes[families.BREAKER] += states
+            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
+            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
+        for what, values in sizes.items():
+            yield what.filled(core, values)
+
+    def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+        """Yield name and figures of each store that is open; `None` = it cannot be read."""
+        with self._lock:
+            stores = [(name, ref()) for name, ref in self._stores.items()]
+        for name, store in stores:
+            try:
+                if store is None:
+                    raise StoreClosed("It is gone.")
+                figures = store.figures()
+            except StoreClosed:
+                with self._lock:
+                    self._stores.pop(name, None)
+                continue
+            except RecallError:  # an error must not cost the other metrics
+                figures = None
+            yield name, figures
 
 
 class Metrics(RecallObserver):
@@ -62,15 +171,19 @@ class Metrics(RecallObserver):
         names: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._library = library = needed("prometheus_client", "metrics", "Metrics")
-        self._core = needed("prometheus_client.core", "metrics", "Metrics")
+        try:
+            import prometheus_client as library
+            import prometheus_client.core
+        except ImportError as e:
+            raise MissingExtra(f"Metrics needs another package ({e}). Install it with: {installing('metrics')}") from e
+        self._library, self._core = library, prometheus_client.core
         self.registry = library.CollectorRegistry() if registry is None else registry
         self.content_type = str(library.CONTENT_TYPE_LATEST)
         self.instance = instance or f"{socket.gethostname()}:{os.getpid()}"
         self._names = frozenset(names)
         self._recent = Window(1, RATE_SECONDS, clock=clock)
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
-        self._overlap = families.Means(labels.OVERLAPS)
+        self._overlap = families.Means(families.OVERLAPS)
         self._by_plan = families.ByPlan()
         self._sources = Sources(self._names)
         try:
@@ -89,7 +202,7 @@ class Metrics(RecallObserver):
         """Add an optimizer that reports here: the state of its breakers is shown as well."""
         self._sources.optimizer(source)
 
-    def watch(self, store: Figures, name: str = DEFAULT_STORE) -> None:
+    def watch(self, store: Any, name: str = DEFAULT_STORE) -> None:
         """Show the size of a store, the number of its changes, and the changes that its indexes lack.
 
         Args:
@@ -165,19 +278,19 @@ class Metrics(RecallObserver):
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
         """Count the recall as a whole."""
         of, thresholds = self._of, event.thresholds
-        trouble = [d for d in result.degraded if d.reason not in labels.WANTED]
+        trouble = [d for d in result.degraded if d.reason not in families.WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
         of.recalls.of(answered if event.error is None else "error").inc()
-        of.served.of(labels.served_by(result.version)).inc()
+        of.served.of(families.served_by(result.version)).inc()
         of.latency_ms.of(result.plan.name).observe(event.took_ms)
-        kind = labels.complexity(
+        kind = families.complexity(
             result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)
         )
         of.latency_s.of(kind, event.privacy, "true" if trouble else "false").observe(event.took_ms / 1e3)
         for problem in result.degraded:
             stage = problem.stage.partition(".")[0]
             of.degraded.of(stage, problem.reason).inc()
-            if problem.reason not in labels.WANTED:
+            if problem.reason not in families.WANTED:
                 of.degradations.of(problem.reason).inc()
 
     def _part(self, part: RecallResult) -> None:
@@ -209,7 +322,7 @@ class Metrics(RecallObserver):
             observe(hit.score)
             if named:
                 held = {name.casefold() for name in hit.memory.entities}
-                self._overlap.add(labels.overlap(named, held), hit.score)
+                self._overlap.add(families.overlap(named, held), hit.score)
         if privacy != "allow":
             for hit in result.hits:
                 self._of.private.of(privacy, _shown(hit, privacy)).inc()
@@ -222,15 +335,16 @@ class Metrics(RecallObserver):
 
     def collect(self) -> Iterator[Any]:
         """Yield the metrics that are computed when somebody asks. All that has ended by then is counted first."""
-        self._sources.flush()
-        gauge = self._core.GaugeMetricFamily
+        for optimizer in self._sources.optimizers():
+            optimizer.flush()
+        core = self._core
         (recalls,), seconds = self._recent.sums()
         (hits, lookups), _ = self._lookups.sums()
-        yield families.filled(gauge, families.THROUGHPUT, [((self.instance,), recalls / seconds)])
+        yield families.THROUGHPUT.filled(core, [((self.instance,), recalls / seconds)])
         if lookups:
-            yield families.filled(gauge, families.CACHE_RATE, [((), hits / lookups)])
-        yield families.filled(gauge, families.OVERLAP, [((r,), mean) for r, mean in self._overlap.means()])
-        yield from self._sources.collect(self._core)
+            yield families.CACHE_RATE.filled(core, [((), hits / lookups)])
+        yield families.OVERLAP.filled(core, [((r,), mean) for r, mean in self._overlap.means()])
+        yield from self._sources.collect(core)
 
 
 class _WithoutTimes:

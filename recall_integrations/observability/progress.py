@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, ProgressColumn
+    from rich.progress import Progress
 
 Told = Callable[[str, int, "int | None"], None]
 """Called with what is being done, how much of it is done, and how much there is; `None` = nobody knows."""
@@ -28,13 +28,7 @@ def _nothing(_what: str, _done: int, _total: int | None) -> None:
 def telling(
     progress: bool | Told, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
 ) -> Iterator[Told]:
-    """Yield the function that long work tells of its progress.
-
-    Args:
-        progress: whether to show it; or a function that is told instead.
-        stream: stream to write to; default standard error.
-        clock: monotonic seconds.
-    """
+    """Yield the function that long work tells of its progress."""
     if not isinstance(progress, bool):
         yield progress
         return
@@ -51,13 +45,7 @@ def telling(
 
 @contextmanager
 def counted(title: str, total: int | None, progress: bool | Told) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of items that were done since.
-
-    Args:
-        title: name of the work.
-        total: number of items; `None` = nobody knows.
-        progress: as for `telling`.
-    """
+    """Yield a function to call with the number of items that were done since."""
     with telling(progress) as tell:
         done = 0
         tell(title, done, total)
@@ -71,12 +59,7 @@ def counted(title: str, total: int | None, progress: bool | Told) -> Iterator[Ca
 
 
 class Lines:
-    """Writes the progress of work in lines, some seconds apart.
-
-    Args:
-        stream: stream to write to.
-        clock: monotonic seconds.
-    """
+    """Writes the progress of work in lines, some seconds apart."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream, self._clock = stream, clock
@@ -97,14 +80,7 @@ class Lines:
 
 
 def line(what: str, done: int, total: int | None, seconds: float, first: int = 0) -> str:
-    """Write progress in words: "Importing: 12,000 of 100,000 (12 %), 850 a second, 1:43 left".
-
-    Args:
-        what: the work.
-        done, total: number of items that are done, and of all.
-        seconds: seconds since it began.
-        first: number of items that were done then.
-    """
+    """Write progress in words: "Importing: 12,000 of 100,000 (12 %), 850 a second, 1:43 left"."""
     said = f"{done:,}" if total is None else f"{done:,} of {total:,}"
     if total:
         said += f" ({100 * min(done, total) // total} %)"
@@ -139,33 +115,19 @@ class _Bars:
 
     def __call__(self, what: str, done: int, total: int | None) -> None:
         if what not in self._tasks:
-            self._tasks[what] = self._bars.add_task(what, total=total)
-        self._bars.update(self._tasks[what], completed=done, total=total)
+            self._tasks[what] = self._bars.add_task(what, total=total, rate="")
+        number = self._tasks[what]
+        self._bars.update(number, completed=done, total=total)
+        task = next(task for task in self._bars.tasks if task.id == number)
+        rate = task.finished_speed or task.speed
+        self._bars.update(number, rate=rate_words(rate) if rate else "")
 
 
 def _bars(stream: TextIO) -> Progress:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns: tuple[ProgressColumn, ...] = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _rate_column(),
-        TimeRemainingColumn(),
-    )
+    rate = TextColumn("{task.fields[rate]}", style="progress.data.speed")
+    what = TextColumn("{task.description}", markup=False)
+    columns = (what, BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
     return Progress(*columns, console=Console(file=stream), transient=False)
-
-
-def _rate_column() -> ProgressColumn:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """A rate a second."""
-
-        def render(self, task: Task) -> Text:
-            rate = task.finished_speed or task.speed
-            return Text(rate_words(rate) if rate else "", style="progress.data.speed")
-
-    return Rate()

@@ -1,31 +1,18 @@
-"""Writes recalls as spans of OpenTelemetry: one for the recall, inside of it one for each stage and each arm.
+"""Writes recalls as spans of OpenTelemetry: `recall`, inside of it one for each stage, and one for each arm.
 
-    optimizer = QueryOptimizer(store, observers=[Tracing()])
-
-    recall
-    ├─ recall.parse
-    ├─ recall.plan
-    ├─ recall.arms
-    │  ├─ recall.arm.lexical
-    │  └─ recall.arm.semantic
-    ├─ recall.rank
-    ├─ recall.rewrite         ◀ spans of an LLM's own client are inside of this one
-    └─ recall.deliver
-
-The span of a recall is inside of its caller's span. A stage's span is the current one while it runs, also
-in threads of ours, so that clients that make spans themselves have their place. How to read them: docs/read-a-trace.md.
+A stage's span is the current one while it runs, also in threads of ours, so that clients that make spans themselves
+have their place. How to read them: docs/read-a-trace.md.
 """
 
 from __future__ import annotations
 
-import functools
 import json
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from recall_integrations.observability.extras import needed
-from recall_integrations.observability.fields import code_of, fields, flat
+from recall_integrations.errors import MissingExtra, installing
+from recall_integrations.observability.logs import code_of, fields, flat
 from recall_integrations.types import Degradation, RecallResult
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
 
@@ -33,14 +20,12 @@ PREFIX = "recall."
 ARMS = "arms"
 SCOPE = "recall_integrations"
 DOCUMENTS_MAX = 20  # documents whose ids and scores are told, where content is asked for
-# The conventions for databases: the operation, and the system.
-READS = {"db.system.name": "sqlite", "db.operation.name": "SELECT"}
+# The conventions for databases (the operation, and the system), and for generative AI (which are in development).
 NEAREST = {"db.system.name": "chroma", "db.operation.name": "query"}
-# The conventions for generative AI (which are in development).
 RETRIEVAL = {"gen_ai.operation.name": "retrieval"}
 OF_STAGES = {
     "embed": {"gen_ai.operation.name": "embeddings"},
-    "deliver": READS,
+    "deliver": {"db.system.name": "sqlite", "db.operation.name": "SELECT"},
 }
 
 
@@ -54,16 +39,19 @@ class Tracing(RecallObserver):
 
     Attributes:
         tracer: makes the spans.
-        trace, context, late: modules of OpenTelemetry, and the class of late spans.
+        trace, context: modules of OpenTelemetry.
 
     Raises:
         MissingExtra: `opentelemetry-api` is not installed.
     """
 
     def __init__(self, tracer_provider: Any = None, *, content: bool = False) -> None:
-        self.trace = needed("opentelemetry.trace", "tracing", "Tracing")
-        self.context = needed("opentelemetry.context", "tracing", "Tracing")
-        self.late = needed("recall_integrations.observability.late_span", "tracing", "Tracing").LateSpan
+        try:
+            import opentelemetry.context
+            import opentelemetry.trace
+        except ImportError as e:
+            raise MissingExtra(f"Tracing needs another package ({e}). Install it with: {installing('tracing')}") from e
+        self.trace, self.context = opentelemetry.trace, opentelemetry.context
         self.tracer = self.trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._content = content
 
@@ -72,47 +60,53 @@ class Tracing(RecallObserver):
         return _copy, (self._content,)
 
     def begin(self) -> Look:
-        """Make a late span of the recall the current one from here on."""
+        """Begin the span of a recall: it is the current one from here on."""
         return _Spans(self)
 
     def recalled(self, event: RecallEvent, look: Look | None) -> None:
-        """Write the spans of a recall, with its outcome."""
+        """Complete the spans of a recall with its outcome, and end them."""
         assert isinstance(look, _Spans)
         look.tell(event, self._content)
 
+    def failed(self, span: Any, reason: str) -> None:
+        """Mark a span as failed, by a code."""
+        span.set_attribute("error.type", reason)
+        span.set_status(self.trace.Status(self.trace.StatusCode.ERROR, reason))
+
 
 class _Stage:
-    """A stage of a recall, until its span is written."""
+    """A stage of a recall with its span, which is ended when the recall has ended."""
 
-    __slots__ = ("began_ns", "degraded", "ended_ns", "failed", "name", "span")
+    __slots__ = ("degraded", "ended_ns", "failed", "name", "span")
 
-    def __init__(self, name: str, began_ns: int, span: Any) -> None:
-        self.name, self.began_ns, self.span = name, began_ns, span
+    def __init__(self, name: str, span: Any) -> None:
+        self.name, self.span = name, span
         self.ended_ns: int | None = None
         self.failed = False
         self.degraded: Sequence[Degradation] = ()
 
 
 class _Spans:
-    """The spans of one recall. They are made when it has ended, but for those that are needed before."""
+    """The spans of one recall."""
 
     def __init__(self, tracing: Tracing) -> None:
         self._tracing, self._stages = tracing, list[_Stage]()
         self._begun_s, self._begun_ns = time.perf_counter(), time.time_ns()
         self._ended_ns: int | None = None
-        trace, context = tracing.trace, tracing.context
-        outside = context.get_current()
-        make = tracing.tracer.start_span
-        self._root = tracing.late(functools.partial(make, "recall", context=outside, start_time=self._begun_ns))
-        self._within = trace.set_span_in_context(self._root, outside)
-        self._token = context.attach(self._within)
+        outside = tracing.context.get_current()
+        self._root = tracing.tracer.start_span("recall", context=outside, start_time=self._begun_ns)
+        self._within = tracing.trace.set_span_in_context(self._root, outside)
+        self._token = tracing.context.attach(self._within)
         self._open: Any = None
 
     def stage(self, name: str) -> None:
         """Begin the span of a stage; see `Look`."""
-        began_ns = self._now()
-        span = self._tracing.late(functools.partial(self._span, name, began_ns))
-        self._stages.append(_Stage(name, began_ns, span))
+        span = self._root  # where the recall is not sampled, its stages cost nothing
+        if span.is_recording():
+            span = self._tracing.tracer.start_span(
+                f"recall.{name}", context=self._within, start_time=self._now(), attributes=OF_STAGES.get(name)
+            )
+        self._stages.append(_Stage(name, span))
         self._open = self._tracing.context.attach(self._tracing.trace.set_span_in_context(span, self._within))
 
     def ended(self, name: str, failed: bool, degraded: Sequence[Degradation]) -> None:
@@ -130,77 +124,57 @@ class _Spans:
         self._tracing.context.detach(self._token)
 
     def tell(self, event: RecallEvent, content: bool) -> None:
-        """Make the spans that are not made yet, and end all."""
-        root = self._root.made()
-        if not root.is_recording():
+        """Complete the spans, and end them."""
+        if not self._root.is_recording():
             return
         told = content and event.privacy == "allow"
         runs = [part.arms for part in event.parts]
         for stage in self._stages:
             if stage.ended_ns is None:
-                self._failed(stage.span, event.error, told)
+                self._raised(stage.span, event.error, told)
                 stage.ended_ns = self._ended_ns
-            self._tell(stage, runs.pop(0) if stage.name == ARMS and runs else ())
-        root.set_attributes(_attributes(event, told))
+            if stage.name == ARMS and runs:
+                self._arms(stage, runs.pop(0))
+            for problem in stage.degraded:  # by their codes; details may quote, and are left out
+                codes = {"recall.stage": problem.stage, "recall.reason": problem.reason}
+                stage.span.add_event("recall.degraded", codes)
+            if stage.failed:
+                self._tracing.failed(stage.span, stage.degraded[-1].reason if stage.degraded else "skipped")
+            stage.span.end(end_time=stage.ended_ns)
+        self._root.set_attributes(_attributes(event, told))
         if event.error is not None:
-            self._failed(root, event.error, told)
-        root.end(end_time=self._ended_ns)
+            self._raised(self._root, event.error, told)
+        self._root.end(end_time=self._ended_ns)
 
     def _now(self) -> int:
         return self._begun_ns + int((time.perf_counter() - self._begun_s) * 1e9)
 
-    def _span(self, name: str, began_ns: int) -> Any:
-        return self._tracing.tracer.start_span(
-            f"recall.{name}", context=self._within, start_time=began_ns, attributes=OF_STAGES.get(name)
-        )
-
-    def _tell(self, stage: _Stage, arms: Sequence[ArmSeen]) -> None:
-        span = stage.span.made()
-        if arms:
-            self._arms(arms, stage.degraded, self._tracing.trace.set_span_in_context(span, self._within))
-        if stage.failed or stage.degraded:
-            self._trouble(span, stage.failed, stage.degraded)
-        span.end(end_time=stage.ended_ns)
-
-    def _arms(self, arms: Sequence[ArmSeen], degraded: Sequence[Degradation], within: Any) -> None:
-        said = {problem.stage: problem.reason for problem in degraded}
-        trace = self._tracing.trace
+    def _arms(self, stage: _Stage, arms: Sequence[ArmSeen]) -> None:
+        """Write a span for each arm, inside of that of their stage."""
+        said = {problem.stage: problem.reason for problem in stage.degraded}
+        within = self._tracing.trace.set_span_in_context(stage.span, self._within)
         for arm in arms:
             start = self._begun_ns + int((arm.began_s - self._begun_s) * 1e9)
             attributes: dict[str, Any] = {} if arm.by != "hnsw" else dict(NEAREST)
             if arm.found is not None:
                 attributes["recall.found"] = arm.found
             if arm.seeds:
-                attributes["recall.graphSeeds"], attributes["recall.graphEdgesUsed"] = arm.seeds, arm.edges
+                attributes |= {"recall.graphSeeds": arm.seeds, "recall.graphEdgesUsed": arm.edges}
             span = self._tracing.tracer.start_span(
                 f"recall.arm.{arm.name}", context=within, start_time=start, attributes=attributes
             )
             if arm.found is None:
-                reason = said.get(arm.name, "error")
-                span.set_attribute("error.type", reason)
-                span.set_status(trace.Status(trace.StatusCode.ERROR, reason))
+                self._tracing.failed(span, said.get(arm.name, "error"))
             span.end(end_time=start + int(arm.took_ms * 1e6))
 
-    def _trouble(self, span: Any, failed: bool, degraded: Sequence[Degradation]) -> None:
-        """Write problems by their codes; details may quote, and are left out."""
-        trace = self._tracing.trace
-        for problem in degraded:
-            span.add_event("recall.degraded", {"recall.stage": problem.stage, "recall.reason": problem.reason})
-        if failed:
-            reason = degraded[-1].reason if degraded else "skipped"
-            span.set_attribute("error.type", reason)
-            span.set_status(trace.Status(trace.StatusCode.ERROR, reason))
-
-    def _failed(self, span: Any, error: BaseException | None, told: bool) -> None:
+    def _raised(self, span: Any, error: BaseException | None, told: bool) -> None:
         """Mark a span as failed by an error. Its message may quote the query."""
-        trace, code = self._tracing.trace, "error" if error is None else code_of(error)
-        span.set_attribute("error.type", code)
         if told and error is not None:
             span.record_exception(error)
         elif error is not None:
             kind = type(error)
             span.add_event("exception", {"exception.type": f"{kind.__module__}.{kind.__qualname__}"})
-        span.set_status(trace.Status(trace.StatusCode.ERROR, code))
+        self._tracing.failed(span, "error" if error is None else code_of(error))
 
 
 def _copy(content: bool) -> Tracing:

@@ -4,18 +4,120 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeVar
 
-from recall_integrations.errors import RecallError
+from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.patterns import regex
-from recall_integrations.privacy.modes import check_mode
-from recall_integrations.privacy.seen import WORD, Seen, seen
+from recall_integrations.records import record
+from recall_integrations.text import stem
 from recall_integrations.types import Degradation, Memory
 
 if TYPE_CHECKING:
     from recall_integrations.privacy.redactor import Redactor
+
+MODES = ("allow", "redact", "block")
+
+
+def check_mode(mode: object) -> str:
+    """Return `mode` if it is `allow`, `redact` or `block`."""
+    if not isinstance(mode, str) or mode not in MODES:
+        raise InvalidArgument(f"Unknown privacy mode {mode!r}. Use one of: {', '.join(MODES)}.")
+    return mode
+
+
+WORD = re.compile(r"[^\W_]+")
+SAID_MIN = 3  # characters from which a hidden word is not said again; "am" and "42" stand for too much else
+_PLACEHOLDER = regex(r"\[[a-z][a-z0-9_-]{0,63}\]")
+
+
+@record(frozen=True, slots=True)
+class Seen:
+    """A text with its redacted form."""
+
+    original: str  # the text
+    text: str  # its redacted form
+    # `(start, end, place)` of the parts of the original that stay as they are, in order, and where they begin in
+    # `text`
+    kept: tuple[tuple[int, int, int], ...]
+    hidden: frozenset[str]  # words, in lower case, that occur nowhere in `text`
+
+    def hides(self, span: tuple[int, int]) -> bool:
+        """Say whether any character of a span of the original is hidden."""
+        if span[0] >= span[1]:
+            return False
+        i = bisect_right(self.kept, span[0], key=itemgetter(0)) - 1
+        return i < 0 or self.kept[i][1] < span[1]
+
+    def span(self, span: tuple[int, int]) -> tuple[int, int]:
+        """Return the span in `text` of a span of the original, or of its placeholder; of an empty one, `(0, 0)`."""
+        if span[0] >= span[1]:
+            return (0, 0)
+        return self._begin(span[0]), self._end(span[1])
+
+    def _begin(self, at: int) -> int:
+        """Return the place of a character of the original in `text`, or the start of the placeholder that hides it."""
+        i = bisect_right(self.kept, at, key=itemgetter(0)) - 1
+        if i < 0:
+            return 0
+        start, end, place = self.kept[i]
+        return place + min(at, end) - start
+
+    def _end(self, at: int) -> int:
+        """Return the end in `text` of the character before `at`, or the end of the placeholder that hides it."""
+        i = bisect_left(self.kept, at, key=itemgetter(0)) - 1
+        if i >= 0 and at <= self.kept[i][1]:
+            return self.kept[i][2] + at - self.kept[i][0]
+        return self.kept[i + 1][2] if i + 1 < len(self.kept) else len(self.text)
+
+
+def seen(original: str, text: str) -> Seen:
+    """Compare `original` with `text`, in which placeholders such as `[phone-1]` replace parts of it.
+
+    The parts between the placeholders are looked for in the original, each after the one before. Where they are not
+    found, or words of them in several places, nothing counts as seen. Where a part is found too early, more counts as
+    hidden than is.
+    """
+    if original == text:
+        return Seen(original, text, ((0, len(text), 0),), frozenset())
+    kept = tuple(_kept(original, text))
+    shown = {m[0].casefold() for m in WORD.finditer(text)}
+    hidden: set[str] = set()
+    ends = [0, *(edge for start, end, _ in kept for edge in (start, end)), len(original)]
+    for start, end in list(pairwise(ends))[::2]:
+        words = [m[0].casefold() for m in WORD.finditer(original, start, end)]
+        hidden.update(words, map(stem, words), ["".join(words)])
+        hidden.add("".join(filter(str.isdigit, original[start:end])))
+    return Seen(original, text, kept, frozenset(w for w in hidden - shown if len(w) >= SAID_MIN))
+
+
+def _kept(original: str, text: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the parts that stay as they are; none where they are not all found."""
+    found: list[tuple[int, int, int]] = []
+    at = place = 0
+    marks = list(_PLACEHOLDER.finditer(text))
+    for i, mark in enumerate([*marks, None]):
+        literal = text[place : len(text) if mark is None else mark.start()]
+        if literal:
+            if i == 0:
+                start = 0 if original.startswith(literal) else -1
+            elif mark is None:
+                start = len(original) - len(literal) if original.endswith(literal, at) else -1
+            else:
+                start = original.find(literal, at + 1)  # what a placeholder stands for is not empty
+                if WORD.search(literal) and original.find(literal, start + 1) >= 0:
+                    return  # it may stand in what is hidden: nobody knows
+            if start < 0:
+                return
+            found.append((start, start + len(literal), place))
+            at = start + len(literal)
+        place = len(text) if mark is None else mark.end()
+    yield from found
+
 
 WITHHELD = "[withheld]"  # a word that was hidden in the query
 TOLD = ("effective_timeout_ms", "degradation_steps_applied")  # numbers and codes of ours
@@ -34,17 +136,6 @@ class Door:
     """The privacy mode of one recall, applied to everything that leaves it. Threads may share one.
 
     A hidden value has the same placeholder throughout the recall.
-
-    Args:
-        mode: `allow`, `redact` or `block`.
-        own: patterns of the user's own, with their names.
-
-    Attributes:
-        open: whether everything goes through.
-        blocked: whether no text goes through.
-
-    Raises:
-        InvalidArgument: an unknown mode.
     """
 
     def __init__(self, mode: str = "allow", own: Own = ()) -> None:

@@ -62,12 +62,7 @@ _TABLE = _Table({9: " ", 11: " ", 12: " ", 0x130: "I", ord("。"): ".", ord("｡
 
 
 class Plain:
-    """The plain form of a text: `text`, and `low`, the same in lower case and of the same length.
-
-    Args:
-        original: the text.
-        codes: pattern of what is decoded or left out; see `readings`.
-    """
+    """The plain form of a text: `text`, and `low`, the same in lower case and of the same length."""
 
     def __init__(self, original: str, codes: re.Pattern[str] = _WRITTEN) -> None:
         text = original.replace("\t", " ") if original.isascii() else original.translate(_TABLE)

@@ -21,10 +21,94 @@ from threading import Lock
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy import addresses, names, national, numbers, secrets
-from recall_integrations.privacy.modes import check_mode
+from recall_integrations.privacy import addresses, national, numbers, secrets
 from recall_integrations.privacy.normal import Plain, ambiguous, readings
 from recall_integrations.types import Memory, Relation, unchecked_memory
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|[0-9]+")
+_LONGEST = 3  # words in a phrase below
+
+# Last words. The second set only alone: in other names they are words like others.
+_SECRET = frozenset(
+    """
+    password passwd passcode passphrase pwd pin secret secret_key api_key apikey access_key private_key privatekey
+    secretkey accesskey encryption_key signing_key master_key account_key token credential credentials authorization
+    cookie session_id sessionid cvv cvc otp accesstoken authtoken clientsecret dbpassword
+    """.split()
+)
+_PHONE = frozenset("phone telephone tel fax mobile cell phone_number mobile_number whatsapp".split())
+_PHONE |= frozenset("cellphone phonenumber mobilenumber mobilephone homephone workphone tel_number telno".split())
+_SSN = frozenset("ssn social_security_number social_security tax_id taxid".split())
+_SSN_ALONE = frozenset(["sin"])
+# What may stand behind: which one it is.
+_WHICH = frozenset(
+    """
+    value home work office private personal main primary secondary prod production staging dev test live old new
+    current number no raw plain text string e164 hash
+    """.split()
+)
+# Before "token": a mark in a text, a place in a list, a count.
+_NO_SECRET_TOKEN = frozenset(
+    """
+    max min num n total stop eos bos pad sep cls unk mask special next prev page first last
+    """.split()
+)
+# Inside `{"phone": {…}}` these say something of the phone.
+_ABOUT = frozenset(
+    """
+    model type kind brand count total at date created updated changed expires name label id version length size
+    verified year
+    """.split()
+)
+_SHORT = frozenset("pin cvv cvc otp passcode password passwd pwd".split())  # three digits are one
+_DIGITS_MIN = 4
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?")
+
+
+def words(key: str) -> list[str]:
+    """Return the words of a key, in lower case."""
+    return [word.lower() for word in _WORD.findall(key)]
+
+
+def named(key: str) -> str | None:
+    """Return `secret`, `phone` or `ssn` if a value under `key` is one; None if the key does not say."""
+    parts = words(key)
+    if (parts and parts[0] == "has") or not parts:
+        return None
+    while parts:
+        for size in range(min(_LONGEST, len(parts)), 0, -1):
+            kind = _kind(parts, "_".join(parts[-size:]))
+            if kind:
+                return kind
+        if parts[-1] not in _WHICH and not parts[-1].isdigit():
+            return None
+        parts = parts[:-1]
+    return None
+
+
+def _kind(parts: list[str], phrase: str) -> str | None:
+    if phrase in _SECRET:
+        return None if phrase == "token" and len(parts) > 1 and parts[-2] in _NO_SECRET_TOKEN else "secret"
+    if phrase in _PHONE:
+        return "phone"
+    return "ssn" if phrase in _SSN or (phrase in _SSN_ALONE and len(parts) == 1) else None
+
+
+def about(key: str) -> bool:
+    """Say whether `key`, inside of a hidden value, names something other than the value itself."""
+    parts = words(key)
+    return bool(parts) and parts[-1] in _ABOUT
+
+
+def may_hold(key: str, kind: str, value: Any) -> bool:
+    """Say whether `value`, a leaf, can be what its key says: no boolean, no date, no small number."""
+    if value is None or isinstance(value, bool) or (isinstance(value, str) and _DATE.fullmatch(value.strip())):
+        return False
+    if kind == "secret":
+        short = any(word in _SHORT for word in words(key))
+        return short or not isinstance(value, int | float) or sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
+    return isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
+
 
 Own = re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
 Span = tuple[int, int, str]  # start, end, kind
@@ -44,14 +128,6 @@ class Redactor:
     One for each recall. Threads may share it. A value is the same however it is written: with other spaces, hyphens or
     widths; an e-mail address in other capitals. Numbers are given in order of first appearance, for each kind by
     itself.
-
-    Args:
-        own: patterns of yours: compiled regular expressions (placeholder `[own-1]`) or pairs of a name (lower-case
-            letters, digits and "_") and a pattern. They are tried first, on the text as it is, and run inside the
-            deadline; one that backtracks without bounds holds up the recall's answer, not its caller.
-
-    Raises:
-        InvalidArgument: an entry of `own` is none of these, or does not compile.
     """
 
     def __init__(self, own: Sequence[Own] = ()) -> None:
@@ -120,7 +196,9 @@ class Redactor:
         return unchecked_memory(**values)
 
     def withheld(self, memory: Memory) -> Memory:
-        """Return the parts of `memory` that `block` leaves; see the function of that name."""
+        """Return the parts of `memory` that `block` leaves: `type`, times, `importance`, `position`, and `refs` and
+        `thread` redacted. Everything else is withheld altogether.
+        """
         values: dict[str, Any] = {f.name: getattr(memory, f.name) for f in fields(Memory)}
         values |= {"text": "", "actor": None, "channel": None, "entities": (), "relations": (), "metadata": {}}
         values["thread"] = self._optional(memory.thread)
@@ -129,7 +207,8 @@ class Redactor:
 
     def _rounds(self, text: str, look: Callable[[str], list[Span]]) -> str:
         """Replace spans until none is left: text around a placeholder may itself look like data; mostly two rounds. Our
-        placeholders come after those of users, in rounds of their own: no pattern takes them away."""
+        placeholders come after those of users, in rounds of their own: no pattern takes them away.
+        """
         for _ in range(_ROUNDS_MAX):
             spans = look(text)
             if not spans:
@@ -178,7 +257,7 @@ class Redactor:
     def _mapping(self, value: Mapping[str, Any], outer: str | None = None) -> dict[str, Any]:
         out: dict[str, Any] = {}
         slot = value.get(_SLOT)  # {"slot": "phone_number", "value": …} says what its values are
-        of_slot = (names.named(slot) if isinstance(slot, str) else None) or outer
+        of_slot = (named(slot) if isinstance(slot, str) else None) or outer
         for key, item in value.items():
             name = base = self.text(key)
             n = 2
@@ -189,42 +268,22 @@ class Redactor:
 
     def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:
         """Return the value of a metadata key whose name, or that of an outer key (`outer`), may say what it holds."""
-        kind = names.named(key) or (None if names.about(key) else outer)
+        kind = named(key) or (None if about(key) else outer)
         if kind is None:
             return self._value(value)
         if isinstance(value, Mapping) and kind != "secret":
             return self._mapping(value, kind)
         if isinstance(value, list | tuple) and kind != "secret":
             return [self._keyed(key, item, kind) for item in value]
-        if names.may_hold(key, kind, value) and not self._is_placeholder(value):
+        if may_hold(key, kind, value) and not self._is_placeholder(value):
             return self._placeholder(kind, str(value))
         return self._value(value)
-
-
-def withheld(memory: Memory) -> Memory:
-    """Return the parts of `memory` that `block` leaves.
-
-    `text` is empty; `actor`, `channel`, `entities`, `relations` and `metadata` are withheld altogether. `type`,
-    `event_at`, `created_at`, `expires_at`, `importance` and `position` stay; `refs` and `thread` stay, redacted.
-    """
-    return Redactor().withheld(memory)
 
 
 def redact(text: str) -> tuple[str, int]:
     """Return a single `text` with placeholders, and their number. Texts of one recall share a `Redactor`."""
     redactor = Redactor()
     return redactor.text(text), redactor.count
-
-
-def apply(memory: Memory, mode: str) -> Memory:
-    """Return what `mode` lets through of a single `memory`: all of it, `Redactor.memory` or `withheld`.
-
-    Raises:
-        InvalidArgument: the mode is unknown.
-    """
-    if check_mode(mode) == "allow":
-        return memory
-    return withheld(memory) if mode == "block" else Redactor().memory(memory)
 
 
 def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:

@@ -13,105 +13,56 @@ from collections.abc import Iterator
 
 from recall_integrations.privacy.normal import Plain
 
-# (prefix as a regular expression, least length of what follows). What follows are letters, digits, "_" and "-".
-_ISSUED = """
-    sk-(?:proj|svcacct|admin|ant|or|lf)-  12   OpenAI, Anthropic, OpenRouter, Langfuse
-    (?:gh[opusr]|github_pat)_             16   GitHub
-    gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas|ffct|rtr)-  16   GitLab
-    GR1348941                             16   GitLab runners
-    (?:npm|hf|api_org|r8|gsk|sbp|sb_secret|sb_publishable)_  16   npm, Hugging Face, Replicate, Groq, Supabase
-    pypi-                                 30   PyPI
-    rubygems_                             16   RubyGems
-    dckr_(?:pat|oat)_                     16   Docker
-    oy2(?=[a-z0-9]{43})                   43   NuGet
-    xai-                                  16   xAI
-    pplx-                                 16   Perplexity
-    nvapi-                                16   NVIDIA
-    tvly-                                 12   Tavily
-    fc-(?=[0-9a-f]{32})                   32   Firecrawl
-    e2b_                                  16   E2B
-    jina_                                 16   Jina
-    lsv2_(?:pt|sk)_                       16   LangSmith
-    ls__                                  16   LangSmith
-    pk-lf-                                16   Langfuse
-    shp(?:at|ca|pa|ss|tka|ltk)_           16   Shopify
-    dapi(?=[0-9a-f]{32})                  32   Databricks
-    do[opr]_v1_                           16   DigitalOcean
-    (?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ABIA|ACCA|A3T[A-Z0-9])(?=[A-Z0-9]{12})  12   AWS
-    ABSK(?=[A-Za-z0-9])                   40   AWS Bedrock
-    AIza                                  30   Google
-    GOCSPX-                               16   Google OAuth
-    [spr]k_(?:live|test|prod)_            8    Stripe, Clerk
-    whsec_                                16   Stripe
-    (?:AC|SK)(?=[0-9a-f]{32})             32   Twilio
-    xox[a-z]-                             8    Slack
-    xoxe\\.xox[bp]-                        8    Slack
-    xapp-                                 8    Slack
-    key-(?=[0-9a-f]{32})                  32   Mailgun
-    pubkey-(?=[0-9a-f]{32})               32   Mailgun
-    sq0(?:atp|csp|idp)-                   16   Square
-    EAAA(?=[A-Za-z0-9_-]{56})             56   Square
-    EAA[A-Z](?=[A-Za-z0-9]{80})           80   Facebook
-    lin_(?:api|oauth)_                    16   Linear
-    (?:secret|ntn)_(?=[A-Za-z0-9]{40})    40   Notion
-    PMAK-                                 16   Postman
-    fig[dou]_                             16   Figma
-    sntry[su]_                            16   Sentry
-    gl(?:c|sa)_                           16   Grafana
-    NR(?:AK|JS|II|RA)-                    16   New Relic
-    AKC(?=[a-zA-Z0-9]{60})                60   Artifactory
-    AT(?:ATT|CTT|BB)[0-9A-Za-z](?=[A-Za-z0-9_-]{24})  24   Atlassian
-    CFPAT-                                16   Contentful
-    pul-(?=[0-9a-f]{40})                  40   Pulumi
-    vc[pikar]_                            16   Vercel
-    nf[pcou]_                             16   Netlify
-    fo1_                                  16   Fly
-    HRKU-                                 16   Heroku
-    tfp_                                  16   Typeform
-    shippo_(?:live|test)_                 16   Shippo
-    EZ[AT]K(?=[A-Za-z0-9]{54})            54   EasyPost
-    FLW(?:SECK|PUBK)(?:_TEST)?-           16   Flutterwave
-    AGE-SECRET-KEY-1                      16   age
-    bk[uax]+_                             16   Buildkite
-    CLOJARS_                              16   Clojars
-    LTAI(?=[A-Za-z0-9]{12})               12   Alibaba
-    AKID(?=[A-Za-z0-9]{32})               32   Tencent
-    ops_eyJ                               16   1Password
-    pnu_                                  16   Prefect
-    ph[cx]_                               16   PostHog
-    cal_live_                             16   Cal.com
-    rnd_(?=[A-Za-z0-9]{24})               24   Render
-    tskey-[a-z]+-                         12   Tailscale
-    sgp_                                  16   Sourcegraph
-    duffel_(?:test|live)_                 16   Duffel
-    dt0c01\\.                              16   Dynatrace
-    ddp_                                  16   Datadog
-    rdme_                                 16   ReadMe
-    pscale_(?:tkn|oauth|pw)_              16   PlanetScale
-    scw[A-Z0-9]?-                         16   Scaleway
-    waka_                                 16   WakaTime
-    KGAT_                                 16   Kaggle
-    ctx7sk-                               12   Context7
-    csk-(?=[a-z0-9]{32})                  32   Cerebras
-    AQ\\.Ab(?=[A-Za-z0-9_-]{30})           30   Google
-"""
-_DOTTED = """
-    hv[sbr]\\.                             16   Vault
-    ya29\\.                                16   Google
-    dp\\.(?:pt|st|ct|sa|scim|audit)\\.      16   Doppler
-    t1\\.                                  60   Yandex
-    1//0                                  30   Google refresh
-    SG\\.(?=[A-Za-z0-9_-]{12,30}\\.)        30   SendGrid
-    sl\\.(?=[A-Za-z0-9_-]{60})             60   Dropbox
-    eyJ(?=[A-Za-z0-9_-]{6})               8    JWT; see below
-    [A-Za-z0-9]{14}\\.atlasv1\\.            40   Terraform
-"""
+# Prefixes as regular expressions, by the least length of what follows: letters, digits, "_" and "-" (and "." below).
+# Issuers: OpenAI, Anthropic, OpenRouter, Langfuse, GitHub, GitLab, GitLab runners, npm, Hugging Face, Replicate, Groq,
+# Supabase, PyPI, RubyGems, Docker, NuGet, xAI, Perplexity, NVIDIA, Tavily, Firecrawl, E2B, Jina, LangSmith, Shopify,
+# Databricks, DigitalOcean, AWS, AWS Bedrock, Google, Google OAuth, Stripe, Clerk, Twilio, Slack, Mailgun, Square,
+# Facebook, Linear, Notion, Postman, Figma, Sentry, Grafana, New Relic, Artifactory, Atlassian, Contentful, Pulumi,
+# Vercel, Netlify, Fly, Heroku, Typeform, Shippo, EasyPost, Flutterwave, age, Buildkite, Clojars, Alibaba, Tencent,
+# 1Password, Prefect, PostHog, Cal.com, Render, Tailscale, Sourcegraph, Duffel, Dynatrace, Datadog, ReadMe,
+# PlanetScale, Scaleway, WakaTime, Kaggle, Context7, Cerebras, Vault, Doppler, Yandex, Google refresh, SendGrid,
+# Dropbox, JWT, Terraform.
+_ISSUED = {
+    8: r"[spr]k_(?:live|test|prod)_ xox[a-z]- xoxe\.xox[bp]- xapp-",
+    12: r"""
+        sk-(?:proj|svcacct|admin|ant|or|lf)- tvly-
+        (?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ABIA|ACCA|A3T[A-Z0-9])(?=[A-Z0-9]{12}) LTAI(?=[A-Za-z0-9]{12})
+        tskey-[a-z]+- ctx7sk-
+    """,
+    16: r"""
+        (?:gh[opusr]|github_pat)_ gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas|ffct|rtr)- GR1348941
+        (?:npm|hf|api_org|r8|gsk|sbp|sb_secret|sb_publishable)_ rubygems_ dckr_(?:pat|oat)_ xai- pplx- nvapi- e2b_
+        jina_ lsv2_(?:pt|sk)_ ls__ pk-lf- shp(?:at|ca|pa|ss|tka|ltk)_ do[opr]_v1_ GOCSPX- whsec_ sq0(?:atp|csp|idp)-
+        lin_(?:api|oauth)_ PMAK- fig[dou]_ sntry[su]_ gl(?:c|sa)_ NR(?:AK|JS|II|RA)- CFPAT- vc[pikar]_ nf[pcou]_
+        fo1_ HRKU- tfp_ shippo_(?:live|test)_ FLW(?:SECK|PUBK)(?:_TEST)?- AGE-SECRET-KEY-1 bk[uax]+_ CLOJARS_
+        ops_eyJ pnu_ ph[cx]_ cal_live_ sgp_ duffel_(?:test|live)_ dt0c01\. ddp_ rdme_ pscale_(?:tkn|oauth|pw)_
+        scw[A-Z0-9]?- waka_ KGAT_
+    """,
+    24: r"AT(?:ATT|CTT|BB)[0-9A-Za-z](?=[A-Za-z0-9_-]{24}) rnd_(?=[A-Za-z0-9]{24})",
+    30: r"pypi- AIza AQ\.Ab(?=[A-Za-z0-9_-]{30})",
+    32: r"""
+        fc-(?=[0-9a-f]{32}) dapi(?=[0-9a-f]{32}) (?:AC|SK)(?=[0-9a-f]{32}) key-(?=[0-9a-f]{32})
+        pubkey-(?=[0-9a-f]{32}) AKID(?=[A-Za-z0-9]{32}) csk-(?=[a-z0-9]{32})
+    """,
+    40: r"ABSK(?=[A-Za-z0-9]) (?:secret|ntn)_(?=[A-Za-z0-9]{40}) pul-(?=[0-9a-f]{40})",
+    43: r"oy2(?=[a-z0-9]{43})",
+    54: r"EZ[AT]K(?=[A-Za-z0-9]{54})",
+    56: r"EAAA(?=[A-Za-z0-9_-]{56})",
+    60: r"AKC(?=[a-zA-Z0-9]{60})",
+    80: r"EAA[A-Z](?=[A-Za-z0-9]{80})",
+}
+_DOTTED = {
+    8: r"eyJ(?=[A-Za-z0-9_-]{6})",
+    16: r"hv[sbr]\. ya29\. dp\.(?:pt|st|ct|sa|scim|audit)\.",
+    30: r"1//0 SG\.(?=[A-Za-z0-9_-]{12,30}\.)",
+    40: r"[A-Za-z0-9]{14}\.atlasv1\.",
+    60: r"t1\. sl\.(?=[A-Za-z0-9_-]{60})",
+}
 _AFTER = "A-Za-z0-9_\\-"
 
 
-def _forms(table: str, after: str) -> str:
-    rows = [line.split()[:2] for line in table.strip().splitlines()]
-    return "|".join(f"{prefix}[{after}]{{{length}}}" for prefix, length in rows)
+def _forms(table: dict[int, str], after: str) -> str:
+    return "|".join(f"{prefix}[{after}]{{{length}}}" for length, all_of in table.items() for prefix in all_of.split())
 
 
 # A key stands alone or behind "_", "-", "=", "/" or letters of a script without spaces.

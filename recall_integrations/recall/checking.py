@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recall_integrations.adapters.filters import FiltersLike, as_filters
 from recall_integrations.config import LimitsConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.modes import check_mode
+from recall_integrations.privacy.door import check_mode
 from recall_integrations.query.parser import clean
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.types import (

@@ -29,8 +29,7 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import TIMEOUT
-from recall_integrations.resilience.pace import Pace
+from recall_integrations.resilience.guard import TIMEOUT, Pace
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import READ_CHARS_MAX

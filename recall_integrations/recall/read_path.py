@@ -55,8 +55,7 @@ from recall_integrations.reranking.reranking import MultiStage, RerankSettings, 
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Health
-from recall_integrations.resilience.guards import Guards
+from recall_integrations.resilience.guard import Guards, Health
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, Limits, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore

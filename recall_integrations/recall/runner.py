@@ -21,8 +21,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.admission import MINIMAL, RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
-from recall_integrations.resilience.guard import NO_TIME, Guard
-from recall_integrations.resilience.pace import Pace
+from recall_integrations.resilience.guard import NO_TIME, Guard, Pace
 from recall_integrations.types import Degradation
 from recall_integrations.types.watching import Step
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.records import record
-from recall_integrations.resilience.pace import Estimate
+from recall_integrations.resilience.guard import Estimate
 
 Calibrated = NDArray[np.floating]
 

@@ -16,13 +16,51 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.pace import Window
-from recall_integrations.resilience.places import Places
+from recall_integrations.resilience.guard import Window
+
+STEP_SECONDS = 0.02  # seconds until a thread whose recall is cancelled leaves
+
+
+class Places:
+    """Gives a number of places to threads in order. Threads share it."""
+
+    def __init__(self, count: int) -> None:
+        self._lock = threading.Lock()
+        self._free = count
+        self._waiting: deque[threading.Lock] = deque()  # each is released when its place is given
+
+    def acquire(self, deadline: Deadline) -> bool:
+        """Wait for a place; say whether there was one in time."""
+        with self._lock:
+            if self._free:  # then nobody waits
+                self._free -= 1
+                return True
+            mine = threading.Lock()
+            mine.acquire()
+            self._waiting.append(mine)
+        while not deadline.over:  # in steps, so that a cancelled recall leaves
+            if mine.acquire(timeout=max(0.0, min(deadline.remaining(), STEP_SECONDS))):
+                return True
+        with self._lock:
+            if mine.acquire(blocking=False):  # given in this very moment
+                return True
+            self._waiting.remove(mine)
+        return False
+
+    def release(self) -> None:
+        """Leave a place: the thread that has waited longest has it now."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._free += 1
+
 
 TOP_K = (5, 3)  # k at the levels 1 and 2; the last one from there on
 FULL, SIMPLE, MINIMAL = 0, 3, 4
@@ -36,17 +74,11 @@ ROOM = 1.3  # a better level must fit that many times
 
 @record(frozen=True, slots=True)
 class Admitted:
-    """The admission of a recall: its level, and its times.
+    """The admission of a recall: its level, and its times."""
 
-    Args:
-        level: 0 = all of it … 4 = next to nothing.
-        waited_ms: milliseconds that it waited for its place.
-        usual_ms: milliseconds that a whole recall takes these days; 0 = not known.
-    """
-
-    level: int
-    waited_ms: float = 0.0
-    usual_ms: float = 0.0
+    level: int  # 0 = all of it … 4 = next to nothing
+    waited_ms: float = 0.0  # milliseconds that it waited for its place
+    usual_ms: float = 0.0  # milliseconds that a whole recall takes these days; 0 = not known
 
     @property
     def steps(self) -> tuple[str, ...]:
@@ -60,13 +92,7 @@ class Admitted:
 
 
 class Admission:
-    """Gives recalls places and levels. Threads share it.
-
-    Args:
-        places: recalls that compute at once; default one per processor, at least two. More would only take the
-            processor from each other.
-        clock: monotonic seconds.
-    """
+    """Gives recalls places and levels. Threads share it."""
 
     def __init__(self, places: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._places = Places(places or max(2, os.cpu_count() or 2))
@@ -77,35 +103,31 @@ class Admission:
         self._level = FULL
         self._mine = threading.local()
 
-    def admitted(self, deadline: Deadline) -> _Place:
+    @contextmanager
+    def admitted(self, deadline: Deadline) -> Iterator[Admitted]:
         """Give this thread a place inside; without one in time, only the least is done.
 
         A recall inside of a recall, as an observer may make one, has the place of the outer one.
         """
-        return _Place(self, deadline)
-
-    def _enter(self, deadline: Deadline) -> tuple[Admitted, float]:
-        """Take a place; return how much is done for the recall, and when it began."""
-        mine, began = self._mine, self._clock()
+        mine = self._mine
+        if getattr(mine, "held", False):
+            yield self._chosen(deadline.remaining_ms(), 0.0)
+            return
+        began = self._clock()
         mine.held = self._places.acquire(deadline)
         waited_ms = (self._clock() - began) * 1e3
         given = self._chosen(deadline.remaining_ms(), waited_ms) if mine.held else Admitted(MINIMAL, waited_ms)
         mine.away, mine.deadline = 0.0, deadline
-        return given, self._clock()
-
-    def _leave(self, level: int, started: float) -> None:
-        mine = self._mine
-        if mine.held:
-            self._places.release()
-        mine.held, mine.deadline = False, None
-        ended = self._clock()
-        with self._lock:
-            self._took[level].add(ended, (ended - started - mine.away) * 1e3)
-
-    def _within(self, deadline: Deadline) -> Admitted | None:
-        """Return the level of a recall inside of one of this thread; `None` = it is not inside of one."""
-        held = getattr(self._mine, "held", False)
-        return self._chosen(deadline.remaining_ms(), 0.0) if held else None
+        started = self._clock()
+        try:
+            yield given
+        finally:
+            if mine.held:
+                self._places.release()
+            mine.held, mine.deadline = False, None
+            ended = self._clock()
+            with self._lock:
+                self._took[given.level].add(ended, (ended - started - mine.away) * 1e3)
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -154,26 +176,3 @@ class Admission:
     def _p95(self, level: int) -> float | None:
         seen = self._took[level].sorted(self._clock())
         return seen[int(0.95 * (len(seen) - 1))] if len(seen) >= RUNS_MIN else None
-
-
-class _Place:
-    """The block of a recall that is admitted. A class and no generator: every recall enters one."""
-
-    __slots__ = ("_admission", "_deadline", "_level", "_started")
-
-    def __init__(self, admission: Admission, deadline: Deadline) -> None:
-        self._admission, self._deadline = admission, deadline
-        self._level = FULL
-        self._started: float | None = None
-
-    def __enter__(self) -> Admitted:
-        inner = self._admission._within(self._deadline)
-        if inner is not None:
-            return inner
-        given, self._started = self._admission._enter(self._deadline)
-        self._level = given.level
-        return given
-
-    def __exit__(self, *_error: object) -> None:
-        if self._started is not None:
-            self._admission._leave(self._level, self._started)

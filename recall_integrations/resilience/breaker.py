@@ -14,7 +14,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,19 +31,12 @@ WHY_CHARS_MAX = 200
 
 @record(frozen=True, slots=True, kw_only=True)
 class BreakerState:
-    """The state of a component's breaker.
+    """The state of a component's breaker."""
 
-    Args:
-        failures: number of failures in a row.
-        since: time of the last failure; seconds of the breaker's clock.
-        trial: when the trial that is under way began; `None` = there is none.
-        why: cause of the last failure, in a word.
-    """
-
-    failures: int = 0
-    since: float = 0.0
-    trial: float | None = None
-    why: str = ""
+    failures: int = 0  # number of failures in a row
+    since: float = 0.0  # time of the last failure; seconds of the breaker's clock
+    trial: float | None = None  # when the trial that is under way began; `None` = there is none
+    why: str = ""  # cause of the last failure, in a word
 
 
 Change = Callable[[BreakerState], BreakerState]
@@ -82,9 +75,6 @@ class FileShelf:
     """Keeps states in a JSON file that processes share. Threads share it.
 
     Where the file cannot be read or written, the states of this process go on to count; `trouble` says why.
-
-    Args:
-        path: path of the file; made when a component first fails.
     """
 
     def __init__(self, path: Path) -> None:
@@ -139,26 +129,15 @@ class Pass:
 
 
 class Breaker:
-    """Decides whether one component is called. Threads and, through its shelf, processes share it.
-
-    Args:
-        name: the component's name on the shelf.
-        failures_max: number of failures in a row that open it.
-        open_s: seconds until a trial is let through; also how long a trial is waited for that never reports back.
-        clock: seconds that processes agree on, so the wall clock. If it jumps back, the pause starts again.
-        shelf: keeps its state; `None` = in memory.
-
-    Raises:
-        ConfigError: a value is out of its range.
-    """
+    """Decides whether one component is called. Threads and, through its shelf, processes share it."""
 
     def __init__(
         self,
         name: str,
         *,
-        failures_max: int = FAILURES_MAX,
-        open_s: float = OPEN_SECONDS,
-        clock: Callable[[], float] = time.time,
+        failures_max: int = FAILURES_MAX,  # in a row
+        open_s: float = OPEN_SECONDS,  # until a trial; also how long one is waited for that never reports back
+        clock: Callable[[], float] = time.time,  # that processes agree on; if it jumps back, the pause starts again
         shelf: Shelf | None = None,
     ) -> None:
         if not is_whole(failures_max) or failures_max < 1 or not is_number(open_s) or not 0 <= open_s < math.inf:
@@ -199,7 +178,7 @@ class Breaker:
         now = self._clock()
         if self._began(known) <= now:
             return known
-        return _replace(known, since=now, trial=None if known.trial is None else now)
+        return replace(known, since=now, trial=None if known.trial is None else now)
 
     @property
     def left_s(self) -> float:
@@ -224,7 +203,7 @@ class Breaker:
             if now - self._began(known) < self._open_s:
                 return known
             granted.append(Pass(trial=True))
-            return _replace(known, trial=now)
+            return replace(known, trial=now)
 
         self._shelf.update(self.name, admit)
         return granted[0] if granted else None
@@ -248,7 +227,7 @@ class Breaker:
     def released(self, given: Pass) -> None:
         """Note that nobody waited for the call, which says nothing of the component. The next call makes the trial."""
         if given.trial:
-            self._shelf.update(self.name, lambda known: _replace(known, trial=None))
+            self._shelf.update(self.name, lambda known: replace(known, trial=None))
 
     def _decides(self, given: Pass, known: BreakerState) -> bool:
         return given.trial or known.failures < self._failures_max
@@ -259,7 +238,3 @@ class Breaker:
     def _left(self, known: BreakerState) -> float:
         """Return the seconds until the next trial."""
         return self._open_s - max(0.0, self._clock() - self._began(known))
-
-
-def _replace(known: BreakerState, **changes: Any) -> BreakerState:
-    return BreakerState(**{**asdict(known), **changes})

@@ -62,14 +62,6 @@ class Bulkhead:
 
     A call that cannot begin fails at once instead of queueing behind calls that hang. A call that is given up
     (`give_up`) frees its place: it counts as hanging until it returns. While more than `hanging_max` hang, none begins.
-
-    Args:
-        name: the component's name, in messages and names of threads.
-        limit: number of calls at once.
-        hanging_max: number of calls that nobody waits for any more and that have not returned; beyond it, none begins.
-
-    Raises:
-        InvalidArgument: `limit` is below 1, or `hanging_max` below 0.
     """
 
     def __init__(self, name: str, limit: int = LIMIT, hanging_max: int = HANGING_MAX) -> None:

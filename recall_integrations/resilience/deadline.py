@@ -22,10 +22,6 @@ class Deadline:
     """A moment after which an answer is no longer wanted. Thread-safe.
 
     Made by `Deadline.after` and `child`.
-
-    Args:
-        end: in seconds on `clock`; `math.inf` = no limit.
-        clock: monotonic seconds; a parameter so that tests need not sleep.
     """
 
     __slots__ = ("__weakref__", "_cancelled", "_clock", "_end", "_lock", "_parent", "_waiting")
@@ -43,19 +39,11 @@ class Deadline:
 
     @classmethod
     def after(cls, ms: float | None, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """Return a deadline `ms` milliseconds from now; `None` = no limit, 0 = already over.
-
-        Raises:
-            InvalidArgument: `ms` is negative, NaN or not a number.
-        """
+        """Return a deadline `ms` milliseconds from now; `None` = no limit, 0 = already over."""
         return cls(math.inf if ms is None else clock() + checked_ms(ms) / 1000, clock)
 
     def child(self, ms: float | None = None) -> Deadline:
-        """Return a deadline for one step: `ms` milliseconds from now, or the end of this one if that comes first.
-
-        Raises:
-            InvalidArgument: `ms` is negative, NaN or not a number.
-        """
+        """Return a deadline for one step: `ms` milliseconds from now, or the end of this one if that comes first."""
         end = self._end
         if ms is not None:
             end = min(end, self._clock() + (ms if type(ms) is float and ms >= 0 else checked_ms(ms)) / 1000)
@@ -105,11 +93,7 @@ class Deadline:
             event.set()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled.
-
-        Returns:
-            Whether the deadline is over.
-        """
+        """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled."""
         woken = threading.Event()
         self._note(woken)
         try:
@@ -119,11 +103,7 @@ class Deadline:
         return self.over
 
     def wait_for(self, *futures: Future[Any]) -> bool:
-        """Wait until all of these are done; no longer than the end, and not once cancelled.
-
-        Returns:
-            Whether all are done.
-        """
+        """Wait until all of these are done; no longer than the end, and not once cancelled."""
         left = [future for future in futures if not future.done()]
         if not left:
             return True

@@ -24,11 +24,7 @@ def failures() -> tuple[type[BaseException], ...]:
 
 
 def time_of(clock: Callable[[], datetime]) -> datetime:
-    """Return the time that a clock of the user's gives.
-
-    Raises:
-        InvalidArgument: the clock raised, or gave no timezone-aware `datetime`.
-    """
+    """Return the time that a clock of the user's gives."""
     try:
         now: object = clock()
     except failures() as e:

@@ -10,20 +10,125 @@ from __future__ import annotations
 
 import copy
 import math
+import threading
 import time
-from collections.abc import Callable
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, TypeVar
 
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
 
+from recall_integrations.config import BreakerConfig
 from recall_integrations.errors import RecallError, RecallTimeout
 from recall_integrations.records import record
-from recall_integrations.resilience.breaker import Breaker, Pass
+from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy, Threads
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.pace import Pace
+
+RUNS = 64  # recent runs that it goes by
+RUNS_MIN = 3  # fewer say nothing: one may have been cold
+PROBE_EVERY = 20  # refusals for slowness, so that at most one recall in 20 waits for a slow component in vain
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """Time that a call will take, by the recent ones, in milliseconds: median, 95th percentile and lower quartile."""
+
+    median_ms: float
+    p95_ms: float
+    low_ms: float = 0.0
+
+
+class Window:
+    """Numbers of the last while, kept in order, so that a quantile of them costs nothing. Not thread-safe."""
+
+    __slots__ = ("_by_time", "_recent_s", "_runs", "_sorted")
+
+    def __init__(self, recent_s: float = math.inf, runs: int = RUNS) -> None:
+        self._recent_s, self._runs = recent_s, runs
+        self._by_time: deque[tuple[float, float]] = deque()
+        self._sorted: list[float] = []
+
+    def add(self, now: float, value: float) -> None:
+        """Add a number of this moment; moments come in order."""
+        if len(self._by_time) >= self._runs:
+            self._drop()
+        self._by_time.append((now, value))
+        insort(self._sorted, value)
+
+    def sorted(self, now: float) -> Sequence[float]:
+        """Return the numbers that count at a moment, smallest first."""
+        while self._by_time and self._by_time[0][0] < now - self._recent_s:
+            self._drop()
+        return self._sorted
+
+    def clear(self) -> None:
+        """Forget all numbers."""
+        self._by_time.clear()
+        self._sorted.clear()
+
+    def _drop(self) -> None:
+        del self._sorted[bisect_left(self._sorted, self._by_time.popleft()[1])]
+
+
+def median(rising: Sequence[float]) -> float:
+    """Return the median of numbers in order."""
+    half = len(rising) // 2
+    return rising[half] if len(rising) % 2 else (rising[half - 1] + rising[half]) / 2
+
+
+class Pace:
+    """Milliseconds per unit of work of the recent runs, to estimate the next. Threads share it."""
+
+    def __init__(self, recent_s: float = math.inf, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._rates, self._pieces = Window(recent_s), Window()
+        self._refused = 0
+
+    def record(self, ms: float, work: float = 1.0, pieces: int = 1, *, probe: bool = False) -> None:
+        """Note a run that ended. A probe says how things are now, so that earlier runs are forgotten."""
+        if work <= 0 or pieces <= 0:
+            return
+        with self._lock:
+            if probe:
+                self._rates.clear()
+                self._pieces.clear()
+            for _ in range(RUNS_MIN if probe else 1):
+                self._rates.add(self._clock(), ms / work)
+                self._pieces.add(0.0, ms / pieces)
+
+    def estimate(self, work: float = 1.0) -> Estimate | None:
+        """Return the estimate for this much work; `None` after fewer than three runs."""
+        with self._lock:
+            rates = self._rates.sorted(self._clock())
+            if len(rates) < RUNS_MIN:
+                return None
+            high = rates[math.ceil(0.95 * (len(rates) - 1))]
+            low, middle = rates[(len(rates) - 1) // 4], median(rates)
+        return Estimate(median_ms=work * middle, p95_ms=work * high, low_ms=work * low)
+
+    def low_ms(self) -> float | None:
+        """Return `estimate().low_ms`, without the rest of it."""
+        with self._lock:
+            rates = self._rates.sorted(self._clock())
+            return rates[(len(rates) - 1) // 4] if len(rates) >= RUNS_MIN else None
+
+    def median_ms(self, pieces: int = 1) -> float | None:
+        """Return the milliseconds that so many pieces of the usual size take; `None` after fewer than three runs."""
+        with self._lock:
+            known = self._pieces.sorted(0.0)
+            return pieces * median(known) if len(known) >= RUNS_MIN else None
+
+    def refused(self) -> bool:
+        """Count a call that would be refused for its time; say whether to let it run all the same, as a probe."""
+        with self._lock:
+            self._refused += 1
+            return self._refused % PROBE_EVERY == 0
+
 
 T = TypeVar("T")
 FAIR_MS = 1_000.0  # a call that had less than this, and less than its whole limit, may be late and not have failed
@@ -36,23 +141,16 @@ NO_TIME, OPEN, BUSY = "skip.budget", "skip.breaker", "skip.busy"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[T]):
-    """The outcome of a call.
+    """The outcome of a call."""
 
-    Args:
-        reason: `success`; `empty`: it gave nothing that can be used; `timeout`; `error`: it raised; `cancelled`: nobody
-            waited any more; `skip.budget`: it does not fit into the time; `skip.breaker`: it failed several times in a
-            row; `skip.busy`: as many calls as may be are under way, or hang.
-        value: the call's result; `None` but for `success` and `empty`.
-        detail: details for people.
-        error: error that it raised.
-        took_ms: milliseconds since it was begun; 0 if it was not.
-    """
-
+    # `success`; `empty`: it gave nothing that can be used; `timeout`; `error`: it raised; `cancelled`: nobody waited
+    # any more; `skip.budget`: it does not fit into the time; `skip.breaker`: it failed several times in a row;
+    # `skip.busy`: as many calls as may be are under way, or hang
     reason: str
-    value: T | None = None
-    detail: str = ""
-    error: BaseException | None = None
-    took_ms: float = 0.0
+    value: T | None = None  # the call's result; `None` but for `success` and `empty`
+    detail: str = ""  # details for people
+    error: BaseException | None = None  # error that it raised
+    took_ms: float = 0.0  # milliseconds since it was begun; 0 if it was not
 
     @property
     def begun(self) -> bool:
@@ -69,25 +167,15 @@ class Answer(Generic[T]):
 
 @record(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of a component.
+    """The health of a component."""
 
-    Args:
-        component: the component's name.
-        breaker: `closed`, `open` or `half_open`.
-        failures: number of failures in a row.
-        why: cause of the last failure.
-        active: number of calls under way.
-        hanging: number of calls that were given up and have not returned.
-        median_ms: median time of the recent calls; `None` = not known yet.
-    """
-
-    component: str
-    breaker: str
-    failures: int
-    why: str
-    active: int
-    hanging: int
-    median_ms: float | None
+    component: str  # the component's name
+    breaker: str  # `closed`, `open` or `half_open`
+    failures: int  # number of failures in a row
+    why: str  # cause of the last failure
+    active: int  # number of calls under way
+    hanging: int  # number of calls that were given up and have not returned
+    median_ms: float | None  # median time of the recent calls; `None` = not known yet
 
 
 @record(slots=True, eq=False)
@@ -105,26 +193,16 @@ class Call(Generic[T]):
 
 
 class Guard:
-    """Calls one component. Threads share it.
-
-    Args:
-        name: the component's name.
-        limit_ms: longest wait for a call.
-        breaker: decides whether it is asked at all; default one that only this guard knows of.
-        threads: runs the calls; default a bulkhead of its own.
-        attempts: times that a call which raises is tried within its time, with growing pauses of random length.
-        waiting: context around a wait, in which the caller computes nothing.
-        clock: monotonic seconds.
-    """
+    """Calls one component. Threads share it."""
 
     def __init__(
         self,
         name: str,
         *,
-        limit_ms: float = math.inf,
+        limit_ms: float = math.inf,  # longest wait for a call
         breaker: Breaker | None = None,
         threads: Threads | None = None,
-        attempts: int = 1,
+        attempts: int = 1,  # at a call that raises, within its time, with growing pauses of random length
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -150,15 +228,7 @@ class Guard:
         empty: Callable[[T], bool] | None = None,
         work: float = 1.0,
     ) -> Answer[T]:
-        """Return the function's result, or why there is none. Never raises, never waits beyond the deadline.
-
-        Args:
-            deadline: the caller's deadline.
-            function: the component; it runs in a thread.
-            args: arguments of the function.
-            empty: whether a result is one that cannot be used; that counts as a failure.
-            work: the size of the call, in any unit that its time grows with.
-        """
+        """Return the function's result, or why there is none. Never raises, never waits beyond the deadline."""
         begun = self.begin(deadline, function, *args, work=work)
         return begun if isinstance(begun, Answer) else self.ended(begun, empty)
 
@@ -172,13 +242,7 @@ class Guard:
         paced: bool = True,
         probe: bool = False,
     ) -> Call[T] | Answer[T]:
-        """Start a call, or say why not. Arguments as for `call`.
-
-        Args:
-            pieces: number of pieces, for `Pace.median_ms`.
-            paced: whether to refuse a call that, by recent calls, does not fit into the time.
-            probe: whether the call runs although it was slow, to see if it still is.
-        """
+        """Start a call, or say why not. Arguments as for `call`."""
         limit = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
         left = limit.remaining_ms()
         if not left > 0:
@@ -207,13 +271,7 @@ class Guard:
         empty: Callable[[T], bool] | None = None,
         done: Callable[[T], tuple[float, int]] | None = None,
     ) -> Answer[T]:
-        """Wait for a call to end, or for its time to be over, and learn from it.
-
-        Args:
-            call: a call that this guard began.
-            empty: whether a result is one that cannot be used.
-            done: returns the work and pieces that a result stands for, if it may be less than was asked.
-        """
+        """Wait for a call to end, or for its time to be over, and learn from it."""
         if not call.future.done():
             with self._waiting():
                 call.limit.wait_for(call.future)
@@ -236,13 +294,7 @@ class Guard:
         return answer
 
     def joined(self, call: Call[T], deadline: Deadline, empty: Callable[[T], bool] | None = None) -> Answer[T]:
-        """Return the outcome of a call that somebody else began. If it is late, that counts for its beginner.
-
-        Args:
-            call: the call under way.
-            deadline: the waiter's deadline.
-            empty: whether a result is one that cannot be used.
-        """
+        """Return the outcome of a call that somebody else began. If it is late, that counts for its beginner."""
         began = self._clock()
         own = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
         if not call.future.done():
@@ -315,3 +367,44 @@ def _slept(limit: Deadline, seconds: float) -> None:
 
 def _raised(future: Future[T]) -> BaseException | None:
     return CancelledError() if future.cancelled() else future.exception()
+
+
+class Guards:
+    """The guards by component. Threads share it."""
+
+    def __init__(
+        self,
+        settings: BreakerConfig,
+        shelf: Shelf | None = None,
+        threads: int = 8,
+        waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._settings, self._shelf, self._threads, self._clock = settings, shelf, threads, clock
+        self._waiting = waiting
+        self._made: dict[str, Guard] = {}
+        self._lock = threading.Lock()
+
+    def of(self, name: str, *, who: str = "", limit_ms: float = math.inf, attempts: int = 1) -> Guard:
+        """Return the guard of a component. The first call sets its properties; later ones may have another limit."""
+        made = self._made.get(name)
+        if made is not None:
+            return made.limited(limit_ms)
+        settings = self._settings
+        breaker = Breaker(
+            f"{name}:{who}" if who else name, failures_max=settings.failures_max, open_s=settings.open_s,
+            clock=self._clock, shelf=self._shelf,
+        )  # fmt: skip
+        threads = Bulkhead(name, self._threads)
+        with self._lock:
+            made = self._made.setdefault(
+                name,
+                Guard(
+                    name, limit_ms=limit_ms, breaker=breaker, threads=threads, attempts=attempts, waiting=self._waiting
+                ),
+            )
+        return made.limited(limit_ms)
+
+    def health(self) -> tuple[Health, ...]:
+        """Return the health of each component, by name."""
+        return tuple(guard.health() for _, guard in sorted(dict(self._made).items()))

@@ -20,12 +20,6 @@ class SharedFile(Generic[T]):
     """A value in a file, and in memory. Threads share it.
 
     Where the file cannot be read or written, the value of this process goes on to count; `trouble` says why.
-
-    Args:
-        path: path of the file; made when it is first written, in a directory that there is.
-        nothing: makes the value where there is no file.
-        decode: makes it from the file's text; raises `ValueError` where that is none of ours.
-        encode: makes the file's text.
     """
 
     def __init__(
@@ -44,11 +38,7 @@ class SharedFile(Generic[T]):
             return self._value
 
     def update(self, change: Callable[[T], T]) -> T:
-        """Replace the value by what `change` makes of it, with nobody else in between; return the new one.
-
-        Args:
-            change: makes the new value; it may be called twice, with the same value or a newer one.
-        """
+        """Replace the value by what `change` makes of it, with nobody else in between; return the new one."""
         with self._lock:
             try:
                 if not self._path.parent.is_dir():  # the lock would make it

@@ -8,16 +8,238 @@ app = create_app(Served(store=store, optimizer=QueryOptimizer(store)))
 
 from __future__ import annotations
 
+import asyncio
+import logging
+import math
+import re
+import time
+import traceback
+import uuid
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from recall_integrations import __version__
-from recall_integrations.errors import RecallError
+from recall_integrations.config.hosts import is_loopback
+from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.frameworks.extras import extra
+from recall_integrations.serving.problems import MEDIA_TYPE, TITLES, Refused, headers_of, packed, problem_of, status_of
+from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
 
-    from recall_integrations.serving.served import Served
+log = logging.getLogger(__name__)
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it says so itself
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+
+
+class Gate:
+    """The application behind a gate."""
+
+    def __init__(self, app: App, served: Served) -> None:
+        self._app, self._served = app, served
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        began, headers = time.perf_counter(), dict(scope["headers"])
+        given = headers.get(b"x-request-id", b"")
+        request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex.encode()
+        state = scope.setdefault("state", {})
+        state["request_id"] = request_id.decode()
+        reply = _Reply(send, request_id, began)
+        try:
+            caller = await self._admitted(scope, headers)
+            state[STATE] = caller
+            body = await self._body(headers, receive, known=caller is not None)
+            await self._app(scope, _replayed(body, receive), reply)
+        except RecallError as e:
+            await reply.problem(e)
+        except Exception as e:  # noqa: BLE001 - the last place where a client can be told; its message may quote
+            last = traceback.extract_tb(e.__traceback__)[-1]
+            log.error("%s failed: %s in %s, line %s", state["request_id"], type(e).__name__, last.name, last.lineno)
+            await reply.problem(Refused(500, "INTERNAL", "Something failed that should not. Its kind is in the log."))
+        if log.isEnabledFor(logging.INFO):  # the path without what is asked for, which comes after it
+            route = getattr(scope.get("route"), "path", "-")
+            took = (time.perf_counter() - began) * 1e3
+            log.info("%s %s %s %d %.1f ms", state["request_id"], scope["method"], route, reply.status, took)
+
+    async def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
+        """Return the caller of a request; `None` = the request has no token."""
+        served = self._served
+        host = headers.get(b"host", b"").decode("latin-1")
+        if served.tokens is None and not _is_here(host, served.settings.hosts):
+            raise Refused(
+                421,
+                "WRONG_HOST",
+                "This server answers to names of this machine only, such as 127.0.0.1. Serve with tokens for others.",
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and not _same(origin.decode("latin-1"), host):
+            raise Refused(403, "CROSS_ORIGIN", "Pages of other origins may not ask this server.")
+        address = (scope.get("client") or ("",))[0]
+        caller = await self._caller(headers, str(address))
+        await self._count(caller.name if caller is not None else str(address))
+        return caller
+
+    async def _count(self, caller: str) -> None:
+        """Count one more request of a caller."""
+        wait_s = self._served.rates.wait_s(caller)
+        if wait_s:
+            raise Refused(
+                429,
+                "TOO_MANY_REQUESTS",
+                f"More than {self._served.limits.rate:g} requests a second. Ask again in {wait_s:.2f} seconds.",
+                headers={"Retry-After": str(math.ceil(wait_s))},
+            )
+
+    async def _caller(self, headers: Mapping[bytes, bytes], address: str) -> Caller | None:
+        served = self._served
+        if served.tokens is None:
+            return Caller(name=address or "here", privacy=served.settings.privacy)
+        given = headers.get(b"authorization")
+        if given is None:
+            return None
+        kind, _, token = given.decode("latin-1").partition(" ")
+        try:
+            found = served.tokens.find(token.strip()) if kind.lower() == "bearer" else None
+        except ConfigError as e:  # it names files of ours, and whoever asks may be anybody
+            log.error("Nobody is let in: %s", e)
+            raise Refused(503, "NOT_READY", "The tokens of this server cannot be read. Its log says why.") from None
+        if found is None:
+            await self._count(address)  # who guesses is counted as well
+            raise Refused(
+                401,
+                "UNAUTHORIZED",
+                "That is no token of this server, or it is over. Make one: recall token add",
+                headers=HEADER,
+            )
+        return Caller.with_token(found, served.settings.privacy)
+
+    async def _body(self, headers: Mapping[bytes, bytes], receive: Receive, *, known: bool) -> bytes | None:
+        """Return the body if it is not too large, and refuse it as soon as it is. `None`: the client has gone."""
+        limits = self._served.limits
+        said = headers.get(b"content-length", b"0")
+        if said.isdigit() and int(said) > limits.body_max:
+            raise _too_large(limits.body_max)
+        if said == b"0" and b"transfer-encoding" not in headers:
+            return b""
+        if not known:
+            raise Refused(401, "UNAUTHORIZED", SEND_TOKEN, headers=HEADER | {"Connection": "close"})
+        try:
+            return await asyncio.wait_for(_read(receive, limits.body_max), limits.body_s)
+        except asyncio.TimeoutError:
+            raise Refused(
+                408,
+                "TOO_SLOW",
+                f"The request did not arrive within {limits.body_s:g} seconds. Send it again, or less at once.",
+                headers={"Connection": "close"},
+            ) from None
+
+
+async def _read(receive: Receive, most: int) -> bytes | None:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            raise _too_large(most)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _too_large(most: int) -> Refused:
+    # Closed, since what is left of the body is not read.
+    return Refused(
+        413, "BODY_TOO_LARGE", f"A request may have {most:,} bytes. Send less at once.", headers={"Connection": "close"}
+    )
+
+
+def _replayed(body: bytes | None, receive: Receive) -> Receive:
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        if body is None:
+            return {"type": "http.disconnect"}
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+class _Reply:
+    """A reply that is sent with the headers common to all replies."""
+
+    def __init__(self, send: Send, request_id: bytes, began: float) -> None:
+        self._send, self._request_id, self._began = send, request_id, began
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            took = (time.perf_counter() - self._began) * 1e3
+            given = list(message.get("headers", ()))
+            said = {name for name, _ in given}
+            message["headers"] = [
+                *given,
+                *(header for header in UNLESS_SAID if header[0] not in said),
+                (b"x-request-id", self._request_id),
+                (b"server-timing", b"total;dur=%.1f" % took),
+                (b"x-content-type-options", b"nosniff"),
+            ]
+        await self._send(message)
+
+    async def problem(self, error: RecallError) -> None:
+        """Reply with an error, unless a reply has begun."""
+        if self.status:
+            return
+        body = packed(problem_of(error))
+        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers_of(error).items()]
+        plain = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+        await self({"type": "http.response.start", "status": status_of(error), "headers": [*plain, *headers]})
+        await self({"type": "http.response.body", "body": body})
+
+
+def _is_here(host: str, others: tuple[str, ...]) -> bool:
+    """Say whether a request was meant for this machine. A foreign page may let its own name point to 127.0.0.1."""
+    name = _name(host)
+    return name is not None and (is_loopback(name) or name in others)
+
+
+def _name(host: str) -> str | None:
+    try:
+        return urlsplit(f"//{host}").hostname
+    except ValueError:
+        return None
+
+
+def _same(origin: str, host: str) -> bool:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+
 
 ERRORS_SHOWN = 5
 BODY_NOT_JSON = ("missing", "model_attributes_type", "model_type", "dict_type")  # kinds of mistakes of a whole body
@@ -37,14 +259,15 @@ def create_app(served: Served) -> FastAPI:
         from fastapi import FastAPI
         from fastapi.exceptions import RequestValidationError
         from starlette.exceptions import HTTPException
-    from recall_integrations.serving.gate import Gate
+
+        from recall_integrations.serving.routes import experience, health, learning, looking, memories, recalls
 
     app = FastAPI(
         title="recall", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json", redirect_slashes=False,
     )  # fmt: skip
-    for routes in _routers(served):
-        app.include_router(routes)
+    for routes in (recalls, memories, experience, learning, health, looking):
+        app.include_router(routes.router(served))
     app.add_exception_handler(RecallError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -53,31 +276,12 @@ def create_app(served: Served) -> FastAPI:
     return app
 
 
-def _routers(served: Served) -> list[Any]:
-    """Return the router of each module in `routes/`."""
-    from recall_integrations.serving.routes import (
-        experience,
-        facts,
-        health,
-        learning,
-        looking,
-        memories,
-        recalling,
-        records,
-        remembering,
-        streaming,
-    )
-
-    modules = (recalling, streaming, remembering, memories, facts, experience, learning, records, health, looking)
-    return [module.router(served) for module in modules]
-
-
 def _described(app: FastAPI, served: Served) -> None:
     """Add the schema of problems to OpenAPI, and that of tokens where the server uses them."""
     plain = app.openapi
 
     def described() -> dict[str, Any]:
-        from recall_integrations.serving.replies import Problem
+        from recall_integrations.serving.models import Problem
 
         schema = plain()
         parts = schema.setdefault("components", {})
@@ -96,8 +300,6 @@ def _described(app: FastAPI, served: Served) -> None:
 async def _told(_request: Request, error: Exception) -> Response:
     from fastapi import Response
 
-    from recall_integrations.serving.problems import MEDIA_TYPE, headers_of, packed, problem_of, status_of
-
     assert isinstance(error, RecallError)
     body, headers = packed(problem_of(error)), headers_of(error)
     return Response(body, status_code=status_of(error), headers=headers, media_type=MEDIA_TYPE)
@@ -105,8 +307,6 @@ async def _told(_request: Request, error: Exception) -> Response:
 
 async def _invalid(request: Request, error: Exception) -> Response:
     """Reply with pydantic's messages without the values they quote: a value may be a memory, and replies are logged."""
-    from recall_integrations.serving.problems import Refused
-
     found: list[dict[str, Any]] = getattr(error, "errors", list)()
     said = [_mistake(one) for one in found[:ERRORS_SHOWN]]
     more = f" And {len(found) - ERRORS_SHOWN} more." if len(found) > ERRORS_SHOWN else ""
@@ -126,8 +326,6 @@ def _mistake(one: dict[str, Any]) -> str:
 
 
 async def _http(request: Request, error: Exception) -> Response:
-    from recall_integrations.serving.problems import TITLES, Refused
-
     status = getattr(error, "status_code", 500)
     codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 400: "INVALID_ARGUMENT"}
     message = f"{TITLES.get(status, 'Error')}. What there is: /openapi.json"

@@ -18,6 +18,7 @@ import httpx
 
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.adapters.rows import memory_of, row_of
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.travel import record_of
 from recall_integrations.errors import InvalidArgument, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
@@ -131,7 +132,8 @@ class RecallClient(OptimizedRecallRetriever):
                 rows = [row_of(memory) for memory in part]
                 for row in rows if on_duplicate == "keep" else ():
                     row["id"] = row["id"] or str(uuid.uuid4())
-                body = {"memories": [_given(row) for row in rows], "on_duplicate": on_duplicate}
+                given = [{key: value for key, value in row.items() if value is not None} for row in rows]
+                body = {"memories": given, "on_duplicate": on_duplicate}
                 reply = self._asks("POST", "/remember", {**body, **self._where(scope)})
                 with understood(self.remote.wire.address):
                     ids.extend(map(str, reply["ids"]))
@@ -246,8 +248,6 @@ class RecallClient(OptimizedRecallRetriever):
         return {} if given is None else {"scope": scope_data(checked_scope(given))}
 
     def _named(self, scope: ScopeLike | None) -> dict[str, str]:
-        from recall_integrations.adapters.scopes import scope_text
-
         given = self.scope if scope is None else scope
         return {} if given is None else {"scope": scope_text(checked_scope(given))}
 
@@ -264,10 +264,6 @@ def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
             part, size = [], 0
     if part:
         yield part
-
-
-def _given(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if value is not None}
 
 
 def _fact(row: Mapping[str, Any]) -> Fact:

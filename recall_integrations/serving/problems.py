@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from recall_integrations import errors
+from recall_integrations.delivery.searched import OPTIONS
 from recall_integrations.errors import RecallError
 
 JSON, MEDIA_TYPE = "application/json", "application/problem+json"
-OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 BUSY_S = 1  # after that, who was sent away may ask again
 # The first class that fits; those that come before are more special.
 _STATUS: tuple[tuple[type[RecallError], int], ...] = (
@@ -47,15 +47,7 @@ TITLES = {
 
 
 class Refused(RecallError):
-    """An error for a request that is refused, or that failed.
-
-    Args:
-        status: of HTTP.
-        code: stable, for programs.
-        message: what was wrong, and what to do.
-        headers: of the reply.
-        more: further keys of the reply.
-    """
+    """An error for a request that is refused, or that failed."""
 
     code = "REFUSED"
 
@@ -87,12 +79,7 @@ def status_of(error: RecallError) -> int:
 
 
 def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details` and `stats`.
-
-    Args:
-        error: what went wrong.
-        more: further keys.
-    """
+    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details` and `stats`."""
     status = status_of(error)
     options = list(error.options) or (list(OPTIONS) if status in (503, 504) else [])
     return {

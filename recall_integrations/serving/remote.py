@@ -58,13 +58,18 @@ _FILTERS = ("types", "entities", "actors", "roles", "channels", "threads")
 _STAYS = "is the server's: it does not travel. Ask where the store is open."
 
 
+def _on_the_server(name: str, instead: str = "") -> Callable[..., NoReturn]:
+    """Return a method that raises: what it needs is on the server only."""
+
+    def method(_self: object, *_args: object, **_given: object) -> NoReturn:
+        raise InvalidArgument(f"{name} {_STAYS} {instead}".rstrip())
+
+    return method
+
+
 @contextmanager
 def understood(address: str) -> Iterator[None]:
-    """Turn errors of reading a reply, inside of the block, into `ServerError`.
-
-    Raises:
-        ServerError: the reply is not that of a recall server.
-    """
+    """Turn errors of reading a reply, inside of the block, into `ServerError`."""
     try:
         yield
     except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as e:
@@ -72,12 +77,7 @@ def understood(address: str) -> Iterator[None]:
 
 
 class RemoteStore:
-    """The part of a served store that retrievers use.
-
-    Args:
-        wire: to the server.
-        timeout: seconds that a request may take.
-    """
+    """The part of a served store that retrievers use."""
 
     def __init__(self, wire: Wire, timeout: float) -> None:
         self._wire, self._timeout = wire, timeout
@@ -96,13 +96,11 @@ class RemoteStore:
     @property
     def dimensions(self) -> int:
         """Number of dimensions of a vector. Asks the server if it has not answered yet."""
-        if not self.known:
-            known = self._wire.ask(Asked(method="GET", path="/about", seconds=self._timeout))
-            with understood(self._wire.address):
-                int(known["dimensions"])
-            self.known = known
+        known = self.known or self._wire.ask(Asked(method="GET", path="/about", seconds=self._timeout))
         with understood(self._wire.address):
-            return int(self.known["dimensions"])
+            found = int(known["dimensions"])
+        self.known = known
+        return found
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, `(n, dimensions)`."""
@@ -114,11 +112,6 @@ class RemoteStore:
 
 class RemoteOptimizer(QueryOptimizer):
     """Recalls that a server answers. Threads and event loops may share it.
-
-    Args:
-        wire: to the server.
-        timeout: seconds that a recall without a `time_budget_ms` may take, with its retries.
-        on_error: `raise`, or `empty`: where the server is away or late, an empty result whose `degraded` says so.
 
     `recall` takes what `QueryOptimizer.recall` takes and gives the same answer: hits, scores, reasons, contributions,
     highlights, plan, timings. Some parts are on the server only: `parse`, `plan`, `stages`, prompts.
@@ -155,10 +148,6 @@ class RemoteOptimizer(QueryOptimizer):
         """See `QueryOptimizer.recall`.
 
         With `privacy="allow"`, the default, the server uses the least strict mode that it allows this client.
-
-        Raises:
-            ServerUnavailable, ServerRefused, ServerError: the server is away, does not let this client in, or fails.
-            RecallTimeout: the server does not answer within the deadline and a quarter of a second.
         """
         asked = self._asked(query, given, watch)
         try:
@@ -234,21 +223,16 @@ class RemoteOptimizer(QueryOptimizer):
         now: datetime | None = None,
         privacy: str = "allow",
     ) -> Feedback:
-        """See `QueryOptimizer.feedback`; the server decides how much of a query's text it keeps.
-
-        Raises:
-            NotFound: the server does not know the recall any more, and no query was given.
-            ServerError: the server is away, refuses this client, or fails; ask again: nothing counts twice.
-        """
+        """See `QueryOptimizer.feedback`; the server decides how much of a query's text it keeps."""
         given = {"helpful": named(helpful, "helpful"), "wrong": named(wrong, "wrong"), "cited": named(cited, "cited")}
         body: dict[str, Any] = {name: ids for name, ids in given.items() if ids}
         body |= {"result_id": result.id if isinstance(result, RecallResult) else result}
         asked = {"rating": rating, "asked_again": asked_again or None, "query": query}
         body |= {name: value for name, value in asked.items() if value is not None}
         if scope is not None:
-            body["scope"] = _scope(scope)
+            body["scope"] = scope_data(checked_scope(scope))
         if now is not None:
-            body["now"] = _time(now)
+            body["now"] = time_data(now, "now")
         reply = self.wire.ask(Asked(method="POST", path="/feedback", body=lambda _left: body, seconds=self.timeout))
         with understood(self.wire.address):
             gains = {
@@ -264,35 +248,18 @@ class RemoteOptimizer(QueryOptimizer):
                 result_id=str(reply["result_id"]), gains=gains, ignored=ignored, anew=bool(reply["anew"]), kinds=kinds
             )
 
-    def scopes_of(self, result_id: str) -> NoReturn:
-        """Raise: only the server knows the scopes."""
-        raise InvalidArgument(f"scopes_of {_STAYS}")
-
-    def learn(self, scope: Any = None, **_given: Any) -> NoReturn:
-        """Raise: the server learns by itself (`mode: learned`), or on `POST /learning/run`."""
-        raise InvalidArgument(f"learn {_STAYS} Or POST /learning/run.")
-
-    def learner(self) -> NoReturn:
-        """Raise: `GET /learning` returns the state of learning."""
-        raise InvalidArgument(f"learner {_STAYS} Or GET /learning.")
-
     # -- what lives on the server ----------------------------------------------------------------------------------
 
-    def parse(self, query: str, **given: Any) -> NoReturn:
-        """Raise: use `recall(…).query`."""
-        raise InvalidArgument(f"parse {_STAYS} Or read recall(...).query.")
-
-    def plan(self, parsed: ParsedQuery, *, scope: Any = None) -> NoReturn:
-        """Raise: use `recall(…).plan`."""
-        raise InvalidArgument(f"plan {_STAYS} Or read recall(...).plan.")
+    scopes_of: Any = _on_the_server("scopes_of")
+    learn: Any = _on_the_server("learn", "Or POST /learning/run.")  # or it does so by itself (`mode: learned`)
+    learner: Any = _on_the_server("learner", "Or GET /learning.")
+    parse: Any = _on_the_server("parse", "Or read recall(...).query.")
+    plan: Any = _on_the_server("plan", "Or read recall(...).plan.")
+    reload: Any = _on_the_server("reload")  # it reads its settings anew by itself
 
     def config_of(self, scope: Any) -> RecallConfig:
         """Return `config`: the settings that the server has for a scope do not travel."""
         return self._settings
-
-    def reload(self, config: RecallConfig | None = None) -> NoReturn:
-        """Raise: the server reads its settings anew by itself."""
-        raise InvalidArgument(f"reload {_STAYS}")
 
     @property
     def stages(self) -> tuple[Any, ...]:
@@ -328,18 +295,14 @@ class RemoteOptimizer(QueryOptimizer):
 
 
 def body_of(query: str, **given: Any) -> dict[str, Any]:
-    """Return the arguments of a recall as the server reads them; arguments not given are left out.
-
-    Raises:
-        InvalidInput: an argument cannot be used, or cannot travel.
-    """
+    """Return the arguments of a recall as the server reads them; arguments not given are left out."""
     body: dict[str, Any] = {"query": checked_text(query, "The query", InvalidQuery, limit=TEXT_CHARS_MAX)}
     known: dict[str, Callable[[Any], Any]] = {
-        "scope": _scope,
-        "scopes": _scopes,
+        "scope": lambda given: scope_data(checked_scope(given)),
+        "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
         "filters": filters_data,
-        "now": _time,
-        "as_of": _as_of,
+        "now": lambda given: time_data(given, "now"),
+        "as_of": lambda given: time_data(given, "as_of"),
         "window": _window,
     }
     plain = ("k", "tokens_max", "timezone", "context", "strict", "score_min", "time_budget_ms")
@@ -368,11 +331,7 @@ def scope_data(scope: Scope) -> dict[str, str]:
 
 
 def filters_data(given: Any) -> dict[str, Any] | None:
-    """Return filters as the server reads them; `None` = they hold no condition.
-
-    Raises:
-        InvalidFilter: the filters cannot be applied.
-    """
+    """Return filters as the server reads them; `None` = they hold no condition."""
     filters: Filters = as_filters(given)
     if not filters:
         return None
@@ -386,38 +345,14 @@ def filters_data(given: Any) -> dict[str, Any] | None:
 
 
 def named(given: Iterable[str], name: str) -> list[str]:
-    """Return ids as a list.
-
-    Raises:
-        InvalidArgument: `given` is a single id, or no list of ids.
-    """
+    """Return ids as a list."""
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InvalidArgument(f"{name} must be a list of ids, not {given!r:.40}.")
     return list(given)
 
 
-def _scope(given: Any) -> dict[str, str]:
-    return scope_data(checked_scope(given))
-
-
-def _scopes(given: Iterable[Any]) -> list[dict[str, str]]:
-    return [scope_data(one) for one in checked_scopes(given) or ()]
-
-
-def _time(given: Any) -> str:
-    return time_data(given, "now")
-
-
-def _as_of(given: Any) -> str:
-    return time_data(given, "as_of")
-
-
 def time_data(given: Any, name: str) -> str:
-    """Return a time as the server reads it.
-
-    Raises:
-        InvalidArgument: `given` is no time, or has no time zone.
-    """
+    """Return a time as the server reads it."""
     if not isinstance(given, datetime) or given.tzinfo is None:
         raise InvalidArgument(f"{name} must be a time with a time zone, such as datetime.now(timezone.utc).")
     return given.isoformat()
@@ -436,11 +371,7 @@ def _window(given: Any) -> dict[str, str] | bool | None:
 
 
 class _Steps:
-    """A reader of stream events that tells a watcher of each step.
-
-    Args:
-        watch: the watcher.
-    """
+    """A reader of stream events that tells a watcher of each step."""
 
     def __init__(self, watch: Step) -> None:
         self._steps = {0: watch}

@@ -2,17 +2,258 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import asyncio
+import logging
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from recall_integrations.errors import InvalidArgument, StoreClosed, StoreLocked
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.privacy.modes import check_mode
-from recall_integrations.serving.learning import Learning
-from recall_integrations.serving.limits import Limits, Rates
-from recall_integrations.serving.looking.live import Live
-from recall_integrations.serving.pool import Pool
+from recall_integrations.privacy.door import check_mode
+from recall_integrations.privacy.logs import told
+from recall_integrations.resilience.bulkhead import Bulkhead
+from recall_integrations.resilience.failures import failures
+from recall_integrations.serving.problems import JSON, busy, packed
 from recall_integrations.serving.tokens import Tokens
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Scope
+
+if TYPE_CHECKING:
+    from fastapi import Response
+
+    from recall_integrations.learning.learner import Step
+
+CALLERS_MAX = 10_000  # whose rates are known; who has not asked for longest is forgotten first
+BURST = 2.0  # seconds' worth of requests that may come at once
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Bounds of a server. Zero is no value of any but `rate`.
+
+    Args:
+        body_max: bytes of a request.
+        k_max: hits, and memories of a page.
+        text_max: characters of one memory.
+        memories_max: memories, or ids, in one request.
+        time_ms_max: longest time that a recall may be given.
+        rate: requests per second of each token, or of each address where there are no tokens; 0 = no limit.
+        concurrency: requests in work at once.
+        queue: requests that wait for a place; further ones are refused with 503.
+        wait_s: longest wait for a place.
+        body_s: longest time in which a body must arrive.
+        workers: processes that answer at one address: each counts its part of `rate`.
+
+    Raises:
+        InvalidArgument: a value is no positive number.
+    """
+
+    body_max: int = 8_000_000
+    k_max: int = 100
+    text_max: int = 200_000
+    memories_max: int = 1_000
+    time_ms_max: float = 60_000.0
+    rate: float = 0.0
+    concurrency: int = 16
+    queue: int = 256
+    wait_s: float = 10.0
+    body_s: float = 30.0
+    workers: int = 1
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            least = 0 if one.name == "rate" else 1e-9
+            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
+                raise InvalidArgument(f"{one.name} must be a positive number, not {value!r}.")
+
+
+class Rates:
+    """A bucket of tokens for each caller. Used by the event loop only."""
+
+    def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic, workers: int = 1) -> None:
+        self._per_s, self._clock = per_s / workers, clock
+        self._most = max(1.0, self._per_s * BURST)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, caller: str) -> float:
+        """Count a request and return 0 if it may go on; else return the seconds after which it may."""
+        if not self._per_s:
+            return 0.0
+        now = self._clock()
+        left, when = self._left.pop(caller, (self._most, now))
+        left = min(self._most, left + (now - when) * self._per_s)
+        lacking = 0.0 if left >= 1 else (1 - left) / self._per_s
+        self._left[caller] = (left if lacking else left - 1, now)
+        if len(self._left) > CALLERS_MAX:
+            self._left.popitem(last=False)
+        return lacking
+
+    def __len__(self) -> int:
+        """Return the number of callers whose rates are kept."""
+        return len(self._left)
+
+
+T = TypeVar("T")
+
+
+class Pool:
+    """Places for calls: requests take turns, first come, first served. Used from one event loop at a time."""
+
+    def __init__(self, name: str, places: int, queue: int, wait_s: float) -> None:
+        self._threads = Bulkhead(name, 2 * places)  # a place is free a moment before its thread is
+        self._places = asyncio.Semaphore(places)
+        self._queue, self._wait_s = queue, wait_s
+        self.waiting = self.active = 0
+
+    async def enter(self) -> None:
+        """Wait for a place; the caller frees it with `leave`."""
+        if not self._places.locked():
+            await self._places.acquire()
+        elif self.waiting >= self._queue:
+            raise busy(f"{self.waiting} requests wait already. Ask again in a moment, or fewer at once.")
+        else:
+            self.waiting += 1
+            try:
+                await asyncio.wait_for(self._places.acquire(), self._wait_s)
+            except asyncio.TimeoutError:
+                raise busy(f"There was no place within {self._wait_s:g} seconds. Ask again later, or less.") from None
+            finally:
+                self.waiting -= 1
+        self.active += 1
+
+    def leave(self, _done: object = None) -> None:
+        """Free a place."""
+        self.active -= 1
+        self._places.release()
+
+    async def run(self, call: Callable[[], T]) -> T:
+        """Run a call in a thread and return its result. Its place is free when it ends, whoever waits."""
+        await self.enter()
+        running = asyncio.wrap_future(self._threads.submit(call))
+        running.add_done_callback(self._ended)
+        return await asyncio.shield(running)
+
+    async def reply(self, call: Callable[[], object], **more: Any) -> Response:
+        """Run a call in a thread, and reply with the plain data that it returns, as JSON. Raises as `enter`."""
+        from fastapi import Response
+
+        return Response(await self.run(lambda: packed(call())), media_type=JSON, **more)
+
+    def _ended(self, running: asyncio.Future[T]) -> None:
+        if not running.cancelled():
+            running.exception()  # nobody may be there to ask for it
+        self.leave()
+
+
+logger = logging.getLogger("recall_integrations")
+EVERY_S = 60.0
+REST_S = (0.05, 5.0)  # the shortest and the longest rest between two scopes
+FREE = 9  # how much longer than a run nothing is learned after it
+LATER_S = 3_600.0  # the longest wait after it has failed again and again
+STOP_S = 5.0  # that the end of a server waits for it
+
+
+class _Stopping(Exception):
+    """Ends a run of learning because the server stops."""
+
+
+class Learning:
+    """The learning thread of one server. Other threads may use this object, too.
+
+    Args:
+        optimizer: learns; its settings say at each look whether anything is to be learned.
+        every_s: seconds between two looks.
+        timer: monotonic seconds.
+    """
+
+    def __init__(
+        self, optimizer: QueryOptimizer, *, every_s: float = EVERY_S, timer: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._optimizer, self._every_s, self._timer = optimizer, every_s, timer
+        self._one_at_a_time = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failed = 0
+        self._rested = 0.0
+
+    @property
+    def runs(self) -> bool:
+        """True while the thread runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Start the thread; each look decides by itself whether anything is due."""
+        if self.runs:
+            return
+        self._stop.clear()
+        self._thread = threading.Thread(target=self._look, name="recall-learning", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout: float = STOP_S) -> None:
+        """Stop the thread after the scope it is at."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def run(self, scope: Scope | None = None, *, force: bool = False) -> tuple[Step, ...]:
+        """Learn now, as `QueryOptimizer.learn` does.
+
+        Raises:
+            Refused: another run is under way.
+        """
+        if not self._one_at_a_time.acquire(blocking=False):
+            raise busy("Something is learned already. Ask again in a minute; GET /learning says how it stands.", 60)
+        try:
+            return self._optimizer.learn(scope, force=force)
+        finally:
+            self._one_at_a_time.release()
+
+    def once(self) -> float:
+        """Learn if it is due, and return the seconds until the next look. Raises nothing but `StoreClosed`."""
+        if self._optimizer.config.mode != "learned" or not self._one_at_a_time.acquire(blocking=False):
+            return self._every_s
+        try:
+            began = self._timer()
+            if self._optimizer.learner().due():
+                self._rested = began
+                self._optimizer.learn(progress=self._rest)
+            self._failed = 0
+            return max(self._every_s, FREE * (self._timer() - began))
+        except _Stopping:
+            return 0.0
+        except StoreLocked:  # another worker learns
+            return self._every_s
+        except StoreClosed:
+            raise
+        except failures() as e:
+            self._failed += 1
+            wait: float = min(self._every_s * 2**self._failed, max(LATER_S, self._every_s))
+            logger.warning("Nothing was learned, and it is tried again in %.0f s: %s", wait, told(e))
+            return wait
+        finally:
+            self._one_at_a_time.release()
+
+    def _rest(self, _scope: Scope | None, _done: int, _total: int) -> None:
+        """Pause between two scopes; stop the run if the server stops."""
+        took = self._timer() - self._rested
+        if self._stop.wait(min(max(took, REST_S[0]), REST_S[1])):
+            raise _Stopping
+        self._rested = self._timer()
+
+    def _look(self) -> None:
+        wait = self._every_s
+        try:
+            while not self._stop.wait(wait):
+                wait = self.once()
+        except StoreClosed:
+            return
+
 
 WRITES = 2  # at once: a store lets one write at a time, and the next can be made ready meanwhile
 
@@ -44,7 +285,6 @@ class Served:
         limits: of requests.
         settings: the rest.
         metrics: gives the text for `/metrics` (`text() -> bytes`); `None` = no metrics.
-        live: recent activity for the page, if it is an observer of the optimizer.
         ready: whether requests are answered; false while the server shuts down.
     """
 
@@ -54,7 +294,6 @@ class Served:
     limits: Limits = field(default_factory=Limits)
     settings: Settings = field(default_factory=Settings)
     metrics: Any = None
-    live: Live = field(default_factory=Live)
     ready: bool = True
     reads: Pool = field(init=False)
     writes: Pool = field(init=False)

@@ -9,15 +9,18 @@ import importlib
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
 from recall_integrations.frameworks.extras import extra
+from recall_integrations.records import record
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
@@ -34,15 +37,7 @@ KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 
 
 def load(name: str, what: str) -> Any:
-    """Import the object that `MODULE:NAME` names.
-
-    Args:
-        name: a module that can be imported, and a name in it.
-        what: the kind of object, for messages.
-
-    Raises:
-        InvalidArgument: there is no such module, or it has no such name.
-    """
+    """Import the object that `MODULE:NAME` names."""
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise InvalidArgument(f"{what} must be MODULE:NAME, such as my_app.models:llm, not {name!r}.")
@@ -56,11 +51,7 @@ def load(name: str, what: str) -> Any:
 
 
 def check_installed() -> None:
-    """Check that the packages of the extra are installed, before anything else is done.
-
-    Raises:
-        MissingExtra: the packages of the extra `serve` are not installed.
-    """
+    """Check that the packages of the extra are installed, before anything else is done."""
     with extra("serve", "Serving over HTTP"):
         for name in ("fastapi", "uvicorn"):
             importlib.import_module(name)
@@ -89,12 +80,7 @@ def tracing_if_there() -> Tracing | None:
 
 
 def check_access(host: str, tokens: Tokens | None) -> None:
-    """Check that a server may listen on `host`.
-
-    Raises:
-        InvalidArgument: other machines reach it, and there are no tokens.
-        ConfigError: the tokens cannot be read.
-    """
+    """Check that a server may listen on `host`."""
     from recall_integrations.config.hosts import is_loopback
 
     known = None if tokens is None else tokens.list()
@@ -131,11 +117,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def inherited(number: int) -> socket.socket:
-    """Return the socket that a worker shares with other workers.
-
-    Raises:
-        InvalidArgument: there is no socket with this number.
-    """
+    """Return the socket that a worker shares with other workers."""
     try:
         return socket.socket(fileno=number)
     except OSError as e:
@@ -252,3 +234,123 @@ def _signals(reload: Callable[[], str] | None, said: Callable[[str], None]) -> I
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+EARLY_S = 10.0  # a worker that ends sooner than this after its start has not served
+EARLY_MAX = 3  # so many in a row at every place, and nothing will
+PAUSE_S, PAUSE_MAX_S = 0.1, 30.0  # before another one is started where the last ones ended early
+LOOK_S = 0.2
+WORKER = "import sys; from recall_integrations.cli import main; main(sys.argv[1:])"
+
+
+def check_possible(count: int) -> None:
+    """Check that the system can share a socket between processes."""
+    if count > 1 and os.name != "posix":
+        raise InvalidArgument("--workers needs a POSIX system. Here, run several `recall serve` on ports of their own.")
+
+
+@record(slots=True)
+class _Place:
+    """The place of one worker."""
+
+    process: subprocess.Popen[bytes] | None = None  # the process that runs; `None` = none runs
+    since: float = 0.0  # monotonic seconds of the last start, or attempt
+    early: int = 0  # number of workers in a row that ended soon after their start
+
+
+class Workers:
+    """The workers of one server. Used by one thread."""
+
+    def __init__(
+        self,
+        arguments: Sequence[str],
+        count: int,
+        listener: socket.socket,
+        *,
+        said: Callable[[str], None] = lambda _line: None,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._arguments, self._listener = list(arguments), listener
+        self._said, self._timer = said, timer
+        self._places = [_Place() for _ in range(count)]
+        self._stopping = threading.Event()
+
+    def run(self) -> bool:
+        """Keep the workers running until a signal ends them or none can serve; return whether it was SIGTERM or SIGINT.
+
+        In the main thread.
+        """
+        handlers = {signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._again}
+        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        try:
+            while not self._stopping.is_set() and self.look():
+                self._stopping.wait(LOOK_S)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            self.end()
+        return self._stopping.is_set()
+
+    def look(self) -> bool:
+        """Start the workers that are missing; say whether any of them may serve."""
+        for number, place in enumerate(self._places):
+            self._look(number, place)
+        if all(place.early >= EARLY_MAX for place in self._places):
+            self._said("Workers end as soon as they are started; the first of the lines above says why.")
+            return False
+        return True
+
+    def _look(self, worker: int, place: _Place) -> None:
+        now, process = self._timer(), place.process
+        if process is not None:
+            code = process.poll()
+            if code is None:
+                if now - place.since > EARLY_S:
+                    place.early = 0
+                return
+            place.process = None
+            place.early = place.early + 1 if now - place.since < EARLY_S else 0
+            self._said(f"Worker {process.pid} ended with {code}; another one is started.")
+        if place.early and now - place.since < min(PAUSE_S * 2**place.early, PAUSE_MAX_S):
+            return
+        place.since = now
+        try:
+            place.process = self._start(worker)
+        except OSError as e:  # the system can start no more at the moment
+            place.early += 1
+            self._said(f"A worker could not be started: {e.strerror or e}.")
+
+    def _start(self, worker: int) -> subprocess.Popen[bytes]:
+        number = self._listener.fileno()
+        name, *others = self._arguments
+        own = [name, "--socket", str(number), "--worker", str(worker), "--parent", str(os.getpid()), *others]
+        return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
+
+    def end(self, stop_s: float = 2 * STOP_S) -> None:
+        """Let running requests end for `stop_s` seconds, then end the workers."""
+        processes = [place.process for place in self._places if place.process is not None]
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
+        until = self._timer() + stop_s
+        for process in processes:
+            _ended(process, max(until - self._timer(), 0.1))
+        for place in self._places:
+            place.process = None
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self._stopping.set()
+
+    def _again(self, _number: int, _frame: FrameType | None) -> None:
+        for place in self._places:
+            if place.process is not None and place.process.poll() is None:
+                place.process.send_signal(signal.SIGHUP)
+
+
+def _ended(process: subprocess.Popen[bytes], timeout: float) -> None:
+    """Wait for a process, and kill it when the time is over."""
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

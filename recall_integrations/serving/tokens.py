@@ -26,7 +26,8 @@ from filelock import FileLock, Timeout
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
-from recall_integrations.privacy.modes import check_mode
+from recall_integrations.privacy.door import MODES, check_mode
+from recall_integrations.serving.problems import Refused
 from recall_integrations.types import Scope, checked_time
 
 FORMAT = 1
@@ -35,29 +36,22 @@ RIGHTS = ("read", "write", "admin")
 MODE = 0o600
 LOCK_S = 10.0  # a change waits for another one
 ANY = "*"
+PARTS = ("user_id", "agent_id", "namespace")  # of a scope
 _ID = re.compile(r"[0-9a-f]{8}")
 
 
 @dataclass(frozen=True)
 class Grant:
-    """Scopes that a token reaches.
+    """Scopes that a token reaches."""
 
-    Args:
-        scope: one of them; with `prefix`, the parts in which they agree.
-        prefix: the part that need only begin as written (`user_id`, `agent_id`, `namespace`); the parts after it may be
-            anything. Empty = exactly this scope.
-    """
-
-    scope: Scope
+    scope: Scope  # one of them; with `prefix`, the parts in which they agree
+    # the part that need only begin as written (`user_id`, `agent_id`, `namespace`); the parts after it may be
+    # anything. Empty = exactly this scope
     prefix: str = ""
 
     @classmethod
     def of(cls, text: str) -> Grant:
-        """Read a scope, or a pattern whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`.
-
-        Raises:
-            InvalidScope: the text is neither.
-        """
+        """Read a scope, or a pattern whose last part ends in `*`: `u1/-/team-*`, `u1/*`, `*`."""
         if ANY in text[:-1]:
             raise InvalidScope(
                 f"In {text!r} a '*' stands before the end. It means 'any', at the end only: u1/*. In a name, write %2A."
@@ -67,13 +61,13 @@ class Grant:
         parts = text[:-1].split("/")
         if len(parts) > 3:
             raise InvalidScope(f"The scope {text!r} has {len(parts)} parts. Write {SYNTAX} A '*' at the end: any.")
-        return cls(parse_scope(text[:-1]), ("user_id", "agent_id", "namespace")[len(parts) - 1])
+        return cls(parse_scope(text[:-1]), PARTS[len(parts) - 1])
 
     def __str__(self) -> str:
         written = scope_text(self.scope).replace(ANY, "%2A")  # one that belongs to a name is not one that means any
         if not self.prefix:
             return written
-        place = ("user_id", "agent_id", "namespace").index(self.prefix)
+        place = PARTS.index(self.prefix)
         parts = written.split("/")[: place + 1]
         return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
 
@@ -81,13 +75,9 @@ class Grant:
         """Say whether the grant reaches a scope."""
         if not self.prefix:
             return scope == self.scope
-        for name in ("user_id", "agent_id", "namespace"):
-            own, asked = getattr(self.scope, name), getattr(scope, name)
-            if name == self.prefix:
-                return bool(asked.startswith(own))
-            if own != asked:
-                return False
-        return False
+        *whole, last = PARTS[: PARTS.index(self.prefix) + 1]
+        same = all(getattr(scope, name) == getattr(self.scope, name) for name in whole)
+        return same and bool(getattr(scope, last).startswith(getattr(self.scope, last)))
 
     def covers(self, user_id: str) -> bool:
         """Say whether the grant reaches every scope of a user."""
@@ -99,27 +89,16 @@ class Grant:
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """The record of a token, without the token itself.
+    """The record of a token, without the token itself."""
 
-    Args:
-        id: names the token.
-        digest: SHA-256 of the token, in hexadecimal.
-        name: the purpose of the token.
-        grants: scopes that it reaches; the first is for requests that name none.
-        rights: `read`, `write`, `admin` (metrics and details of health).
-        privacy: the least strict mode of requests with it.
-        created_at: when it was made.
-        expires_at: when it expires; `None` = never.
-    """
-
-    id: str
-    digest: str
-    name: str = ""
-    grants: tuple[Grant, ...] = ()
-    rights: tuple[str, ...] = ("read",)
-    privacy: str = "allow"
-    created_at: datetime
-    expires_at: datetime | None = None
+    id: str  # names the token
+    digest: str  # SHA-256 of the token, in hexadecimal
+    name: str = ""  # the purpose of the token
+    grants: tuple[Grant, ...] = ()  # scopes that it reaches; the first is for requests that name none
+    rights: tuple[str, ...] = ("read",)  # `read`, `write`, `admin` (metrics and details of health)
+    privacy: str = "allow"  # the least strict mode of requests with it
+    created_at: datetime  # when it was made
+    expires_at: datetime | None = None  # when it expires; `None` = never
 
     def expired(self, now: datetime) -> bool:
         """Say whether the token has expired."""
@@ -235,11 +214,7 @@ class Tokens:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Lock the file, inside of the block: else one process could restore a token that another revokes.
-
-        Raises:
-            ConfigError: another process holds the lock for too long, or the folder cannot be written.
-        """
+        """Lock the file, inside of the block: else one process could restore a token that another revokes."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             lock = FileLock(f"{self.path}.lock", timeout=LOCK_S, mode=MODE)
@@ -305,3 +280,71 @@ def _token(row: Mapping[str, Any]) -> Token:
         created_at=checked_time(datetime.fromisoformat(row["created_at"]), "created_at", InvalidArgument),
         expires_at=None if ends is None else checked_time(datetime.fromisoformat(ends), "expires_at", InvalidArgument),
     )
+
+
+STATE = "recall_caller"  # where the gate leaves the caller, in the state of a request
+HEADER = {"WWW-Authenticate": "Bearer"}
+SEND_TOKEN = "Send a token: 'Authorization: Bearer TOKEN'."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Caller:
+    """The caller of a request."""
+
+    name: str  # the id of the token, or the address, for rates and logs
+    scope: Scope | None = None  # the scope of requests that name none; `None` = they must name one
+    grants: tuple[Grant, ...] | None = None  # the scopes that the caller reaches; `None` = all
+    rights: tuple[str, ...] = RIGHTS  # `read`, `write`, `admin`
+    privacy: str = "allow"  # the least strict mode of its requests
+
+    @classmethod
+    def with_token(cls, token: Token, privacy: str) -> Caller:
+        """Return the caller that has a token."""
+        return cls(
+            name=token.id,
+            scope=next((grant.scope for grant in token.grants if not grant.prefix), None),
+            grants=token.grants,
+            rights=token.rights,
+            privacy=max(privacy, token.privacy, key=MODES.index),  # the stricter one
+        )
+
+    def where(self, named: Scope | None) -> Scope:
+        """Return the scope of a request."""
+        if self.grants is None:
+            return named or Scope()
+        if named is None:
+            if self.scope is None:
+                raise Refused(422, "INVALID_SCOPE", "This token reaches several scopes. Name one of them in `scope`.")
+            return self.scope
+        if not any(grant.holds(named) for grant in self.grants):
+            raise Refused(403, "FORBIDDEN", "This token does not reach that scope. Leave `scope` out, or use another.")
+        return named
+
+    def everywhere(self, scopes: Iterable[Scope]) -> list[Scope]:
+        """Return the scopes that the caller reaches."""
+        grants = self.grants
+        return [s for s in scopes if grants is None or any(grant.holds(s) for grant in grants)]
+
+    def covers(self, user_id: str) -> bool:
+        """Say whether the caller reaches every scope of a user, future scopes included."""
+        return self.grants is None or any(grant.covers(user_id) for grant in self.grants)
+
+    def mode(self, asked: str | None) -> str:
+        """Return the privacy mode of a request: the least of this caller, or a stricter one."""
+        if asked is None:
+            return self.privacy
+        if MODES.index(check_mode(asked)) < MODES.index(self.privacy):
+            raise Refused(
+                403,
+                "PRIVACY_VIOLATION",
+                f"Everything is given with privacy {self.privacy!r} or stricter here. Leave `privacy` out.",
+            )
+        return asked
+
+    def must(self, right: str) -> None:
+        """Refuse the request of a caller without a right."""
+        if right not in self.rights:
+            raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
+
+    def __str__(self) -> str:
+        return self.name if self.scope is None else f"{self.name} ({scope_text(self.scope)})"

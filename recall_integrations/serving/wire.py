@@ -7,6 +7,7 @@ one path serves both `Wire.ask`, which blocks, and `Wire.aask`, which does not.
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import random
 import threading
@@ -42,22 +43,15 @@ Event = Callable[[str, Any], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Asked:
-    """A request.
-
-    Args:
-        method, path: of HTTP.
-        body: makes the body, from the seconds that are left; `None` = no body.
-        params: of the query string.
-        seconds: time for the request, with its retries.
-        events: called with each event but the last, where the reply is a stream of events.
-    """
+    """A request."""
 
     method: str
     path: str
+    # makes the body, from the seconds that are left; `None` = no body
     body: Callable[[float], Mapping[str, Any]] | None = None
-    params: Mapping[str, str] = field(default_factory=dict)
-    seconds: float
-    events: Event | None = None
+    params: Mapping[str, str] = field(default_factory=dict)  # of the query string
+    seconds: float  # time for the request, with its retries
+    events: Event | None = None  # called with each event but the last, where the reply is a stream of events
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +90,7 @@ def exchange(
     clock: Callable[[], float] = time.monotonic,
     jitter: Callable[[], float] = random.random,
 ) -> Flow:
-    """Yield the steps that get a request answered; return the JSON.
-
-    Raises:
-        ServerUnavailable: the server cannot be reached, or has no place for the request, until the time is over.
-        RecallTimeout: the server does not answer in time.
-        RecallError: the error that the server answers, as an error of the same class.
-    """
+    """Yield the steps that get a request answered; return the JSON."""
     until = clock() + asked.seconds
     for attempt in range(retries + 1):
         left = until - clock()
@@ -175,17 +163,7 @@ def _written(body: Mapping[str, Any]) -> bytes:
 
 
 class Wire:
-    """Connections to one server. Threads and event loops may share it.
-
-    Args:
-        address: of the server: scheme, host, port, and a path if it is behind another server.
-        token: for the server; `None` = none.
-        retries: how often a request is sent again where the server is away or busy.
-        transport, async_transport: of httpx, instead of sockets.
-
-    Raises:
-        InvalidArgument: an argument cannot be used, or the address holds a password.
-    """
+    """Connections to one server. Threads and event loops may share it."""
 
     def __init__(
         self,
@@ -214,24 +192,23 @@ class Wire:
 
     def __reduce__(self) -> Any:
         """Pickle the address, the token and the retries. Connections are made anew."""
-        return _again, (self.address, self._token, self._retries)
+        return functools.partial(Wire, retries=self._retries), (self.address, self._token)
 
     def ask(self, asked: Asked) -> Any:
         """Return the JSON that answers a request. Raises as `exchange` does."""
         flow = exchange(self.address, asked, retries=self._retries)
         came: Answer | Exception | None = None
         try:
-            step = next(flow)
             while True:
+                step = flow.send(came)
                 if isinstance(step, Wait):
                     time.sleep(step.seconds)
                     came = None
-                else:
-                    try:
-                        came = self._sent(step)
-                    except httpx.HTTPError as e:
-                        came = e
-                step = flow.send(came)
+                    continue
+                try:
+                    came = self._sent(step)
+                except httpx.HTTPError as e:
+                    came = e
         except StopIteration as done:
             return done.value
 
@@ -240,20 +217,18 @@ class Wire:
         flow = exchange(self.address, asked, retries=self._retries)
         came: Answer | Exception | None = None
         try:
-            step = next(flow)
             while True:
+                step = flow.send(came)
                 if isinstance(step, Wait):
                     await asyncio.sleep(step.seconds)
                     came = None
-                else:
-                    try:
-                        left = max(step.until - time.monotonic(), 0.001)
-                        came = await asyncio.wait_for(self._asent(step), left)
-                    except asyncio.TimeoutError:
-                        came = httpx.ReadTimeout("late")
-                    except httpx.HTTPError as e:
-                        came = e
-                step = flow.send(came)
+                    continue
+                try:
+                    came = await asyncio.wait_for(self._asent(step), max(step.until - time.monotonic(), 0.001))
+                except asyncio.TimeoutError:
+                    came = httpx.ReadTimeout("late")
+                except httpx.HTTPError as e:
+                    came = e
         except StopIteration as done:
             return done.value
 
@@ -320,11 +295,7 @@ class Wire:
 
 
 class Reading:
-    """A reply while it comes in; it must be whole in time, however slowly its parts come.
-
-    Args:
-        step: the request that it answers.
-    """
+    """A reply while it comes in; it must be whole in time, however slowly its parts come."""
 
     def __init__(self, step: Send) -> None:
         self._step = step
@@ -340,11 +311,7 @@ class Reading:
         self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
 
     def more(self, part: bytes) -> None:
-        """Read a part of the reply.
-
-        Raises:
-            httpx.ReadTimeout: the part is late.
-        """
+        """Read a part of the reply."""
         if time.monotonic() > self._step.until:
             raise httpx.ReadTimeout("late")
         if not self._streamed:
@@ -387,11 +354,7 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _checked(address: object) -> str:
-    """Return the address of a server without a slash at its end.
-
-    Raises:
-        InvalidArgument: it is no address of a server, or holds a name or a password.
-    """
+    """Return the address of a server without a slash at its end."""
     text = address.rstrip("/") if isinstance(address, str) else ""
     try:
         parts = urlsplit(text)
@@ -403,7 +366,3 @@ def _checked(address: object) -> str:
     if not named or parts.query or parts.fragment:
         raise InvalidArgument(f'The address of a server reads as "http://127.0.0.1:8000", not {str(address)[:80]!r}.')
     return text
-
-
-def _again(address: str, token: str | None, retries: int) -> Wire:
-    return Wire(address, token, retries=retries)

@@ -16,14 +16,12 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import RecallConfig
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.looking.live import Live
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.served import Limits, Served, Settings
 from recall_integrations.serving.tokens import Tokens
 from tests.quick import examples
 
 MINE, THEIRS = Scope("mine"), Scope("theirs")
-READS = ("about", "names", "timeline", "memory?id=a", "live")
+READS = ("about", "names", "timeline", "memory?id=a")
 HERE = "http://127.0.0.1"
 
 
@@ -32,8 +30,7 @@ def served() -> Iterator[Served]:
     with MemoryStore.open() as store:
         store.remember(Memory(id="a", text="Ana, ana@example.com, planted a quince", entities=["Ana"]), scope=MINE)
         store.remember(Memory(id="b", text="Zed keeps bees beside the quince", entities=["Zed"]), scope=THEIRS)
-        live = Live()
-        yield Served(store=store, optimizer=QueryOptimizer(store, observers=[live]), live=live, limits=Limits(k_max=20))
+        yield Served(store=store, optimizer=QueryOptimizer(store), limits=Limits(k_max=20))
 
 
 @pytest.fixture
@@ -47,7 +44,7 @@ def guarded(served: Served, tmp_path_factory: pytest.TempPathFactory) -> tuple[S
     """The same with tokens; the token of `mine` as a header."""
     tokens = Tokens(tmp_path_factory.mktemp("tokens") / "tokens.json")
     token, _ = tokens.add(scopes=["mine"], rights=("read",))
-    own = Served(store=served.store, optimizer=served.optimizer, live=served.live, tokens=tokens)
+    own = Served(store=served.store, optimizer=served.optimizer, tokens=tokens)
     return own, {"Authorization": f"Bearer {token}"}
 
 
@@ -161,7 +158,6 @@ async def test_with_tokens_nothing_is_said_without_one_and_nothing_of_other_scop
         assert (await client.get("/look/memory?id=b", headers=header)).status_code == 404
         said = [(await client.get(f"/look/{path}", headers=header)).text for path in READS]
         assert "Zed" not in "".join(said) and "Ana" in said[1]
-        assert (await client.get("/look/live", headers=header)).json()["recalls"] <= 4
 
 
 async def test_the_least_privacy_of_the_server_holds(served: Served) -> None:

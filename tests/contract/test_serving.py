@@ -18,11 +18,10 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.serving import start
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.replies import HitReply, RecallReply
+from recall_integrations.serving.models import HitReply, RecallReply
 from recall_integrations.serving.routes.experience import ExperienceReply
 from recall_integrations.serving.routes.memories import ListReply
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.served import Limits, Served, Settings
 from recall_integrations.serving.tokens import Tokens
 
 U1, U2 = Scope("u1"), Scope("u2")

@@ -12,8 +12,8 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.replies import RecallReply
-from recall_integrations.serving.routes.facts import FactsReply
+from recall_integrations.serving.models import RecallReply
+from recall_integrations.serving.routes.memories import FactsReply
 from recall_integrations.serving.served import Served, Settings
 from recall_integrations.serving.tokens import Tokens
 

@@ -32,8 +32,8 @@ from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.scope_view import ToldColumn
 from recall_integrations.indexes.times import to_row
 from recall_integrations.privacy.door import Door
-from recall_integrations.serving.looking import times
-from recall_integrations.serving.looking.names import names
+from recall_integrations.serving import looking as times
+from recall_integrations.serving.looking import names
 from recall_integrations.store import fetching, index_files, journal, languages, rows
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope

@@ -38,8 +38,7 @@ from recall_integrations.delivery.highlights import Marking
 from recall_integrations.serving import RecallClient, start
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.client import AT_ONCE
-from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.served import Served
+from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
 from recall_integrations.types import RecallResult as Result
 

@@ -35,7 +35,7 @@ from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import Stage, StageEvent, read_path
 from recall_integrations.recall.runner import Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.resilience.pace import RUNS_MIN
+from recall_integrations.resilience.guard import RUNS_MIN
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
 AMPLE_MS, SHORT_MS = 60_000.0, 400.0

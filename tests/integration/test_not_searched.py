@@ -31,8 +31,7 @@ from recall_integrations.frameworks.llamaindex_memory import RecallMemoryBlock
 from recall_integrations.frameworks.mcp import memory_server
 from recall_integrations.frameworks.tools import memory_tools
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.served import Served
+from recall_integrations.serving.served import Limits, Served
 
 QUERY = "what is the cat called?"
 ITEM = {"text": "My cat is called Otto"}

@@ -17,7 +17,6 @@ from recall_integrations import Memory, QueryOptimizer, Scope
 from recall_integrations.console import demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.looking.live import Live
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
 from tests.needs import needed, program
@@ -58,11 +57,10 @@ def listening(served: Served) -> Iterator[str]:
 def served() -> Iterator[Served]:
     with demo_optimizer() as demo:
         demo.store.remember_many(EVIL, scope=HOSTILE)
-        live = Live()
-        optimizer = QueryOptimizer(demo.store, clock=lambda: demo_data.NOW, observers=[live])
+        optimizer = QueryOptimizer(demo.store, clock=lambda: demo_data.NOW)
         for scope in (demo_data.SCOPE, HOSTILE):
             optimizer.recall("quince", scope=scope)
-        yield Served(store=demo.store, optimizer=optimizer, live=live)
+        yield Served(store=demo.store, optimizer=optimizer)
 
 
 @pytest.fixture(scope="module")
@@ -229,9 +227,6 @@ def test_names_times_one_memory_and_what_goes_on(pages: Pages) -> None:
     assert page.evaluate("document.activeElement.id") == "dialog-title"
     page.keyboard.press("Escape")
     until(page, "() => !document.querySelector('dialog').open")
-    page.click("text=Live")
-    page.wait_for_selector(".tiles")
-    assert "Recalls in 5 minutes" in page.inner_text(".tiles") and "works" in page.inner_text("main")
     assert told and pages.said == []
 
 
@@ -316,14 +311,14 @@ def test_every_text_can_be_read_by_light_and_in_the_dark(pages: Pages, scheme: s
 @pytest.mark.slow
 def test_every_control_has_a_name(pages: Pages) -> None:
     roles = {"button", "textbox", "searchbox", "combobox", "checkbox", "link", "group", "region", "image", "dialog"}
-    for view in ("ask", "names", "time", "live"):
+    for view in ("ask", "names", "time"):
         page = pages(view)
         page.wait_for_selector("#scope option", state="attached")
         if view == "ask":
             ask(page, NOT_SAM)
             page.click("text=Everything as tables")
         else:
-            page.wait_for_selector({"names": ".graph", "time": ".chart", "live": ".tiles"}[view])
+            page.wait_for_selector({"names": ".graph", "time": ".chart"}[view])
         tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
         named = [n for n in tree if not n.get("ignored") and n.get("role", {}).get("value") in roles]
         assert len(named) > 5
@@ -336,7 +331,7 @@ def test_every_control_has_a_name(pages: Pages) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", ["ask", "names", "time", "live"])
+@pytest.mark.parametrize("view", ["ask", "names", "time"])
 def test_nothing_is_wider_than_a_small_screen(pages: Pages, view: str) -> None:
     page = pages(view, width=360)
     page.wait_for_selector("#scope option", state="attached")
@@ -344,7 +339,7 @@ def test_nothing_is_wider_than_a_small_screen(pages: Pages, view: str) -> None:
         ask(page, NOT_SAM)
         page.click("text=Everything as tables")
     else:
-        page.wait_for_selector({"names": ".graph", "time": ".chart", "live": ".tiles"}[view])
+        page.wait_for_selector({"names": ".graph", "time": ".chart"}[view])
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 

@@ -24,8 +24,7 @@ from click.testing import CliRunner
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
 from recall_integrations.serving import start
-from recall_integrations.serving.limits import Limits
-from recall_integrations.serving.served import Served
+from recall_integrations.serving.served import Limits, Served
 
 TEXTS = [f"Note {i}: the {w} of team {i % 7} moved to day {i % 28}" for i, w in enumerate(("deploy", "review") * 50)]
 

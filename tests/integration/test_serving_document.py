@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from recall_integrations.serving.limits import Limits
+from recall_integrations.serving.served import Limits
 from tests.pages import DOCS, prints_what_it_says
 
 PAGE = (DOCS / "serving.md").read_text(encoding="utf-8")

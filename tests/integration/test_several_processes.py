@@ -18,7 +18,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.serving import start
-from recall_integrations.serving.workers import Workers
+from recall_integrations.serving.start import Workers
 from recall_integrations.store.directory import LOCK
 from tests.quick import only
 

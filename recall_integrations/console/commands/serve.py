@@ -93,7 +93,7 @@ def serve(
     recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
     from recall_integrations.serving import start
-    from recall_integrations.serving.limits import Limits
+    from recall_integrations.serving.served import Limits
     from recall_integrations.serving.tokens import Tokens
     from recall_integrations.store.memory_store import MemoryStore
 
@@ -138,11 +138,10 @@ def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | No
 def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any], given: dict[str, Any]) -> Served:
     """Build the served store, with its observers."""
     from recall_integrations.serving import start
-    from recall_integrations.serving.looking.live import Live
     from recall_integrations.serving.served import Served, Settings
 
-    live, metrics = Live(), start.metrics_of(store)
-    watching = tuple(o for o in (live, metrics, start.tracing_if_there()) if o is not None)
+    metrics = start.metrics_of(store)
+    watching = tuple(o for o in (metrics, start.tracing_if_there()) if o is not None)
     return Served(
         store=store,
         optimizer=_optimizer(store, config_path, {**models, "observers": watching}),
@@ -150,7 +149,6 @@ def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any],
         limits=given["limits"],
         settings=Settings(privacy=given["privacy"]),
         metrics=metrics,
-        live=live,
     )
 
 
@@ -162,7 +160,7 @@ def _say_where(store: Place, address: str, more: str = "") -> None:
 def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: socket.socket) -> None:
     """Start workers with the same arguments, and keep them running until this process is told to stop."""
     from recall_integrations.serving import start
-    from recall_integrations.serving.workers import Workers, check_possible
+    from recall_integrations.serving.start import Workers, check_possible
 
     with closing(listener):
         check_possible(count)
@@ -224,15 +222,13 @@ def _look_at_the_demo(port: int) -> None:
     """Serve the page over the memories of `recall demo`, at the time in which these play."""
     from recall_integrations.console.demo import demo_optimizer
     from recall_integrations.serving import start
-    from recall_integrations.serving.looking.live import Live
     from recall_integrations.serving.served import Served
 
     start.check_installed()
-    live = Live()
-    with closing(start.listening("127.0.0.1", port)) as listener, demo_optimizer(observers=[live]) as optimizer:
+    with closing(start.listening("127.0.0.1", port)) as listener, demo_optimizer() as optimizer:
         _said(f"Serving the memories of recall demo: open {start.address_of(listener)}/ in a browser. Ctrl-C ends it.")
         _said("Ask: When was Inbox3 fixed on 17 March?")
-        start.serve(Served(store=optimizer.store, optimizer=optimizer, live=live), listener, said=_said)
+        start.serve(Served(store=optimizer.store, optimizer=optimizer), listener, said=_said)
     _said("Stopped. The temporary store is gone.")
 
 

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, FiniteFloat
 
 from recall_integrations.delivery.searched import OPTIONS, complaint
-from recall_integrations.errors import RecallError
-from recall_integrations.serving.asked import PRIVACY, Asked, Listed, WhichScope, at_most, budget_of, scope_of
-from recall_integrations.serving.auth import Caller, Reader
-from recall_integrations.serving.problems import JSON, packed
-from recall_integrations.serving.replies import Reply, problems
+from recall_integrations.serving.models import (
+    PRIVACY,
+    Asked,
+    Budget,
+    Listed,
+    Reader,
+    Reply,
+    WhichScope,
+    at_most,
+    problems,
+    scope_of,
+)
 from recall_integrations.serving.routes.memories import Where
-from recall_integrations.serving.routes.recalling import LEAST_MS
 from recall_integrations.serving.served import Served
-from recall_integrations.types import Filters, Hit, RecallResult
+from recall_integrations.serving.tokens import Caller
+from recall_integrations.types import Filters, Hit
 
 TOP_K = 5
 
@@ -92,14 +97,9 @@ Text = Annotated[str | None, Query()]
 
 def router(served: Served) -> APIRouter:
     """Return the routes for experience."""
-    routes = APIRouter(tags=["experience"])
+    routes = APIRouter(tags=["experience"], responses=problems(504))
 
-    async def found(asked: ExperienceAsked, caller: Caller, request: Request) -> Response:
-        return await _search(served, asked, caller, request.state.request_id)
-
-    @routes.get(
-        "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
-    )
+    @routes.get("/experience/search", response_model=ExperienceReply, summary="Find experience")
     async def search(
         request: Request,
         caller: Reader,
@@ -116,86 +116,60 @@ def router(served: Served) -> APIRouter:
     ) -> Response:
         """Find memories of similar tasks."""
         names = [name.strip() for name in (entities or "").split(",") if name.strip()]
+        budgets = Budgets.model_construct(tokens_max=tokens_max, time_ms=time_ms, experience_top_k=top_k)
+        actor = ActorAsked.model_construct(type=actor_type)
+        filters = FiltersAsked.model_construct(entities=names, recency_days=recency_days, channel=channel, actor=actor)
         asked = ExperienceAsked.model_construct(
-            intent=intent,
-            budgets=Budgets.model_construct(tokens_max=tokens_max, time_ms=time_ms, experience_top_k=top_k),
-            privacy_mode=privacy_mode,
-            filters=FiltersAsked.model_construct(
-                entities=names,
-                recency_days=recency_days,
-                channel=channel,
-                actor=ActorAsked.model_construct(type=actor_type),
-            ),
-            scope=scope,
+            intent=intent, budgets=budgets, privacy_mode=privacy_mode, filters=filters, scope=scope
         )
-        return await found(asked, caller, request)
+        return await _search(served, asked, caller, request.state.request_id)
 
-    @routes.post(
-        "/experience/search", response_model=ExperienceReply, responses=problems(504), summary="Find experience"
-    )
+    @routes.post("/experience/search", response_model=ExperienceReply, summary="Find experience")
     async def search_with(asked: ExperienceAsked, caller: Reader, request: Request) -> Response:
         """Find memories of similar tasks, with a body."""
-        return await found(asked, caller, request)
+        return await _search(served, asked, caller, request.state.request_id)
 
     return routes
 
 
 async def _search(served: Served, asked: ExperienceAsked, caller: Caller, request_id: str) -> Response:
-    began, optimizer = time.monotonic(), served.optimizer
     budgets = asked.budgets or Budgets.model_construct()
     wanted = asked.filters or FiltersAsked.model_construct()
     where, mode = caller.where(scope_of(asked.scope)), caller.mode(asked.privacy_mode)
     k = at_most(budgets.experience_top_k or TOP_K, served.limits.k_max, "top_k")
-    budget = budget_of(budgets.time_ms, optimizer.config_of(where).limits.time_budget_ms, served.limits)
+    budget = Budget(budgets.time_ms, served.optimizer.config_of(where).limits.time_budget_ms, served.limits)
     entities = wanted.entities or []
     role = None if wanted.actor is None else wanted.actor.type
     filters = Filters(
-        entities=entities,
-        recency_days=wanted.recency_days,
+        entities=entities, recency_days=wanted.recency_days, roles=() if role is None else (role,),
         channels=() if wanted.channel is None else (wanted.channel,),
-        roles=() if role is None else (role,),
-    )
+    )  # fmt: skip
 
-    def answer() -> bytes:
-        left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
-        result = optimizer.recall(
-            asked.intent, k=k, scope=where, filters=filters, time_budget_ms=left,
+    def answer() -> dict[str, Any]:
+        result = served.optimizer.recall(
+            asked.intent, k=k, scope=where, filters=filters, time_budget_ms=budget.left_ms,
             tokens_max=budgets.tokens_max, privacy=mode,
         )  # fmt: skip
-        error = complaint(result, budget)
-        took = (time.monotonic() - began) * 1e3
+        error, took = complaint(result, budget.ms), round(budget.took_ms, 3)
         if error is not None and not result.hits:
-            error.stats = {"partial_results": 0, "time_elapsed_ms": round(took, 3)}
+            error.stats = {"partial_results": 0, "time_elapsed_ms": took}
             raise error
-        return packed(_reply(result, k, mode, entities, request_id, took, error))
+        named, reduced = {name.casefold() for name in entities}, "reduced_top_k" in result.degradation_steps
+        reply: dict[str, Any] = {
+            "request_id": request_id,
+            "latency_ms": took,
+            "experience": [_unit(hit, mode, named) for hit in result.hits],
+            "effective_top_k": min(k, len(result.hits)) if reduced else k,
+            "degradation_applied": bool(result.degraded),
+            "stats": {"t_ms": took, "time_elapsed_ms": took, "partial_results": len(result.hits)},
+        }
+        if error is not None:
+            options = list(error.options or OPTIONS)
+            said = {"code": error.code, "message": str(error), "details": dict(error.details), "options": options}
+            reply["error"] = said
+        return reply
 
-    return Response(await served.reads.run(answer), media_type=JSON)
-
-
-def _reply(
-    result: RecallResult,
-    k: int,
-    mode: str,
-    entities: Iterable[str],
-    request_id: str,
-    took: float,
-    error: RecallError | None,
-) -> dict[str, Any]:
-    asked = {name.casefold() for name in entities}
-    reduced = "reduced_top_k" in result.degradation_steps
-    reply: dict[str, Any] = {
-        "request_id": request_id,
-        "latency_ms": round(took, 3),
-        "experience": [_unit(hit, mode, asked) for hit in result.hits],
-        "effective_top_k": min(k, len(result.hits)) if reduced else k,
-        "degradation_applied": bool(result.degraded),
-        "stats": {"t_ms": round(took, 3), "time_elapsed_ms": round(took, 3), "partial_results": len(result.hits)},
-    }
-    if error is not None:
-        options = list(error.options or OPTIONS)
-        said = {"code": error.code, "message": str(error), "details": dict(error.details), "options": options}
-        reply["error"] = said
-    return reply
+    return await served.reads.reply(answer)
 
 
 def _unit(hit: Hit, mode: str, asked: set[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
@@ -9,12 +10,21 @@ from pydantic import Field, FiniteFloat
 
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.learning.as_data import feedback_data, named, state_data, status_data, step_data
-from recall_integrations.serving.asked import Asked, Listed, Time, WhichScope, moment, scope_of
-from recall_integrations.serving.auth import Caller, Reader, Writer
-from recall_integrations.serving.problems import JSON, packed
-from recall_integrations.serving.replies import Reply, problems
+from recall_integrations.serving.models import (
+    Asked,
+    Listed,
+    Reader,
+    Reply,
+    Time,
+    WhichScope,
+    Writer,
+    moment,
+    problems,
+    scope_of,
+)
 from recall_integrations.serving.routes.memories import Where
 from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import Caller
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import GAINS_MAX
 
@@ -127,22 +137,22 @@ class PromoteAsked(RollbackAsked):
 
 def router(served: Served) -> APIRouter:
     """Return the routes for feedback and learning."""
-    routes = APIRouter(tags=["learning"])
+    routes = APIRouter(tags=["learning"], responses=problems())
 
     @routes.post("/feedback", response_model=FeedbackReply, responses=problems(404), summary="Say whether it helped")
     async def feedback(asked: FeedbackAsked, caller: Writer) -> Response:
         """Keep feedback, without any text; it is durable in the reply. Several requests about one recall add up."""
         when = moment(asked.now, "now")
 
-        def judge() -> bytes:
+        def judge() -> dict[str, Any]:
             where = _of_recall(served, asked, caller)
             kept = served.optimizer.feedback(
                 asked.result_id, helpful=asked.helpful, wrong=asked.wrong, cited=asked.cited, rating=asked.rating,
                 asked_again=asked.asked_again, scope=where, query=asked.query, now=when, privacy=caller.mode(None),
             )  # fmt: skip
-            return packed(feedback_data(kept))
+            return feedback_data(kept)
 
-        return Response(await served.writes.run(judge), media_type=JSON)
+        return await served.writes.reply(judge)
 
     _status(routes, served)
     _changing(routes, served)
@@ -150,12 +160,7 @@ def router(served: Served) -> APIRouter:
 
 
 def _of_recall(served: Served, asked: FeedbackAsked, caller: Caller) -> Scope:
-    """Return the scope by which the recall is found, without telling anybody else whose it is.
-
-    Raises:
-        Refused: the caller does not reach the scope, or must name one and does not.
-        NotFound: the recall is not one of the caller's.
-    """
+    """Return the scope by which the recall is found, without telling anybody else whose it is."""
     given = scope_of(asked.scope)
     known = served.optimizer.scopes_of(asked.result_id)
     mine = bool(known) and len(caller.everywhere(known)) == len(known)
@@ -168,7 +173,7 @@ def _of_recall(served: Served, asked: FeedbackAsked, caller: Caller) -> Scope:
 
 
 def _status(routes: APIRouter, served: Served) -> None:
-    @routes.get("/learning", response_model=LearningReply, responses=problems(), summary="What was learned")
+    @routes.get("/learning", response_model=LearningReply, summary="What was learned")
     async def status(
         caller: Reader,
         scope: Where = None,
@@ -179,19 +184,19 @@ def _status(routes: APIRouter, served: Served) -> None:
             caller.must("admin")
         where = None if everything else caller.where(scope_of(scope))
 
-        def read() -> bytes:
+        def read() -> dict[str, Any]:
             every = served.optimizer.learner().status(where)
             if caller.grants is not None:
                 reached = caller.everywhere(one.scope for one in every if one.scope is not None)
                 every = tuple(one for one in every if one.scope is None or one.scope in reached)
             reply: dict[str, Any] = {"mode": served.optimizer.config.mode}
-            return packed({**reply, "scopes": [status_data(one) for one in every]})
+            return {**reply, "scopes": [status_data(one) for one in every]}
 
-        return Response(await served.reads.run(read), media_type=JSON)
+        return await served.reads.reply(read)
 
 
 def _changing(routes: APIRouter, served: Served) -> None:
-    @routes.post("/learning/run", response_model=RunReply, responses=problems(), summary="Learn now")
+    @routes.post("/learning/run", response_model=RunReply, summary="Learn now")
     async def run(asked: RunAsked, caller: Writer) -> Response:
         """Learn from feedback, and decide about the version on trial. The server also does it by itself."""
         if asked.everything:
@@ -200,34 +205,27 @@ def _changing(routes: APIRouter, served: Served) -> None:
                 raise InvalidArgument("Give `scope` or `everything`, and not both.")
         where = None if asked.everything else caller.where(scope_of(asked.scope))
 
-        def learn() -> bytes:
-            return packed({"steps": [step_data(one) for one in served.learning.run(where, force=asked.force)]})
+        return await served.learns.reply(
+            lambda: {"steps": [step_data(one) for one in served.learning.run(where, force=asked.force)]}
+        )
 
-        return Response(await served.learns.run(learn), media_type=JSON)
+    async def changed(where: Scope | None, change: Callable[[Any, Scope | None], Any]) -> Response:
+        return await served.writes.reply(
+            lambda: {"scope": named(where), **state_data(change(served.optimizer.learner(), where))}
+        )
 
-    @routes.post("/learning/promote", response_model=StateReply, responses=problems(), summary="Let a version serve")
+    @routes.post("/learning/promote", response_model=StateReply, summary="Let a version serve")
     async def promote(asked: PromoteAsked, caller: Writer) -> Response:
         """Let a version answer all recalls of the scope from the next one on."""
-        where = _changed(asked, caller)
+        return await changed(_scope_of(asked, caller), lambda learner, where: learner.promote(asked.version, where))
 
-        def change() -> bytes:
-            state = served.optimizer.learner().promote(asked.version, where)
-            return packed({"scope": named(where), **state_data(state)})
-
-        return Response(await served.writes.run(change), media_type=JSON)
-
-    @routes.post("/learning/rollback", response_model=StateReply, responses=problems(), summary="Take it back")
+    @routes.post("/learning/rollback", response_model=StateReply, summary="Take it back")
     async def rollback(asked: RollbackAsked, caller: Writer) -> Response:
         """Let the version before serve again; the scope learns nothing until a version is promoted."""
-        where = _changed(asked, caller)
-
-        def change() -> bytes:
-            return packed({"scope": named(where), **state_data(served.optimizer.learner().rollback(where))})
-
-        return Response(await served.writes.run(change), media_type=JSON)
+        return await changed(_scope_of(asked, caller), lambda learner, where: learner.rollback(where))
 
 
-def _changed(asked: RollbackAsked, caller: Caller) -> Scope | None:
+def _scope_of(asked: RollbackAsked, caller: Caller) -> Scope | None:
     """Return the scope that is changed; `None` = what all scopes share."""
     if not asked.shared:
         return caller.where(scope_of(asked.scope))

@@ -6,7 +6,6 @@ of OpenAPI: these routes belong to the page, and change with it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from importlib.resources import files
 from typing import Annotated, Any
@@ -20,16 +19,12 @@ from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.counterfactual.as_data import counterfactuals_data
 from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.modes import MODES
-from recall_integrations.serving.asked import PRIVACY, Listed, RecallAsked, at_most, budget_of, moment
-from recall_integrations.serving.auth import Caller, Reader
-from recall_integrations.serving.looking.asked import looked
-from recall_integrations.serving.looking.names import NAMES_MAX, names
-from recall_integrations.serving.looking.times import LISTED, one, timeline
-from recall_integrations.serving.problems import JSON, packed
-from recall_integrations.serving.routes.recalling import LEAST_MS, arguments_of
+from recall_integrations.privacy.door import MODES, Door
+from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline
+from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, RecallAsked, at_most, moment
+from recall_integrations.serving.routes.recalls import Run
 from recall_integrations.serving.served import Served
+from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Scope
 
@@ -103,39 +98,45 @@ def _pages() -> dict[str, tuple[bytes, str]]:
 def _recalls(routes: APIRouter, served: Served) -> None:
     """Add the routes that return a recall to look at, and the same recall without some of its sources."""
 
+    def of_one(asked: RecallAsked, caller: Caller) -> Run:
+        """Return a recall of one scope; the scope is no longer among its arguments."""
+        if asked.scopes is not None:
+            raise InvalidArgument("One scope is looked at at a time. Give `scope`, not `scopes`.")
+        run = Run(served, asked, caller)
+        run.arguments.pop("scope")
+        return run
+
     @routes.post("/look/recall")
     async def recall(asked: RecallAsked, caller: Reader) -> Response:
-        began, optimizer = time.monotonic(), served.optimizer
-        arguments, scope = _of_one(served, asked, caller)
-        budget = budget_of(asked.time_budget_ms, optimizer.config.limits.time_budget_ms, served.limits)
+        run = of_one(asked, caller)
 
         def answer() -> dict[str, Any]:
-            left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
-            return looked(optimizer, scope=scope, deadline_ms=budget, time_budget_ms=left, **arguments)
+            return looked(
+                served.optimizer, scope=run.scopes[0], deadline_ms=run.budget.ms, time_budget_ms=run.budget.left_ms,
+                **run.arguments,
+            )  # fmt: skip
 
         return await _answered(served, answer)
 
     @routes.post("/look/without")
     async def without(asked: WithoutAsked, caller: Reader) -> Response:
-        began, optimizer = time.monotonic(), served.optimizer
-        arguments, scope = _of_one(served, asked, caller)
-        own = budget_of(asked.time_budget_ms, optimizer.config.limits.time_budget_ms, served.limits)
-        budget = min(asked.budget_ms, served.limits.time_ms_max)
+        run = of_one(asked, caller)
+        whole = Budget(min(asked.budget_ms, served.limits.time_ms_max), BUDGET_MS, served.limits)
         for name in ("context", "query_vector", "strict"):  # they change nothing about places
-            arguments.pop(name)
+            run.arguments.pop(name)
 
         def answer() -> dict[str, Any]:
-            left = max(LEAST_MS, budget - (time.monotonic() - began) * 1e3)
             found = counterfactuals(
-                optimizer, scope=scope, leave_out=asked.leave_out, budget_ms=left, time_budget_ms=own, **arguments
-            )
+                served.optimizer, scope=run.scopes[0], leave_out=asked.leave_out, budget_ms=whole.left_ms,
+                time_budget_ms=run.budget.ms, **run.arguments,
+            )  # fmt: skip
             return counterfactuals_data(found)
 
         return await _answered(served, answer)
 
 
 def _browsing(routes: APIRouter, served: Served) -> None:
-    """Add the routes for scopes, names, memories in time, one memory, and recent activity."""
+    """Add the routes for scopes, names, memories in time, and one memory."""
 
     @routes.get("/look/about")
     async def about(caller: Reader) -> Response:
@@ -183,36 +184,13 @@ def _browsing(routes: APIRouter, served: Served) -> None:
         where, door = _where(served, caller, scope, privacy)
         return await _answered(served, lambda: one(served.store, where, id, door))
 
-    @routes.get("/look/live")
-    async def live(caller: Reader) -> Response:
-        return await _answered(served, lambda: _live(served, caller))
-
 
 async def _answered(served: Served, answer: Callable[[], dict[str, Any]]) -> Response:
-    """Make an answer and write it as JSON in the pool of reads."""
-    body = await served.reads.run(lambda: packed(answer()))
-    return Response(body, headers={**HEADERS, "Cache-Control": "no-store"}, media_type=JSON)
-
-
-def _of_one(served: Served, asked: RecallAsked, caller: Caller) -> tuple[dict[str, Any], Scope]:
-    """Return the arguments of a recall of one scope without the scope, and the scope.
-
-    Raises:
-        InvalidInput, Refused: as `arguments_of`; or the request names several scopes.
-    """
-    if asked.scopes is not None:
-        raise InvalidArgument("One scope is looked at at a time. Give `scope`, not `scopes`.")
-    arguments, scopes = arguments_of(served, asked, caller)
-    arguments.pop("scope")
-    return arguments, scopes[0]
+    return await served.reads.reply(answer, headers={**HEADERS, "Cache-Control": "no-store"})
 
 
 def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> tuple[Scope, Door]:
-    """Return the scope to read, and the privacy mode that its memories pass.
-
-    Raises:
-        InvalidScope, Refused: `scope` is no scope, or the caller does not reach it.
-    """
+    """Return the scope to read, and the privacy mode that its memories pass."""
     where = caller.where(parse_scope(scope) if scope else None)
     return where, Door(caller.mode(privacy), served.optimizer.config.privacy.compiled)
 
@@ -237,13 +215,3 @@ def _about(served: Served, caller: Caller) -> dict[str, Any]:
 def _called(scope: Scope) -> str:
     """Join the parts of a scope that are set."""
     return " / ".join(part for part in (scope.user_id, scope.agent_id, scope.namespace) if part) or "everybody"
-
-
-def _live(served: Served, caller: Caller) -> dict[str, Any]:
-    """Return recent activity as far as the caller may see it: with a token, recalls of its scopes.
-
-    All scopes share the components: their load would tell of other tenants.
-    """
-    if caller.grants is None or "admin" in caller.rights:
-        return served.live.data(served.optimizer.health())
-    return served.live.data((), lambda scope: bool(caller.everywhere([scope])))

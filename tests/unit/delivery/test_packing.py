@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from recall_integrations.delivery.packing import CUT_REASON, estimate_tokens, pack
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.privacy.door import Door
 from recall_integrations.types import Hit, Memory
 
 
@@ -117,9 +118,7 @@ def test_nothing_rather_than_too_much(budget: int) -> None:
 
 
 def test_withheld_texts_cost_nothing() -> None:
-    from recall_integrations.privacy.redactor import apply
-
-    blocked = [Hit(memory=apply(h.memory, "block"), score=h.score) for h in hits("a b c", "d")]
+    blocked = [Hit(memory=Door("block").memory(h.memory), score=h.score) for h in hits("a b c", "d")]
     assert pack(blocked, 0) == (tuple(blocked), 0, False)
 
 

@@ -7,7 +7,6 @@ import threading
 import pytest
 
 from recall_integrations.delivery.showing import AT_ONCE_CHARS, Showing, Shown
-from recall_integrations.privacy import redactor as privacy
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Memory
@@ -19,7 +18,7 @@ LONG_TEXT = Memory("call 030 1234567 " + "tea " * AT_ONCE_CHARS, id="long", acto
 @pytest.mark.parametrize("mode", ["allow", "redact", "block"])
 def test_with_time_it_is_what_the_mode_says(memory: Memory, mode: str) -> None:
     showing = Shown(Door(mode), Deadline.after(60_000), Showing())
-    assert showing.of(memory) == privacy.apply(memory, mode)
+    assert showing.of(memory) == Door(mode).memory(memory)
     assert showing.problems == []
 
 
@@ -33,7 +32,7 @@ def test_what_takes_too_long_is_withheld(memory: Memory, monkeypatch: pytest.Mon
     showing = Shown(door, Deadline.after(5), Showing())
     shown = showing.of(memory)
     release.set()
-    assert shown == privacy.apply(memory, "block") and shown.text == "" and shown.entities == ()
+    assert shown == Door("block").memory(memory) and shown.text == "" and shown.entities == ()
     assert [(d.stage, d.reason) for d in showing.problems] == [("privacy", "timeout")]
 
 
@@ -55,7 +54,7 @@ def test_while_as_many_as_may_be_are_under_way_one_waits() -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert seen == [privacy.apply(LONG_TEXT, "redact")] * texts
+    assert seen == [Door("redact").memory(LONG_TEXT)] * texts
 
 
 def test_a_redaction_that_fails_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -317,7 +317,7 @@ def test_the_exposition_passes_promtool(store: MemoryStore) -> None:
 
 
 def test_every_reason_of_the_documentation_is_known() -> None:
-    from recall_integrations.observability.labels import REASONS
+    from recall_integrations.observability.families import REASONS
 
     page = (Path(__file__).resolve().parents[3] / "docs" / "reliability.md").read_text(encoding="utf-8")
     tables = page.partition("\n## What `degraded` says\n")[2].partition("\n## ")[0]

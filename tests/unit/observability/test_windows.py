@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.observability.windows import Window
+from recall_integrations.observability.metrics import Window
 
 
 class Clock:

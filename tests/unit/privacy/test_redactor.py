@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.modes import check_mode
-from recall_integrations.privacy.redactor import Redactor, apply, redact, withheld
+from recall_integrations.privacy.door import Door, check_mode
+from recall_integrations.privacy.redactor import Redactor, redact
 from recall_integrations.types import Memory, Relation
 
 REDACTED = [
@@ -297,6 +297,10 @@ MEMORY = Memory(
 )
 
 
+def apply(memory: Memory, mode: str) -> Memory:
+    return Door(mode).memory(memory)
+
+
 def text_of(memory: Memory) -> str:
     parts = [getattr(memory, name) for name in Memory.__dataclass_fields__ if name != "metadata"]
     return repr(parts) + json.dumps(memory.metadata)
@@ -446,4 +450,4 @@ def test_patterns_that_are_none(own: Any) -> None:
 
 
 def test_withheld_is_what_block_leaves() -> None:
-    assert withheld(MEMORY) == apply(MEMORY, "block")
+    assert Redactor().withheld(MEMORY) == apply(MEMORY, "block")

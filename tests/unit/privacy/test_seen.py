@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.privacy.seen import SAID_MIN, WORD, seen
+from recall_integrations.privacy.door import SAID_MIN, WORD, seen
 
 PARTS = st.lists(
     st.one_of(

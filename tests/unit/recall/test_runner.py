@@ -16,8 +16,7 @@ from recall_integrations.recall.runner import Runner, Stage, StageEvent, Turn, a
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard
-from recall_integrations.resilience.pace import RUNS_MIN, Pace
+from recall_integrations.resilience.guard import RUNS_MIN, Guard, Pace
 from recall_integrations.types import Degradation
 
 

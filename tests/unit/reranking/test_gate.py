@@ -14,7 +14,7 @@ from recall_integrations.reranking.gate import (
     should_rerank,
     work_of,
 )
-from recall_integrations.resilience.pace import Estimate
+from recall_integrations.resilience.guard import Estimate
 
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])
 FALLING = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(lambda p: np.array(sorted(p, reverse=True)))

@@ -16,8 +16,7 @@ from recall_integrations.reranking.reranking import Reranked, RerankRequest, Rer
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.bulkhead import Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard
-from recall_integrations.resilience.pace import PROBE_EVERY
+from recall_integrations.resilience.guard import PROBE_EVERY, Guard
 
 P = np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
 BACKWARDS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)

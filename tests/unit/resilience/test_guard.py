@@ -13,8 +13,7 @@ from recall_integrations.errors import EmbeddingError, RecallTimeout
 from recall_integrations.resilience.breaker import Breaker, MemoryShelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard
-from recall_integrations.resilience.pace import RUNS_MIN
+from recall_integrations.resilience.guard import RUNS_MIN, Guard
 
 LONG = Deadline.after(None)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.reranking.gate import work_of
-from recall_integrations.resilience.pace import PROBE_EVERY, Estimate, Pace, Window, median
+from recall_integrations.resilience.guard import PROBE_EVERY, Estimate, Pace, Window, median
 
 
 def test_costs_grow_with_number_and_length_of_texts() -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import threading
 import time
 
+from recall_integrations.resilience.admission import Places
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.places import Places
 
 
 def _wait_until(condition: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from recall_integrations.errors import StoreClosed, StoreError
-from recall_integrations.serving.learning import FREE, LATER_S, Learning
+from recall_integrations.serving.served import FREE, LATER_S, Learning
 
 
 class Optimizer:

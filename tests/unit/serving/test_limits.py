@@ -6,9 +6,8 @@ import threading
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.serving.limits import CALLERS_MAX, Limits, Rates
-from recall_integrations.serving.pool import Pool
 from recall_integrations.serving.problems import Refused
+from recall_integrations.serving.served import CALLERS_MAX, Limits, Pool, Rates
 
 
 def test_a_bucket_holds_two_seconds_and_fills_with_time() -> None:

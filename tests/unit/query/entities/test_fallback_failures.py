@@ -15,7 +15,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.fallback import STAGE, EntityFallback
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.pace import RUNS_MIN
+from recall_integrations.resilience.guard import RUNS_MIN
 from recall_integrations.types import Degradation, EntityRef
 
 Made = Callable[..., EntityFallback]

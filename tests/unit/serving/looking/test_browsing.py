@@ -10,8 +10,7 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, Relation, Scope
 from recall_integrations.errors import NotFound
 from recall_integrations.privacy.door import Door
-from recall_integrations.serving.looking.names import names
-from recall_integrations.serving.looking.times import BUCKETS, TEXT_CHARS, one, timeline
+from recall_integrations.serving.looking import BUCKETS, TEXT_CHARS, names, one, timeline
 
 NOW = datetime(2026, 4, 20, 9, tzinfo=timezone.utc)
 MINE, THEIRS = Scope("mine"), Scope("theirs")

@@ -1,25 +1,33 @@
-"""Bodies of requests, and functions that read them. They check the kind of a value; whoever uses it checks the rest."""
+"""Bodies of requests, functions that read them, and models of replies.
+
+Models of requests check the kind of a value; whoever uses it checks the rest. Replies are made as plain data and
+written once: checking them against their models on the way would cost more than the recall. A test does it.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
 
+from fastapi import Depends, Request
 from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_validator
 
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
-from recall_integrations.serving.limits import Limits
+from recall_integrations.serving.problems import MEDIA_TYPE, TITLES, Refused
+from recall_integrations.serving.served import Limits
+from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
 from recall_integrations.types.moments import iso
 
+LEAST_MS = 1.0
 PRIVACY = Literal["allow", "redact", "block"]
 WHERE = f"The tenant: {SYNTAX} Or an object with `user_id`, `agent_id`, `namespace`. With a token: default its scope."
 Time = Annotated[
-    str,
-    Field(description="ISO 8601 with an offset.", examples=["2026-03-01T12:00:00+00:00"], max_length=64),
+    str, Field(description="ISO 8601 with an offset.", examples=["2026-03-01T12:00:00+00:00"], max_length=64)
 ]
 
 
@@ -48,6 +56,23 @@ class Asked(BaseModel):
         if isinstance(given, dict) and len(given) > len(cls.model_fields) + UNKNOWN_TOLD:
             raise ValueError(f"{len(given):,} keys are given, and there are {len(cls.model_fields)}")
         return given
+
+
+def _having(right: str) -> Any:
+    async def caller(request: Request) -> Caller:
+        """Return the caller of a request, which must have a right."""
+        found: Caller | None = getattr(request.state, STATE, None)
+        if found is None:
+            raise Refused(401, "UNAUTHORIZED", SEND_TOKEN, headers=HEADER)
+        found.must(right)
+        return found
+
+    return Depends(caller)
+
+
+Reader = Annotated[Caller, _having("read")]
+Writer = Annotated[Caller, _having("write")]
+Admin = Annotated[Caller, _having("admin")]
 
 
 class ScopeParts(Asked):
@@ -105,11 +130,7 @@ class RecallAsked(Asked):
     strict: bool = Field(False, description="An error where the default leaves something out and names it.")
 
     def arguments(self, limits: Limits) -> dict[str, Any]:
-        """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget.
-
-        Raises:
-            InvalidInput: an argument cannot be used.
-        """
+        """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget."""
         return {
             "query": self.query,
             "k": at_most(self.k, limits.k_max, "k"),
@@ -130,22 +151,14 @@ class RecallAsked(Asked):
 
 
 def at_most(value: int, most: int, name: str) -> int:
-    """Return `value` if it is at most `most`.
-
-    Raises:
-        InvalidArgument: it is larger.
-    """
+    """Return `value` if it is at most `most`."""
     if value > most:
         raise InvalidArgument(f"{name} is {value:,}; this server gives at most {most:,} at once. Ask for fewer.")
     return value
 
 
 def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument) -> datetime | None:
-    """Read a time; `None` stays `None`.
-
-    Raises:
-        InvalidInput: the text is no time, or has no offset.
-    """
+    """Read a time; `None` stays `None`."""
     if text is None:
         return None
     found = iso(text)
@@ -155,22 +168,14 @@ def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgum
 
 
 def scope_of(given: str | ScopeParts | None) -> Scope | None:
-    """Return the scope that a request names; `None` where it names none.
-
-    Raises:
-        InvalidScope: `given` is no scope.
-    """
+    """Return the scope that a request names; `None` where it names none."""
     if given is None:
         return None
     return parse_scope(given) if isinstance(given, str) else checked_scope(given.model_dump())
 
 
 def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
-    """Read filters whose times are text.
-
-    Raises:
-        InvalidFilter: the filters cannot be applied.
-    """
+    """Read filters whose times are text."""
     if not given:
         return None
     times = {name: given[name] for name in ("after", "before") if isinstance(given.get(name), str)}
@@ -179,22 +184,151 @@ def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
 
 
 def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Literal[False] | None:
-    """Return the window that a request asks for.
-
-    Raises:
-        InvalidArgument: the times cannot be used.
-    """
+    """Return the window that a request asks for."""
     if not isinstance(given, WindowGiven):
         return given
     return TemporalWindow(start=moment(given.start, "window.start"), end=moment(given.end, "window.end"))
 
 
-def budget_of(asked_ms: float | None, usual_ms: float, limits: Limits) -> float:
-    """Return the time budget of a recall, in milliseconds.
+class Budget:
+    """The time budget of a recall in milliseconds, from when its request came: the wait for a place is part of it."""
 
-    Raises:
-        InvalidArgument: the request asks for more than this server gives.
-    """
-    if asked_ms is not None and asked_ms > limits.time_ms_max:
-        raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")
-    return usual_ms if asked_ms is None else asked_ms
+    def __init__(self, asked_ms: float | None, usual_ms: float, limits: Limits) -> None:
+        if asked_ms is not None and asked_ms > limits.time_ms_max:
+            raise InvalidArgument(f"A recall may have {limits.time_ms_max:,.0f} ms here. Give it less.")
+        self.ms = usual_ms if asked_ms is None else asked_ms
+        self._began = time.monotonic()
+
+    @property
+    def took_ms(self) -> float:
+        """Milliseconds since the request came."""
+        return (time.monotonic() - self._began) * 1e3
+
+    @property
+    def left_ms(self) -> float:
+        """What is left; a recall that has waited for longer than it has gives the least there is."""
+        return max(LEAST_MS, self.ms - self.took_ms)
+
+
+# -- replies -----------------------------------------------------------------------------------------------------------
+
+
+class Reply(BaseModel):
+    """A reply. Keys may be added."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(Reply):
+    """A failed request (RFC 9457), and what may be done about it."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str = Field(description="Stable, for programs.", examples=["INVALID_ARGUMENT"])
+    message: str = Field(description="What was wrong, and what to do.")
+    options: list[str] = Field([], description="retry_with_reduced_scope, skip_experience_path, return_minimal")
+    details: dict[str, Any] = {}
+    stats: dict[str, Any] = {}
+
+
+class MemoryReply(Reply):
+    """A memory."""
+
+    id: str
+    text: str
+    type: str
+    actor: str | None = None
+    role: str | None = None
+    channel: str | None = None
+    event_at: str | None = None
+    created_at: str | None = None
+    expires_at: str | None = None
+    importance: float
+    entities: list[str]
+    relations: list[list[Any]]
+    thread: str | None = None
+    position: int | None = None
+    refs: list[str]
+    metadata: dict[str, Any]
+
+
+class ContributionReply(Reply):
+    """The share of one source in the score of a hit."""
+
+    source: str
+    name: str
+    rank: int | None = None
+    score: float | None = None
+    added: float | None = None
+
+
+class HighlightReply(Reply):
+    """A place in the text of a memory that supports the hit: characters from `start` until before `end`."""
+
+    start: int
+    end: int
+    kind: str = Field(description="word, near, name, time; passage: what a long text says most in")
+    of: str
+    weight: float
+
+
+class HitReply(Reply):
+    """A memory that was found."""
+
+    id: str
+    score: float
+    reason: str
+    scope: str | None = None
+    memory: MemoryReply
+    contributions: list[ContributionReply]
+    duplicates: list[str]
+    context: list[MemoryReply]
+    highlights: list[HighlightReply]
+    superseded_by: str | None = Field(None, description="Id of the memory that says what took its place.")
+    valid_from: str | None = Field(None, description="Since when what it says of a slot holds.")
+    valid_to: str | None = Field(None, description="Until when it held; null = it holds, or it says nothing of a slot.")
+
+
+class DegradedReply(Reply):
+    """A step that was skipped, cut short or failed."""
+
+    stage: str
+    reason: str
+    detail: str
+
+
+class RecallReply(Reply):
+    """A whole recall: what `recall search --json` prints."""
+
+    format: int
+    query: str
+    scope: str
+    k: int | None
+    now: str | None
+    plan: str
+    reason: str
+    confidence: float | None
+    searched: bool = Field(
+        True, description="False: nothing could be looked at, so no hits say nothing of what is remembered. Ask again."
+    )
+    hits: list[HitReply]
+    parsed: dict[str, Any]
+    arms: list[dict[str, Any]]
+    rules: list[dict[str, Any]]
+    rewrite: dict[str, Any]
+    rerank: dict[str, Any]
+    facts: dict[str, Any] | None = Field(None, description="What facts decided; null = no state is asked for.")
+    cache: dict[str, Any]
+    degraded: list[DegradedReply]
+    notes: list[dict[str, Any]]
+    timings_ms: dict[str, float | None]
+    id: str = Field(description="By which `POST /feedback` names this answer.")
+    version: str = Field(description="What chose plan and weights: `rules`, or what was learned: `v3`, `shared v2`.")
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the errors that a route may answer beside its reply, for OpenAPI."""
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    all_of = {400, 401, 403, 408, 413, 421, 422, 429, 500, 503, *statuses}
+    return {status: {"description": TITLES[status], "content": content} for status in sorted(all_of)}
