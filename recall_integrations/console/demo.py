@@ -26,15 +26,7 @@ HITS = 3
 def demo_optimizer(
     language: str = ENGLISH, observers: Sequence[Observer | RecallObserver] = ()
 ) -> Iterator[QueryOptimizer]:
-    """Yield an optimizer over the demonstration's memories, in a temporary store.
-
-    Args:
-        language: what the memories are written in, one of `demo_texts.LANGUAGES`.
-        observers: of its recalls.
-
-    Raises:
-        InvalidArgument: there are none in that language.
-    """
+    """Yield an optimizer over the demonstration's memories, in a temporary store."""
     told = demo_texts(language)
     with MemoryStore.open(clock=lambda: demo_data.NOW) as store:
         for name, aliases in told.aliases.items():
@@ -51,13 +43,6 @@ def run_demo(console: Console, language: str = ENGLISH) -> None:
     """Ask every question and show the plan, why it was chosen, the time it took, and the best memories.
 
     In English, questions to a few notes follow: what changed, and what nobody has told.
-
-    Args:
-        console: where it is shown.
-        language: what memories and questions are written in, one of `demo_texts.LANGUAGES`.
-
-    Raises:
-        InvalidArgument: there are none in that language; nothing was shown.
     """
     told = demo_texts(language)
     with demo_optimizer(language) as optimizer:

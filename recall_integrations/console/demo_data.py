@@ -25,19 +25,12 @@ ALIASES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoQuery:
-    """A question of the demonstration.
+    """A question of the demonstration."""
 
-    Args:
-        text: the question.
-        shows: what it is an example of, in a few words.
-        plan: the plan it is expected to get.
-        first: ids of the memories of which one must come first; empty = no memory answers.
-    """
-
-    text: str
-    shows: str
-    plan: str
-    first: tuple[str, ...]
+    text: str  # the question
+    shows: str  # what it is an example of, in a few words
+    plan: str  # the plan it is expected to get
+    first: tuple[str, ...]  # ids of the memories of which one must come first; empty = no memory answers
 
 
 QUERIES: tuple[DemoQuery, ...] = (

@@ -43,15 +43,7 @@ def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: st
 
 
 def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: datetime, config: RecallConfig) -> None:
-    """Print a block for each subject, a row for each value; facts that do not hold at the time are indented below.
-
-    Args:
-        console: where.
-        facts: in the order of subject and slot.
-        scope: of them.
-        at: the time that is asked for.
-        config: for the time zone, and for how slots are called.
-    """
+    """Print a block for each subject, a row for each value; facts that do not hold at the time are indented below."""
     if not facts:
         console.print(Text(f"No facts are known in the scope {plain(scope_text(scope))} as of {at:%Y-%m-%d}."))
         return

@@ -18,14 +18,7 @@ SIGN = "*"
 
 
 def shown_text(console: Console, hit: Hit, limit: int, *, signs: bool = False) -> Text:
-    """Return the text on one line; of a longer text the `limit` characters that say most.
-
-    Args:
-        console: where.
-        hit: of a recall.
-        limit: characters, without marks.
-        signs: whether to mark with signs where there are no colours.
-    """
+    """Return the text on one line; of a longer text the `limit` characters that say most."""
     text = hit.memory.text
     if not text:
         return Text("(text withheld)")

@@ -14,14 +14,7 @@ _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def given(text: str | None) -> Any:
-    """Load the object that `module:name` names, also from the current directory; return any other text as it is.
-
-    Args:
-        text: of an option; `None` = it was not given.
-
-    Raises:
-        InvalidArgument: the module cannot be imported, or has nothing of that name.
-    """
+    """Load the object that `module:name` names, also from the current directory; return any other text as it is."""
     if text is None or not _NAMED.fullmatch(text):
         return text
     module, _, name = text.partition(":")

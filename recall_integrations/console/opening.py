@@ -23,10 +23,6 @@ def check_store(path: Place) -> None:
     """Refuse a path that holds no store, so that reading never makes one.
 
     A directory with indexes and no database passes: opening it gives the error that says what is lost.
-
-    Raises:
-        StorePathError: there is nothing, a file, a directory that is no store, or a database without our tables.
-        StoreError: the server of the database cannot be reached.
     """
     from recall_integrations.store.directory import DATABASE
 
@@ -48,11 +44,7 @@ def check_store(path: Place) -> None:
 
 
 def is_store(path: Place) -> bool:
-    """Say whether there is a store at `path`, or what is left of one.
-
-    Raises:
-        StoreError: the server of the database cannot be reached.
-    """
+    """Say whether there is a store at `path`, or what is left of one."""
     try:
         check_store(path)
     except StorePathError:
@@ -80,12 +72,7 @@ def _check_database(place: Address) -> None:
 def existing_store(
     path: Place, embedding: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[MemoryStore]:
-    """Yield the store at `path`, closed at the end.
-
-    Raises:
-        StorePathError: there is none; nothing was made.
-        StoreError: it cannot be opened.
-    """
+    """Yield the store at `path`, closed at the end."""
     from recall_integrations.store.memory_store import MemoryStore
 
     check_store(path)
@@ -99,12 +86,7 @@ def existing_store(
 
 @contextmanager
 def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
-    """Remove a store that was made here if the block fails before anything was stored.
-
-    Args:
-        path: of the store.
-        done: how many memories were stored.
-    """
+    """Remove a store that was made here if the block fails before anything was stored."""
     if isinstance(path, Address):  # empty tables are no harm, and others may use them by now
         yield
         return
@@ -126,12 +108,7 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
 def existing_optimizer(
     path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[tuple[QueryOptimizer, Scope]]:
-    """Yield an optimizer over the store at `path`, and the scope that is meant; close optimizer and store at the end.
-
-    Raises:
-        StorePathError, StoreError: as `existing_store`.
-        InvalidScope, NotFound: as `find_scope`.
-    """
+    """Yield an optimizer over the store at `path`, and the scope that is meant; close optimizer and store at the end."""
     from recall_integrations.optimizer import QueryOptimizer
 
     with existing_store(path, embedding, config) as store:
@@ -146,14 +123,7 @@ def rebuild(
     progress: Callable[[str, int, int | None], None],
     config: RecallConfig | None = None,
 ) -> str:
-    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of.
-
-    Args:
-        path: the store.
-        embedding: name or path of a model; `None` = the bundled one.
-        progress: called with what is being made, how much of it is done, and how much there is.
-        config: all settings.
-    """
+    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of."""
     from recall_integrations.store.memory_store import MemoryStore
 
     check_store(path)

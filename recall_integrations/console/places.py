@@ -15,14 +15,7 @@ from recall_integrations.errors import InvalidArgument
 
 
 class Address:
-    """The address of a database; as text it is without its password.
-
-    Args:
-        given: as the user wrote it.
-
-    Raises:
-        StoreError: it is no address of a PostgreSQL database.
-    """
+    """The address of a database; as text it is without its password."""
 
     def __init__(self, given: str) -> None:
         from recall_integrations.database.postgres import parsed
@@ -65,11 +58,7 @@ def opens(place: Place) -> Path | str:
 
 
 def directory(place: Place, command: str, instead: str) -> Path:
-    """Return the directory of a store, for a command that is about files.
-
-    Raises:
-        InvalidArgument: it is a database.
-    """
+    """Return the directory of a store, for a command that is about files."""
     if isinstance(place, Address):
         raise InvalidArgument(f"`{command}` is for a store in a directory; {place} is a database. {instead}")
     return place

@@ -19,9 +19,6 @@ def benchmark(module: str) -> ModuleType:
     It is looked for next to the installed package (a checkout, or `pip install -e`) and then in the current directory;
     a folder counts where both packages are in it. `sys.path` stays as it is: what is found is loaded from its file, in
     place of any other package that is called `benchmarks`.
-
-    Raises:
-        MissingBenchmark: it is in neither place.
     """
     for root in (Path(__file__).resolve().parents[2], Path.cwd()):
         if (root / NAME / "__init__.py").is_file() and (root / "recall_integrations" / "__init__.py").is_file():

@@ -65,11 +65,7 @@ def warnings(learned: Learned) -> list[str]:
 
 
 def write(learned: Learned, path: Path) -> None:
-    """Write the weights.
-
-    Raises:
-        InvalidArgument: the file cannot be written.
-    """
+    """Write the weights."""
     try:
         path.write_text(learned.ranker.to_json(), encoding="utf-8")
     except OSError as e:

@@ -19,13 +19,7 @@ FOLDS_NOTHING = 2.0  # of `ranking.duplicate_similarity`
 
 
 class Without:
-    """A ranker without some features: the terms that they added are taken out of the sum.
-
-    Args:
-        ranker: a ranker whose order is a sum of features.
-        gone: names of the features.
-        may_hang: whether it is a user's ranker, as `Stage.may_hang` says.
-    """
+    """A ranker without some features: the terms that they added are taken out of the sum."""
 
     def __init__(self, ranker: Ranker, gone: Collection[str], *, may_hang: bool = True) -> None:
         self._ranker, self._gone, self.may_hang = ranker, frozenset(gone), may_hang
@@ -58,11 +52,7 @@ class Without:
 
 
 class Unread(Stage):
-    """Forgets, after `parse`, properties read from the query.
-
-    Args:
-        rules: names of `parts.RULES`.
-    """
+    """Forgets, after `parse`, properties read from the query."""
 
     name, after, essential, may_hang = "without.read", "parse", True, False
 
@@ -88,12 +78,7 @@ class Unread(Stage):
 
 
 class Unplanned(Stage):
-    """Takes arms and rules out of the plan, after `plan`.
-
-    Args:
-        arms: names of arms.
-        rules: names of `parts.RULES`.
-    """
+    """Takes arms and rules out of the plan, after `plan`."""
 
     name, after, essential, may_hang = "without.plan", "plan", True, False
 

@@ -26,22 +26,14 @@ BUDGET_MS = 5_000.0
 
 @record(frozen=True, slots=True, kw_only=True)
 class Move:
-    """The place of a memory with all parts, and without those left out.
-
-    Args:
-        id: of the memory.
-        before, after: place among the hits, counted from 1; beyond them the place among the candidates, up to 200;
-            `None` = it is no candidate.
-        hit_before, hit_after: whether it is one of the hits.
-        score_before, score_after: score of the hit; `None` where it is none.
-    """
+    """The place of a memory with all parts, and without those left out."""
 
     id: str
     before: int | None
     after: int | None
-    hit_before: bool
+    hit_before: bool  # whether it is one of the hits
     hit_after: bool
-    score_before: float | None
+    score_before: float | None  # score of the hit; `None` where it is none
     score_after: float | None
 
     @property
@@ -52,16 +44,11 @@ class Move:
 
 @record(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A recall without some parts.
+    """A recall without some parts."""
 
-    Args:
-        parts: the parts left out.
-        result: the result; `None` = there was no time left for it.
-        moves: every memory that is a hit with or without the parts, in the order of the places before.
-    """
-
-    parts: tuple[Part, ...]
-    result: RecallResult | None
+    parts: tuple[Part, ...]  # the parts left out
+    result: RecallResult | None  # the result; `None` = there was no time left for it
+    # Every memory that is a hit with or without the parts, in the order of the places before.
     moves: tuple[Move, ...] = ()
 
     @property
@@ -105,17 +92,11 @@ class LeftOut:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Counterfactuals:
-    """A recall, and the same recall without some of its parts.
+    """A recall, and the same recall without some of its parts."""
 
-    Args:
-        whole: the recall with all parts.
-        parts: the parts that can be left out: those with an effect on it.
-        without: a recall for each list of parts left out, in the order of the request.
-    """
-
-    whole: RecallResult
-    parts: tuple[Part, ...]
-    without: tuple[LeftOut, ...]
+    whole: RecallResult  # the recall with all parts
+    parts: tuple[Part, ...]  # the parts that can be left out: those with an effect on it
+    without: tuple[LeftOut, ...]  # a recall for each list of parts left out, in the order of the request
 
 
 def counterfactuals(
@@ -126,20 +107,7 @@ def counterfactuals(
     budget_ms: float = BUDGET_MS,
     **asked: Any,
 ) -> Counterfactuals:
-    """Recall with all parts, and again with fewer.
-
-    Args:
-        optimizer: makes the recalls; its observers are not told.
-        query: the question.
-        leave_out: keys of parts to leave out, such as `rule:time` or `lexical`; those of one list are left out
-            together. Default: each part with an effect on the recall, by itself.
-        budget_ms: for all recalls together. Those that it does not suffice for have no result.
-        asked: arguments of `QueryOptimizer.recall`.
-
-    Raises:
-        InvalidArgument: there is no such part.
-        RecallError: as `QueryOptimizer.recall`.
-    """
+    """Recall with all parts, and again with fewer."""
     began = time.monotonic()
     trial = _Trial(optimizer, query, asked, lambda: budget_ms - (time.monotonic() - began) * 1e3)
     wanted = None if leave_out is None else [trial.parts(keys) for keys in leave_out]
@@ -152,14 +120,7 @@ def counterfactuals(
 def parts_of(
     optimizer: QueryOptimizer, result: RecallResult, scope: ScopeLike | None = None, *, filtered: bool = False
 ) -> tuple[Part, ...]:
-    """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied.
-
-    Args:
-        optimizer: made the recall.
-        result: of the recall.
-        scope: that was searched.
-        filtered: whether it was asked with filters.
-    """
+    """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied."""
     ranker = optimizer.ranker or resolve_ranker(optimizer.config_of(scope).ranking)
     return acting(result, known_of(ranker), filtered=filtered, weighed=_is_sum(ranker))
 
@@ -170,12 +131,7 @@ def _is_sum(ranker: Ranker | None) -> bool:
 
 
 class _Trial:
-    """One query, asked again and again with fewer parts.
-
-    Args:
-        optimizer: as `query` and `asked`, of `counterfactuals`.
-        remaining_ms: gives the rest of the budget.
-    """
+    """One query, asked again and again with fewer parts."""
 
     def __init__(
         self, optimizer: QueryOptimizer, query: str, asked: dict[str, Any], remaining_ms: Callable[[], float]

@@ -34,9 +34,6 @@ def paired_difference(
 
     Percentile bootstrap over questions (Efron, 1979); an interval that holds 0 means the data cannot tell them apart.
     Questions are taken as independent: what varies between whole conversations or data sets is not in the interval.
-
-    Raises:
-        InvalidArgument: the questions differ, there are none, or the metric is unknown.
     """
     if metric not in METRICS:
         raise InvalidArgument(f"Unknown metric {metric!r}. Use one of: {', '.join(METRICS)}.")

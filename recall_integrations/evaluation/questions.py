@@ -18,26 +18,16 @@ from recall_integrations.types import Filters, Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question and the ids that answer it.
+    """A question and the ids that answer it."""
 
-    Args:
-        id: unique in the data set.
-        text: the query.
-        relevant: ids of the memories that hold the answer; empty where the data names none that exist.
-        category: its kind, for averages.
-        asked_at: the moment relative dates are read against; timezone-aware, `None` = the present.
-        scope: where the ids live.
-        filters: that it is asked with.
-        grades: how relevant an id is, above 0; 1 where it is not here.
-    """
-
-    id: str
-    text: str
-    relevant: tuple[str, ...]
-    category: str = "all"
-    asked_at: datetime | None = None
-    scope: Scope = field(default_factory=Scope)
-    filters: Filters | None = field(default=None, hash=False)
+    id: str  # unique in the data set
+    text: str  # the query
+    relevant: tuple[str, ...]  # ids of the memories that hold the answer; empty where the data names none that exist
+    category: str = "all"  # its kind, for averages
+    asked_at: datetime | None = None  # the moment relative dates are read against; timezone-aware, `None` = the present
+    scope: Scope = field(default_factory=Scope)  # where the ids live
+    filters: Filters | None = field(default=None, hash=False)  # that it is asked with
+    # How relevant an id is, above 0; 1 where it is not here.
     grades: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
@@ -54,9 +44,6 @@ def load_jsonl_questions(path: str | Path) -> list[Question]:
     `asked_at`; ISO 8601 with an offset), `scope` (as on the command line, or a mapping with `user_id`, `agent_id`,
     `namespace`) and `filters` (a mapping, as recalls take them). Other keys are for whoever labels. Blank lines are
     skipped.
-
-    Raises:
-        InvalidArgument: the file cannot be read or a line is wrong; the message names the path and the line.
     """
     questions = []
     for where, question in jsonl_questions(path):
@@ -71,11 +58,7 @@ def load_jsonl_questions(path: str | Path) -> list[Question]:
 
 
 def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
-    """Yield the place and the question of each line of a file; texts may be empty where somebody has still to write.
-
-    Raises:
-        InvalidArgument: as `load_jsonl_questions`, but for an empty query or no relevant id.
-    """
+    """Yield the place and the question of each line of a file; texts may be empty where somebody has still to write."""
     file = Path(path)
     seen: set[str] = set()
     for number, line in enumerate(lines(file), start=1):
@@ -94,16 +77,7 @@ def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
 
 
 def question_of(row: object, default_id: str, where: str) -> Question:
-    """Make a question from the value of a line; its text and its ids may be empty.
-
-    Args:
-        row: the value of the line.
-        default_id: if it has none.
-        where: for messages.
-
-    Raises:
-        InvalidArgument: it cannot be asked.
-    """
+    """Make a question from the value of a line; its text and its ids may be empty."""
     if not isinstance(row, Mapping):
         raise InvalidArgument(f"{where} must be a JSON object, not {type(row).__name__}.")
     text = row.get("query", row.get("question"))
@@ -156,11 +130,7 @@ def _moment(given: Any, where: str) -> datetime | None:
 
 
 def read_text(file: Path) -> str:
-    """Read the text of a file.
-
-    Raises:
-        InvalidArgument: it cannot be read, or is not UTF-8.
-    """
+    """Read the text of a file."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
@@ -168,11 +138,7 @@ def read_text(file: Path) -> str:
 
 
 def read_json(file: Path) -> object:
-    """Read the value that a JSON file holds.
-
-    Raises:
-        InvalidArgument: it cannot be read, or is not JSON.
-    """
+    """Read the value that a JSON file holds."""
     try:
         loaded: object = json.loads(read_text(file))
     except (json.JSONDecodeError, RecursionError) as e:

@@ -31,21 +31,12 @@ MIN_OUTCOMES = 100  # queries with a relevant candidate; with fewer, probabiliti
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
-    """The quality of probabilities on queries that neither the ranker nor the calibration had seen.
+    """The quality of probabilities on queries that neither the ranker nor the calibration had seen."""
 
-    Args:
-        queries: number of queries asked in their own scope.
-        wrong: number of queries asked in another scope.
-        score_error: expected calibration error of the scores of the first ten hits.
-        confidence_error: of the confidence, k = 10.
-        auroc: chance that a query has a higher confidence in its own scope than another query has in a wrong one;
-            `None` where there was no other scope.
-    """
-
-    queries: int
-    wrong: int
-    score_error: float
-    confidence_error: float
+    queries: int  # number of queries asked in their own scope
+    wrong: int  # number of queries asked in another scope
+    score_error: float  # expected calibration error of the scores of the first ten hits
+    confidence_error: float  # of the confidence, k = 10
     auroc: float | None
 
     def about(self) -> dict[str, Any]:
@@ -102,14 +93,7 @@ def calibrated(
     ranker: str,
     ranker_version: str,
 ) -> tuple[Calibration, Calibrated] | None:
-    """Fit the calibration, and measure such calibrations; `None` where there are too few outcomes.
-
-    Args:
-        own: fold → outcomes of its queries in their own scopes.
-        wrong: fold → outcomes in other scopes.
-        ranker: name of the ranker.
-        ranker_version: of the ranker's weights.
-    """
+    """Fit the calibration, and measure such calibrations; `None` where there are too few outcomes."""
     if sum(bool(o.relevant.any()) for some in own.values() for o in some) < MIN_OUTCOMES:
         return None
 

@@ -51,31 +51,19 @@ Scores = dict[str, dict[str, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """The result of `learn`.
+    """The result of `learn`."""
 
-    Args:
-        ranker: fitted on all queries; its `about` has the figures.
-        queries: number of queries that were asked.
-        usable: of these, with a relevant memory among the candidates; the others teach nothing and count as misses.
-        forgotten: number of labels that name no memory of their scope, left out.
-        unanswerable: number of queries without a label left, left out.
-        grouped_by: `scope` or `query`: the unit that is never in two folds.
-        folds: number of folds.
-        fixed_weights, learned: metric → mean over the queries.
-        gain: metric → learned − fixed.
-        calibration: quality of the ranker's probabilities; `None` = too few queries, it has none.
-    """
-
-    ranker: LinearRanker | TreesRanker
-    queries: int
-    usable: int
-    forgotten: int
-    unanswerable: int
-    grouped_by: str
-    folds: int
-    fixed_weights: Mapping[str, float]
+    ranker: LinearRanker | TreesRanker  # fitted on all queries; its `about` has the figures
+    queries: int  # number of queries that were asked
+    usable: int  # of these, with a relevant memory among the candidates; the others teach nothing and count as misses
+    forgotten: int  # number of labels that name no memory of their scope, left out
+    unanswerable: int  # number of queries without a label left, left out
+    grouped_by: str  # `scope` or `query`: the unit that is never in two folds
+    folds: int  # number of folds
+    fixed_weights: Mapping[str, float]  # metric → mean over the queries
     learned: Mapping[str, float]
-    gain: Mapping[str, Interval]
+    gain: Mapping[str, Interval]  # metric → learned − fixed
+    # Quality of the ranker's probabilities; `None` = too few queries, it has none.
     calibration: Calibrated | None = None
 
     @property
@@ -97,25 +85,7 @@ def learn(
     known: FeatureSet = FEATURES,
     progress: Progress = lambda _what, _done, _total: None,
 ) -> Learned:
-    """Fit a ranker on labelled queries, and measure such rankers on queries they have not seen.
-
-    Args:
-        store: holds the memories.
-        questions: with ids of relevant memories.
-        now: the present, for relative dates of queries without a time, and the date of the weights.
-        kind: `linear` or `trees`.
-        scope: of queries that name no scope, as on the command line.
-        folds: maximum number of folds.
-        seed: of folds, of sampled candidates, of trees and of the interval.
-        config: settings of the recalls; default: those of the store.
-        known: all features.
-        progress: called with the name of the step, the number done, and the number of all.
-
-    Raises:
-        InvalidArgument: fewer than `MIN_QUERIES` usable queries, or a query of an unknown scope.
-        ConfigError: the ranking features are switched off, or the scope is too large for them.
-        MissingExtra: trees without LightGBM.
-    """
+    """Fit a ranker on labelled queries, and measure such rankers on queries they have not seen."""
     if kind not in KINDS:
         raise InvalidArgument(f"A ranker that can be trained is one of {', '.join(KINDS)}, not {kind!r}.")
     if folds < 2:
@@ -192,17 +162,11 @@ def _recorded(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crossed:
-    """Results of rankers on the queries of folds that they were fitted without.
+    """Results of rankers on the queries of folds that they were fitted without."""
 
-    Args:
-        scores: query → metric → value.
-        own: fold → outcomes of its queries in their scopes.
-        wrong: fold → outcomes of the same queries in other scopes.
-    """
-
-    scores: Scores
-    own: Mapping[int, Sequence[Outcome]]
-    wrong: Mapping[int, Sequence[Outcome]]
+    scores: Scores  # query → metric → value
+    own: Mapping[int, Sequence[Outcome]]  # fold → outcomes of its queries in their scopes
+    wrong: Mapping[int, Sequence[Outcome]]  # fold → outcomes of the same queries in other scopes
 
 
 def _crossed(

@@ -34,17 +34,11 @@ SPREAD_MIN = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """One labelled query.
+    """One labelled query."""
 
-    Args:
-        features: of its candidates, in a fixed order.
-        relevant: bool `(candidates,)`.
-        group: the unit that is left out together: a conversation, a scope.
-    """
-
-    features: Features
-    relevant: NDArray[np.bool_]
-    group: str
+    features: Features  # of its candidates, in a fixed order
+    relevant: NDArray[np.bool_]  # bool `(candidates,)`
+    group: str  # the unit that is left out together: a conversation, a scope
 
     def __post_init__(self) -> None:
         if len(self.relevant) != self.features.size:
@@ -66,20 +60,7 @@ def fit_linear(
     version: str = "trained",
     about: Mapping[str, Any] | None = None,
 ) -> LinearRanker:
-    """Learn a weight per feature.
-
-    Args:
-        examples: to learn from; of one `FeatureSet`.
-        c: the higher, the lighter the penalty.
-        negatives: maximum number of irrelevant candidates of an example.
-        seed: of their choice.
-        spread, plain: features that enter as z-scores, and as they are; default: those that are `linear`.
-        besides: further ones that enter as they are.
-        version, about: of the ranker.
-
-    Raises:
-        InvalidArgument: no example has both a relevant and another candidate.
-    """
+    """Learn a weight per feature."""
     chosen = _sample(examples, negatives, seed)
     known = examples[0].features.known  # `_sample` refuses to learn from none
     spread = known.spread if spread is None else spread
@@ -119,11 +100,7 @@ def logistic(x: NDArray[np.float64], y: NDArray[np.bool_], c: float) -> tuple[ND
 
 
 def leave_one_group_out(examples: Sequence[Example], fit: Fit, *, always: Sequence[Example] = ()) -> list[Values]:
-    """Score each example's candidates by a ranker fitted on the other groups (and on `always`).
-
-    Raises:
-        InvalidArgument: there is only one group.
-    """
+    """Score each example's candidates by a ranker fitted on the other groups (and on `always`)."""
     groups = sorted({e.group for e in examples})
     if len(groups) < 2:
         raise InvalidArgument("Leaving one group out needs at least two groups.")

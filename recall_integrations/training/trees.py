@@ -124,10 +124,6 @@ def fit_trees(
     pass is the mean of `seconds` models. `monotone` holds relevance features to "more is never worse": no better
     in-domain, meant for data unlike that of the training. Default of `columns`: all features that are not `optional`;
     `besides` are further ones.
-
-    Raises:
-        InvalidArgument: no example has both a relevant and another candidate.
-        MissingExtra: LightGBM is not installed.
     """
     known = examples[0].features.known if examples else FEATURES
     settings = _Settings(

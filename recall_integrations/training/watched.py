@@ -26,12 +26,7 @@ TIME_BUDGET_MS = 60_000.0  # so far off that a busy machine changes nothing
 
 
 class Watched:
-    """Wraps a ranker, and keeps its last ranking.
-
-    Args:
-        ranker: the watched ranker.
-        detail: always ask for the features that only trees use.
-    """
+    """Wraps a ranker, and keeps its last ranking."""
 
     def __init__(self, ranker: Ranker, *, detail: bool = False) -> None:
         self._ranker = ranker
@@ -72,30 +67,16 @@ class Watched:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """The result of a recall of a question.
-
-    Args:
-        ids: of the hits, best first.
-        example: the candidates with labels; its group is the scope.
-        scores: of the candidates, by the ranker, before the lifts of the plan.
-        unknown: see `calibration.unknown_share`.
-    """
+    """The result of a recall of a question."""
 
     ids: list[str]
-    example: Example
-    scores: Values
-    unknown: float
+    example: Example  # the candidates with labels; its group is the scope
+    scores: Values  # of the candidates, by the ranker, before the lifts of the plan
+    unknown: float  # see `calibration.unknown_share`
 
 
 class Recaller:
-    """Makes recalls whose candidates are seen.
-
-    Args:
-        store: holds the memories.
-        config: of the recalls.
-        ranker: orders the candidates.
-        detail: always compute the features that only trees use.
-    """
+    """Makes recalls whose candidates are seen."""
 
     def __init__(self, store: MemoryStore, config: RecallConfig, ranker: Ranker, *, detail: bool = False) -> None:
         self._store = store
@@ -107,11 +88,7 @@ class Recaller:
         self._optimizer.close()
 
     def recall(self, question: Question, now: datetime) -> Recalled:
-        """Ask a question, and label its candidates.
-
-        Raises:
-            ConfigError: recalls of this scope have no ranking features.
-        """
+        """Ask a question, and label its candidates."""
         result = self._optimizer.recall(
             question.text,
             k=K,

@@ -20,11 +20,7 @@ class _OfTheRepository(click.Group):
             return []
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a command by its name.
-
-        Raises:
-            MissingBenchmark: there is no checkout.
-        """
+        """Find a command by its name."""
         return _commands().get(cmd_name)
 
 

@@ -195,12 +195,7 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
 
 
 def _configurations(given: tuple[str, ...]) -> tuple[RecallConfig | None, dict[str, RecallConfig]]:
-    """Read the base of A to D, or a user's own configurations by name.
-
-    Raises:
-        InvalidArgument: both, or a name that comes twice.
-        ConfigError: a file cannot be read.
-    """
+    """Read the base of A to D, or a user's own configurations by name."""
     named: dict[str, RecallConfig] = {}
     base: RecallConfig | None = None
     for text in given:
@@ -225,16 +220,7 @@ def checked_json(options: dict[str, Any]) -> None:
 
 
 def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
-    """Show a report, and write what was asked for.
-
-    Args:
-        found: the report.
-        parts: of it, for a terminal.
-        options: of the command: `json_path`.
-
-    Raises:
-        InvalidArgument: a file cannot be written.
-    """
+    """Show a report, and write what was asked for."""
     from recall_integrations.evaluation.reports import write_whole
 
     path = options["json_path"]

@@ -180,14 +180,7 @@ def forget(
 
 
 class _Chosen:
-    """Memories that are to be forgotten.
-
-    Args:
-        where: in words.
-        count: memories.
-        some: the first of them.
-        go: forgets them, and says how many it were.
-    """
+    """Memories that are to be forgotten."""
 
     def __init__(self, where: str, count: int, some: list[Memory], go: Callable[[], int]) -> None:
         self.where, self.count, self.some, self.go = where, count, some, go

@@ -145,13 +145,7 @@ def _follow(source: Place, target: Place, until_quiet: float | None, every: floa
 
 
 class _Following:
-    """Says how far behind the target is, and when to end.
-
-    Args:
-        source, target: for messages.
-        ends: whether somebody asked for the end.
-        until_quiet: seconds without a write after which it ends by itself; `None` = it does not.
-    """
+    """Says how far behind the target is, and when to end."""
 
     def __init__(self, source: Place, target: Place, ends: Callable[[], bool], until_quiet: float | None) -> None:
         self._source, self._target, self._ends, self._until_quiet = source, target, ends, until_quiet

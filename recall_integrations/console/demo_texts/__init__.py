@@ -29,33 +29,20 @@ LANGUAGES: tuple[str, ...] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoTexts:
-    """The demonstration in one language.
+    """The demonstration in one language."""
 
-    Args:
-        code: ISO 639-1, "de".
-        name: in English, "German".
-        aliases: names that are declared before anything is remembered, with other ways to say them.
-        memories: all memories, in order of arrival.
-        queries: the six questions; `first` holds the same ids in every language, `plan` what English gets.
-    """
-
-    code: str
-    name: str
+    code: str  # ISO 639-1, "de"
+    name: str  # in English, "German"
+    # Names that are declared before anything is remembered, with other ways to say them.
     aliases: Mapping[str, tuple[str, ...]]
-    memories: tuple[Memory, ...]
+    memories: tuple[Memory, ...]  # all memories, in order of arrival
+    # The six questions; `first` holds the same ids in every language, `plan` what English gets.
     queries: tuple[DemoQuery, ...]
 
 
 @functools.cache
 def demo_texts(language: str = ENGLISH) -> DemoTexts:
-    """Return the demonstration in a language.
-
-    Args:
-        language: one of `LANGUAGES`.
-
-    Raises:
-        InvalidArgument: it is not told in that language.
-    """
+    """Return the demonstration in a language."""
     if language == ENGLISH:
         return DemoTexts(
             code=ENGLISH,

@@ -25,29 +25,17 @@ def silent(_what: str, _done: int, _total: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The answer to a question.
+    """The answer to a question."""
 
-    Args:
-        question: as it was asked.
-        k: hits that were asked for.
-        hits: best first.
-        figures: name → value, those of `figures.figures`.
-        ms: that the recall took.
-        plan: name of the plan.
-        degraded: `stage:reason` of what was left out.
-        reranked: whether the order is the reranker's.
-        rewritten: whether phrasings of an LLM were searched for.
-    """
-
-    question: Question
-    k: int
-    hits: tuple[Hit, ...]
-    figures: Mapping[str, float]
-    ms: float
-    plan: str
-    degraded: tuple[str, ...] = ()
-    reranked: bool = False
-    rewritten: bool = False
+    question: Question  # as it was asked
+    k: int  # hits that were asked for
+    hits: tuple[Hit, ...]  # best first
+    figures: Mapping[str, float]  # name → value, those of `figures.figures`
+    ms: float  # that the recall took
+    plan: str  # name of the plan
+    degraded: tuple[str, ...] = ()  # `stage:reason` of what was left out
+    reranked: bool = False  # whether the order is the reranker's
+    rewritten: bool = False  # whether phrasings of an LLM were searched for
 
     @property
     def ids(self) -> list[str]:
@@ -66,11 +54,7 @@ class Latency:
 
 
 def recalled(optimizer: QueryOptimizer, question: Question, k: int, now: datetime) -> tuple[RecallResult, float]:
-    """Recall for a question; return the result and its milliseconds.
-
-    Raises:
-        InvalidArgument: the question cannot be asked; the message names it.
-    """
+    """Recall for a question; return the result and its milliseconds."""
     began = time.perf_counter()
     try:
         result = optimizer.recall(

@@ -20,11 +20,7 @@ class Bin:
 
 
 def bins_of(scored: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
-    """Put hits into ten bins of equal width; bins without a hit are left out.
-
-    Args:
-        scored: of each hit its score in [0, 1], and whether it is relevant.
-    """
+    """Put hits into ten bins of equal width; bins without a hit are left out."""
     parts: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for score, relevant in scored:
         parts[min(BINS - 1, max(0, int(score * BINS)))].append((score, relevant))

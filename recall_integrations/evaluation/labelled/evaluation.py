@@ -243,11 +243,7 @@ def _report(
 
 
 def refuse_none(found: Placed) -> None:
-    """Raise if no question is left to be asked.
-
-    Raises:
-        InvalidArgument: no label names a memory of its scope.
-    """
+    """Raise if no question is left to be asked."""
     if not found.questions:
         named = next(iter(found.missing.values()))[0]
         raise InvalidArgument(

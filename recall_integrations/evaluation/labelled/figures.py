@@ -28,13 +28,7 @@ def hit_names(k: int) -> tuple[str, ...]:
 
 
 def figures(ids: Sequence[str], grades: Mapping[str, float], k: int) -> dict[str, float]:
-    """Compute the figures of `names` and of `hit_names`, each in [0, 1].
-
-    Args:
-        ids: what came back, best first; an id that comes twice counts at its first place only.
-        grades: relevant id → its grade, above 0. Where there is none, everything is 0.
-        k: hits that were asked for.
-    """
+    """Compute the figures of `names` and of `hit_names`, each in [0, 1]."""
     shown = list(dict.fromkeys(ids))[:k]
     places = [place for place, one in enumerate(shown) if one in grades]
     found: dict[str, float] = {}

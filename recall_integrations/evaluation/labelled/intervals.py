@@ -23,12 +23,7 @@ Figures = NDArray[np.float64]
 
 
 def intervals(values: Figures, *, seed: int = 0) -> list[Interval]:
-    """Return the mean of each column and its 95 % interval; zeros without rows.
-
-    Args:
-        values: `(questions, figures)`.
-        seed: of the draws, the same questions for all columns.
-    """
+    """Return the mean of each column and its 95 % interval; zeros without rows."""
     count, width = values.shape
     if not count:
         return [Interval(mean=0.0, low=0.0, high=0.0)] * width

@@ -64,11 +64,7 @@ class Judge:
         return self._reranker.name
 
     def verdicts(self, query: str, memories: Sequence[Memory]) -> list[Verdict]:
-        """Judge each memory; a memory that the judge drops is not relevant.
-
-        Raises:
-            RerankError: it failed.
-        """
+        """Judge each memory; a memory that the judge drops is not relevant."""
         scores = self._reranker.scores(query, [indexed_text(m.text, m.actor) for m in memories])
         scale = str(getattr(self._reranker, "scale", LOGIT))
         return [self._verdict(score, scale) for score in scores]
@@ -83,11 +79,7 @@ class Judge:
 
 
 class Cosines:
-    """Cosines between the embeddings of memories and of a query.
-
-    Args:
-        store: whose vectors they are.
-    """
+    """Cosines between the embeddings of memories and of a query."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store

@@ -15,29 +15,15 @@ Labels = str | Path | Iterable[Question | Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
-    """The questions that were read.
+    """The questions that were read."""
 
-    Args:
-        questions: with a query; without labels only where these are not needed.
-        unwritten: lines whose query is still empty.
-        unlabelled: lines that have a query and no relevant id.
-    """
-
-    questions: tuple[Question, ...]
-    unwritten: int = 0
-    unlabelled: int = 0
+    questions: tuple[Question, ...]  # with a query; without labels only where these are not needed
+    unwritten: int = 0  # lines whose query is still empty
+    unlabelled: int = 0  # lines that have a query and no relevant id
 
 
 def read_labels(labels: Labels, *, labelled: bool = True) -> Read:
-    """Read questions with their labels; lines without a query or a label are counted and left out.
-
-    Args:
-        labels: path of a file (see `load_jsonl_questions`), or mappings with the same keys, or questions.
-        labelled: leave out questions without a label.
-
-    Raises:
-        InvalidArgument: a line is wrong, or no question is left; the message names the line.
-    """
+    """Read questions with their labels; lines without a query or a label are counted and left out."""
     unwritten = unlabelled = 0
     kept: list[Question] = []
     for question in _given(labels):

@@ -14,34 +14,18 @@ from recall_integrations.types import Scope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Questions as they are asked.
+    """Questions as they are asked."""
 
-    Args:
-        questions: with their scope and those of their labels that exist there, one at least.
-        missing: question id → ids that name no memory of its scope.
-        unanswerable: ids of questions of which no label was left; they are not asked.
-    """
-
-    questions: tuple[Question, ...]
+    questions: tuple[Question, ...]  # with their scope and those of their labels that exist there, one at least
+    # Question id → ids that name no memory of its scope.
     missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    unanswerable: tuple[str, ...] = ()
+    unanswerable: tuple[str, ...] = ()  # ids of questions of which no label was left; they are not asked
 
 
 def placed(
     store: MemoryStore, questions: Iterable[Question], scope: str | None = None, *, labelled: bool = True
 ) -> Placed:
-    """Put each question into its scope, with those of its labels that exist there.
-
-    Args:
-        store: where the memories are.
-        questions: those of the default scope are asked of the only scope there is, or of `scope`.
-        scope: as on the command line.
-        labelled: leave out questions without a label.
-
-    Raises:
-        InvalidArgument: a question is asked of a scope that the store does not have.
-        NotFound, InvalidScope: as `find_scope`.
-    """
+    """Put each question into its scope, with those of its labels that exist there."""
     known = store.scopes()
     there = {s for s, _ in known}
     only = known[0][0] if len(known) == 1 else None

@@ -43,21 +43,7 @@ def template(
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[dict[str, Any]]:
-    """Return the lines of such a file.
-
-    Args:
-        store: where the memories are.
-        log: file of queries, one a line, as text or as JSON objects with a `query` (and `scope`, `filters`, `now`).
-        scope: of queries that name none; without a log, of the memories that are drawn. Default: all scopes.
-        count: lines at most.
-        now: the present of queries that have none.
-        seed: of what is drawn.
-        progress: called with what is done, how much of it, and how much there is.
-
-    Raises:
-        InvalidArgument: the log cannot be read or holds no queries, or no memory is long enough to be asked for.
-        NotFound, InvalidScope: the scope is not there.
-    """
+    """Return the lines of such a file."""
     if log is None:
         return list(_drawn(store, scope, count, seed))
     return list(
@@ -66,11 +52,7 @@ def template(
 
 
 def write_template(rows: Iterable[dict[str, Any]], path: Path) -> None:
-    """Write the lines to a new file.
-
-    Raises:
-        InvalidArgument: the file is there already, so labels may be in it; or it cannot be written.
-    """
+    """Write the lines to a new file."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -79,11 +79,7 @@ def a_to_d(store: MemoryStore, config: RecallConfig, reranker: Any = None, llm: 
 def own_ways(
     store: MemoryStore, configurations: Mapping[str, RecallConfig], reranker: Any = None, llm: Any = None
 ) -> Ways:
-    """Make the configurations of a user; the others are compared with the first one.
-
-    Raises:
-        InvalidArgument: fewer than two, or one that is no `RecallConfig`.
-    """
+    """Make the configurations of a user; the others are compared with the first one."""
     if len(configurations) < 2:
         raise InvalidArgument(f"A comparison needs two configurations at least, not {len(configurations)}.")
     for name, given in configurations.items():

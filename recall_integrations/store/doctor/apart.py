@@ -19,27 +19,14 @@ _NEAREST = 4
 
 
 class Seen(TypedDict):
-    """The contents of a copy of the semantic index.
+    """The contents of a copy of the semantic index."""
 
-    Args:
-        nums: of the memories in each collection.
-        missed: number of samples that a collection does not find.
-    """
-
-    nums: dict[str, list[int]]
-    missed: dict[str, int]
+    nums: dict[str, list[int]]  # of the memories in each collection
+    missed: dict[str, int]  # number of samples that a collection does not find
 
 
 def look(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
-    """List the memories in the collections, and let the collections find samples of their own vectors.
-
-    Args:
-        directory: a copy; opening it may change it.
-        samples: vectors by num, by the name of the collection.
-
-    Raises:
-        IndexUnavailable: the copy cannot be read.
-    """
+    """List the memories in the collections, and let the collections find samples of their own vectors."""
     index = SemanticIndex(directory)
     try:
         nums = {name: found.tolist() for name, found in index.nums().items()}

@@ -29,12 +29,7 @@ class _Walk:
 
 
 def examine(connection: Connection, living: Mapping[int, int]) -> Check:
-    """Check the journal.
-
-    Args:
-        connection: to the database.
-        living: the scope of each stored memory, by num.
-    """
+    """Check the journal."""
     try:
         last, dropped = journal.last_seq(connection), journal.pruned(connection)
     except ValueError as e:

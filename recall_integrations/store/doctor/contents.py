@@ -49,46 +49,31 @@ _HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
 
 @dataclass(slots=True)
 class Contents:
-    """The memories of a store, and the faults in its rows.
+    """The memories of a store, and the faults in its rows."""
 
-    Args:
-        living: the scope of each memory, by num.
-        unreadable: the reason why a memory cannot be read, by scope and num.
-        named: the id of each unreadable memory that has one.
-        ahead: memories from the future.
-        words_missing, words_wrong: memories whose words are absent, or not those of their text.
-        cut_by_another: whether another version of the analyser cut the words, so that they are not compared.
-        languages_wrong: scopes whose noted languages are not those of their memories.
-        counts_wrong: scopes with a wrong count of memories: noted and found.
-        vectors_missing: memories that should be embedded and have no vector.
-        vectors_wrong: the reason why a vector cannot be used, by scope and num.
-        width: dimensions of a vector; 0 = there is none.
-        embedding: fingerprint of the embedding that made the vectors; `None` = nothing was embedded.
-        changing: fingerprint of the embedding that is making the vectors anew.
-        orphans: number of rows that belong to nothing, by table.
-        scopes: their numbers.
-        homes: the collection in files of each scope that has one, and the last change that it holds.
-        served: the same for collections on a server.
-    """
-
-    living: dict[int, int] = field(default_factory=dict)
-    unreadable: dict[Key, str] = field(default_factory=dict)
-    named: dict[Key, str] = field(default_factory=dict)
-    ahead: list[Key] = field(default_factory=list)
+    living: dict[int, int] = field(default_factory=dict)  # the scope of each memory, by num
+    unreadable: dict[Key, str] = field(default_factory=dict)  # the reason why a memory cannot be read, by scope and num
+    named: dict[Key, str] = field(default_factory=dict)  # the id of each unreadable memory that has one
+    ahead: list[Key] = field(default_factory=list)  # memories from the future
+    # Memories whose words are absent, or not those of their text.
     words_missing: list[Key] = field(default_factory=list)
     words_wrong: list[Key] = field(default_factory=list)
-    cut_by_another: bool = False
+    cut_by_another: bool = False  # whether another version of the analyser cut the words, so that they are not compared
+    # Scopes whose noted languages are not those of their memories.
     languages_wrong: list[int] = field(default_factory=list)
+    # Scopes with a wrong count of memories: noted and found.
     counts_wrong: dict[int, tuple[int, int]] = field(default_factory=dict)
-    vectors_missing: list[Key] = field(default_factory=list)
+    vectors_missing: list[Key] = field(default_factory=list)  # memories that should be embedded and have no vector
+    # The reason why a vector cannot be used, by scope and num.
     vectors_wrong: dict[Key, str] = field(default_factory=dict)
-    width: int = 0
-    embedding: str | None = None
-    changing: str | None = None
-    orphans: dict[str, int] = field(default_factory=dict)
-    scopes: frozenset[int] = frozenset()
+    width: int = 0  # dimensions of a vector; 0 = there is none
+    embedding: str | None = None  # fingerprint of the embedding that made the vectors; `None` = nothing was embedded
+    changing: str | None = None  # fingerprint of the embedding that is making the vectors anew
+    orphans: dict[str, int] = field(default_factory=dict)  # number of rows that belong to nothing, by table
+    scopes: frozenset[int] = frozenset()  # their numbers
+    # The collection in files of each scope that has one, and the last change that it holds.
     homes: dict[int, tuple[str, int]] = field(default_factory=dict)
-    served: dict[int, tuple[str, int]] = field(default_factory=dict)
+    served: dict[int, tuple[str, int]] = field(default_factory=dict)  # the same for collections on a server
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
@@ -181,12 +166,7 @@ def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, C
 
 
 def unreadable(fields: Mapping[str, Any], scopes: Set[int]) -> str | None:
-    """Say why the row of a memory cannot be read; `None` = it can.
-
-    Args:
-        fields: columns of the row, as they are stored.
-        scopes: numbers of the stored scopes.
-    """
+    """Say why the row of a memory cannot be read; `None` = it can."""
     if fields["scope_id"] not in scopes:
         return f"its scope {fields['scope_id']} is not there"
     for name in ("id", "text"):

@@ -35,21 +35,13 @@ _BACKUP = (
 
 @dataclass(slots=True)
 class Examined:
-    """The findings of an examination, with the details that a repair needs.
-
-    Args:
-        checks: in order.
-        contents: of the tables; `None` = the tables could not be read.
-        leftovers: files and directories that nothing reads.
-        missing: names of absent tables.
-        of_indexes: whether the database is damaged in its own indexes only.
-    """
+    """The findings of an examination, with the details that a repair needs."""
 
     checks: list[Check] = field(default_factory=list)
-    contents: Contents | None = None
-    leftovers: list[Path] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    of_indexes: bool = False
+    contents: Contents | None = None  # of the tables; `None` = the tables could not be read
+    leftovers: list[Path] = field(default_factory=list)  # files and directories that nothing reads
+    missing: list[str] = field(default_factory=list)  # names of absent tables
+    of_indexes: bool = False  # whether the database is damaged in its own indexes only
 
     def state(self, name: str) -> str:
         """Return the state of a check; empty where it was not made."""
@@ -89,11 +81,7 @@ def examine(
 
 
 def there(path: str | os.PathLike[str]) -> Path:
-    """Return the directory of a store.
-
-    Raises:
-        StorePathError: there is no store, or the path cannot be read.
-    """
+    """Return the directory of a store."""
     directory = Path(path)
     try:
         if (directory / DATABASE).exists() or any(any(directory.glob(f"{name}.*")) for name in (LEXICAL, SEMANTIC)):
@@ -106,15 +94,7 @@ def there(path: str | os.PathLike[str]) -> Path:
 def look(
     directory: Path, now: datetime, progress: Tell | None, *, held: bool, vectors: VectorsConfig | None = None
 ) -> Examined:
-    """Make all checks but that of the lock.
-
-    Args:
-        directory: of the store.
-        now: tells which memories are from the future.
-        progress: as for `examine`.
-        held: whether this process holds the store, and has its database open.
-        vectors: as for `examine`.
-    """
+    """Make all checks but that of the lock."""
     tell: Tell = progress or (lambda _what, _done, _total: None)
     found = Examined(checks=[surroundings.directory(directory), surroundings.disk(directory)])
     try:

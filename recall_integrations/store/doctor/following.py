@@ -50,14 +50,7 @@ def epochs(connection: Connection) -> dict[str, int]:
 
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
-    """Check an index.
-
-    Args:
-        connection: to the database.
-        name: of the index.
-        directory: of the index.
-        contents: of the database.
-    """
+    """Check an index."""
     check, behind, lacking = check_name(name), 0, 0
     try:
         wanted = _wanted(connection, name, contents)
@@ -161,15 +154,10 @@ def _compare(
 
 
 class _Ahead(NamedTuple):
-    """Memories that an index may hold or lack beyond the wanted ones.
+    """Memories that an index may hold or lack beyond the wanted ones."""
 
-    Args:
-        nums: of changes after the place of the index: applied or not.
-        known: whether these are all; else the index is going to be made anew.
-    """
-
-    nums: Nums
-    known: bool
+    nums: Nums  # of changes after the place of the index: applied or not
+    known: bool  # whether these are all; else the index is going to be made anew
 
 
 def _ahead(connection: Connection, name: str, contents: Contents) -> dict[str, _Ahead]:

@@ -176,12 +176,7 @@ def remove_files(paths: Sequence[Path]) -> str:
 
 
 def embedding_of(found: Contents, given: object) -> tuple[Embedding, str | None]:
-    """Return the embedding that made the store, or a stand-in and the reason for it.
-
-    Args:
-        found: contents of the store.
-        given: by the caller; `None` = the bundled one.
-    """
+    """Return the embedding that made the store, or a stand-in and the reason for it."""
     noted = Noted(found.embedding or "none", found.width or 1)
     if found.changing is not None:
         return noted, f"its vectors are being made anew with {found.changing!r}: open it with that"
@@ -204,17 +199,7 @@ def rebuild(
     given: object,
     tell: Tell,
 ) -> Iterator[tuple[str, str]]:
-    """Make missing vectors, then indexes; yield the name of each part with a sentence about the work.
-
-    Args:
-        engine: of the store.
-        directory: of the store, which is held.
-        found: contents of the store.
-        names: of the indexes to make.
-        missing: memories without a vector.
-        given: the embedding.
-        tell: called with the progress.
-    """
+    """Make missing vectors, then indexes; yield the name of each part with a sentence about the work."""
     embedding, why_not = embedding_of(found, given) if missing else (Noted(found.embedding or "", found.width), None)
     indexes = Indexes(
         engine,

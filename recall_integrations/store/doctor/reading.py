@@ -25,13 +25,6 @@ def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
     """Yield a connection that only reads, with the contents of the WAL. Text that is no UTF-8 comes with surrogates.
 
     Where SQLite cannot read it in place (a WAL in a directory that may not be written to), a copy is read.
-
-    Args:
-        directory: of the store.
-        held: whether this process has the database open for writing besides.
-
-    Raises:
-        StoreError, SQLAlchemyError, sqlite3.Error, OSError: the database cannot be read.
     """
     check_header(directory / DATABASE)
     wal = (directory / WAL).is_file() and (directory / WAL).stat().st_size > 0

@@ -28,14 +28,7 @@ _LATER = "It is filled while the store is open; what it lacks is scanned."
 
 
 def examine(connection: Connection, served: Served, settings: VectorsConfig, remedy: str = _ANEW) -> Check | None:
-    """Compare the collections with the record; `None` = the store has nothing on a server. It may be in use.
-
-    Args:
-        connection: to the database.
-        served: name of the collection and the last change that it holds, by scope.
-        settings: address of the server.
-        remedy: for a collection that cannot be used.
-    """
+    """Compare the collections with the record; `None` = the store has nothing on a server. It may be in use."""
     left = homes.left(connection)
     if not served and not left:
         return None

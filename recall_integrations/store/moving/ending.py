@@ -31,12 +31,7 @@ _OWN_OF_SCOPES = {"vector_home": NO_HOME, "vector_until": 0}
 
 
 class Compared:
-    """The place up to which both ends were compared.
-
-    Args:
-        at: entry of the source's journal.
-        whole: whether all memories had their vectors then. The journal does not name late vectors.
-    """
+    """The place up to which both ends were compared."""
 
     def __init__(self, at: int, whole: bool) -> None:
         self.at, self.whole = at, whole

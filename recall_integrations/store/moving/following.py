@@ -25,15 +25,7 @@ def behind(way: Way) -> int:
 
 
 def follow(way: Way, *, told: bool = True) -> int:
-    """Apply the new entries of the source's journal; return how many.
-
-    Args:
-        way: the move.
-        told: whether to report the progress.
-
-    Raises:
-        StoreError: the journal was shortened meanwhile: it lacks some writes.
-    """
+    """Apply the new entries of the source's journal; return how many."""
     count = 0
     with way.source.engine.connect() as source:
         upto = journal.last_seq(source)

@@ -59,21 +59,13 @@ class Moved:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Behind:
-    """The lag of a target that follows its source.
+    """The lag of a target that follows its source."""
 
-    Args:
-        brought: number of changes applied since it follows.
-        changes: number of changes still to apply.
-        lag_s: seconds since none was left: the age of the target's state at most.
-        quiet_s: seconds since the last write was found.
-        away: why one end could not be reached just now; empty = both could.
-    """
-
-    brought: int
-    changes: int
-    lag_s: float
-    quiet_s: float
-    away: str = ""
+    brought: int  # number of changes applied since it follows
+    changes: int  # number of changes still to apply
+    lag_s: float  # seconds since none was left: the age of the target's state at most
+    quiet_s: float  # seconds since the last write was found
+    away: str = ""  # why one end could not be reached just now; empty = both could
 
 
 def move(
@@ -130,23 +122,14 @@ def move(
 
 
 class _Away:
-    """Decides whether a database may come back, and how long to wait for it.
-
-    Attributes:
-        wait_s: seconds before the next try.
-    """
+    """Decides whether a database may come back, and how long to wait for it."""
 
     def __init__(self) -> None:
         self.wait_s = 0.0
         self._looks = 0
 
     def passes(self, error: StoreError, looks: int) -> bool:
-        """Say whether an error may pass: that of a move that has followed its source, so both ends were there.
-
-        Args:
-            error: the error that ended a try.
-            looks: number of looks at the source until then, in all tries.
-        """
+        """Say whether an error may pass: that of a move that has followed its source, so both ends were there."""
         if looks > self._looks:  # there was one since the last error
             self.wait_s, self._looks = 0.0, looks
         # The server may still think that the connections which were cut have the target open.
@@ -184,15 +167,7 @@ def _same(source: Held, target: Place) -> bool:
 
 
 class _Watched:
-    """Follows the source as long as is asked, also over interruptions.
-
-    Args:
-        goes_on: as for `move`.
-        every_s: seconds between two looks.
-
-    Attributes:
-        looks: number of looks.
-    """
+    """Follows the source as long as is asked, also over interruptions."""
 
     def __init__(self, goes_on: Callable[[Behind], bool], every_s: float) -> None:
         self._goes_on, self._every_s = goes_on, every_s

@@ -25,17 +25,7 @@ Noted = dict[str, int | str]
 
 @contextmanager
 def held(place: Place, *, made: bool) -> Iterator[Held]:
-    """Open the record at a place.
-
-    Args:
-        place: a directory, or the address of a database.
-        made: whether to make its tables where it is empty.
-
-    Raises:
-        StorePathError: there is no store, and `made` is false.
-        StoreVersionError: another version of this package made the store.
-        StoreError: the store cannot be opened.
-    """
+    """Open the record at a place."""
     if not isinstance(place, str | os.PathLike):
         raise InvalidArgument(f"A place is a directory or an address, not {type(place).__name__}.")
     given = os.fspath(place)
@@ -74,11 +64,7 @@ def _check_version(opened: Held) -> None:
 
 
 def identity(connection: Connection, name: str) -> str:
-    """Return a digest by which a store is recognised, wherever it is.
-
-    Raises:
-        InvalidArgument: the store was never opened, so it has no key and holds nothing.
-    """
+    """Return a digest by which a store is recognised, wherever it is."""
     key = entity_keys.kept(connection)
     if not key:
         raise InvalidArgument(f"{name} holds nothing that could be moved.")

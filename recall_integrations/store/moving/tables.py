@@ -59,14 +59,7 @@ def copy(source: Connection, target: Connection, table: Table, *where: ColumnEle
 def bring(
     source: Connection, target: Connection, table: Table, *where: ColumnElement[bool], instead: Row | None = None
 ) -> int:
-    """Make rows those of the source, in the caller's transaction; write only the differences, and count them.
-
-    Args:
-        source, target: both are read in the order of keys, and the rows to write are held in memory.
-        table: of the rows.
-        where: conditions on the rows; default all.
-        instead: values of columns in which the target differs.
-    """
+    """Make rows those of the source, in the caller's transaction; write only the differences, and count them."""
     keys = [column.name for column in table.primary_key.columns]
     gone, fresh = [], []
     there = ((tuple(row[key] for key in keys), row) for part in read(target, table, *where) for row in part)
@@ -130,13 +123,7 @@ def put(source: Connection, target: Connection, scope_id: int, nums: Sequence[in
 
 
 def counts(connection: Connection, table: Table, scopes: Sequence[int] | None = None) -> Counts:
-    """Return counts and sums of a table by scope that change with its rows, as far as one query tells.
-
-    Args:
-        connection: of the database.
-        table: the table to count.
-        scopes: the scopes to count; `None` = all.
-    """
+    """Return counts and sums of a table by scope that change with its rows, as far as one query tells."""
     c = table.c
     more = {
         schema.judged: (func.coalesce(func.max(c.get("at")), 0), func.count(c.get("replay"))),

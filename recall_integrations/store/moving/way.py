@@ -15,17 +15,7 @@ from recall_integrations.store.opening import MOVING
 
 
 class Way:
-    """A move under way.
-
-    Args:
-        source, target: both records, held.
-        tell: called with the progress.
-        stopped: called between two steps; may raise.
-
-    Attributes:
-        noted: progress of the target: `from` which store, `at` which entry of the source's journal, and the `scope` and
-            `num` from which nothing is copied yet.
-    """
+    """A move under way."""
 
     def __init__(self, source: Held, target: Held, tell: Told, stopped: Callable[[], None]) -> None:
         self.source, self.target = source, target
