@@ -36,32 +36,3 @@ def deferred_interrupt() -> Iterator[Callable[[], None]]:
         yield check
     finally:
         signal.signal(signal.SIGINT, default)
-
-
-@contextmanager
-def asked_to_end() -> Iterator[Callable[[], bool]]:
-    """Note the first Ctrl-C or SIGTERM in the block; yield a function that says whether there was one. A second acts.
-
-    As `deferred_interrupt` it does nothing outside the main thread, or where somebody else handles the signal.
-    """
-    asked = False
-    before: dict[signal.Signals, Callable[[int, FrameType | None], object] | signal.Handlers] = {}
-
-    def act() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        nonlocal asked
-        asked = True
-        act()
-
-    if threading.current_thread() is threading.main_thread():
-        usual = ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL))
-        before.update((number, default) for number, default in usual if signal.getsignal(number) == default)
-    for number in before:
-        signal.signal(number, note)
-    try:
-        yield lambda: asked
-    finally:
-        act()

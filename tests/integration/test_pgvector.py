@@ -37,7 +37,7 @@ from recall_integrations.indexes.vectors import CollectionLost
 from recall_integrations.serving.routes.health import health_of
 from recall_integrations.serving.served import Served
 from recall_integrations.store import filling, homes, large_scopes, nearest, reader, served_collections
-from recall_integrations.store.moving.moving import move
+from recall_integrations.store.moving import move
 from recall_integrations.types import RecallResult
 from tests import pgbouncer
 from tests.conftest import NOW
