@@ -51,9 +51,8 @@ from recall_integrations.ranking.rankers.feature_sum import (
     Ranker,
     spread_scores,
 )
-from recall_integrations.training.linear import Example, fit_linear
-from recall_integrations.training.trees import fit_trees
-from recall_integrations.training.watched import Watched
+from recall_integrations.training.fitting import Example, fit_linear, fit_trees
+from recall_integrations.training.learn import Watched
 
 EVIDENCE = evidence_of(BUILT_IN)
 LANGUAGES = ("languages/ru", "languages/de", "languages/zh")

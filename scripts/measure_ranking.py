@@ -46,8 +46,7 @@ from recall_integrations.ranking.features.registry import FEATURES
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
 from recall_integrations.ranking.rankers.trees import require_lightgbm
 from recall_integrations.text import stems
-from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out
-from recall_integrations.training.trees import fit_trees
+from recall_integrations.training.fitting import Example, fit_linear, fit_trees, leave_one_group_out
 from recall_integrations.types import Memory, indexed_text
 
 K = 10

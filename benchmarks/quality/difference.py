@@ -23,7 +23,7 @@ from benchmarks.shared.reports import write_report
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.metrics import METRICS, Interval, paired_difference
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 
 METRIC = "ndcg@10"
 

@@ -108,7 +108,7 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
 def existing_optimizer(
     path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[tuple[QueryOptimizer, Scope]]:
-    """Yield an optimizer over the store at `path`, and the scope that is meant; close optimizer and store at the end."""
+    """Yield an optimizer over the store at `path`, and the scope that is meant."""
     from recall_integrations.optimizer import QueryOptimizer
 
     with existing_store(path, embedding, config) as store:

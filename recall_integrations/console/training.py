@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.labelled.tables import change
-from recall_integrations.training.calibrate import MIN_OUTCOMES
+from recall_integrations.evaluation.tables import change
+from recall_integrations.training.calibration import MIN_OUTCOMES
 from recall_integrations.training.learn import MIN_QUERIES, Learned
 
 FEW = 10 * MIN_QUERIES

@@ -1,18 +1,19 @@
-"""Labelled questions, and one's own as JSON Lines."""
+"""Labelled questions: from JSON Lines or a caller, put into the scopes of a store."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from recall_integrations.adapters.filters import as_filters
-from recall_integrations.adapters.scopes import parse_scope
+from recall_integrations.adapters.scopes import find_scope, parse_scope, scope_text
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Scope
 
 
@@ -149,3 +150,89 @@ def read_json(file: Path) -> object:
 def lines(file: Path) -> list[str]:
     """Split a text file into lines, but not at U+2028 and its like, which JSON may hold as they are."""
     return read_text(file).removeprefix("\ufeff").split("\n")
+
+
+Labels = str | Path | Iterable[Question | Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """The questions that were read."""
+
+    questions: tuple[Question, ...]  # with a query; without labels only where these are not needed
+    unwritten: int = 0  # lines whose query is still empty
+    unlabelled: int = 0  # lines that have a query and no relevant id
+
+
+def read_labels(labels: Labels, *, labelled: bool = True) -> Read:
+    """Read questions with their labels; lines without a query or a label are counted and left out."""
+    unwritten = unlabelled = 0
+    kept: list[Question] = []
+    for question in _given(labels):
+        if not question.text:
+            unwritten += 1
+        elif not question.relevant and labelled:
+            unlabelled += 1
+        else:
+            kept.append(question)
+    if not kept:
+        what = f"{labels} holds" if isinstance(labels, str | Path) else "There are"
+        raise InvalidArgument(
+            f"{what} no labelled questions: {unwritten:,} have no query yet, {unlabelled:,} no relevant id. Write "
+            '{"query": "…", "relevant": ["id of a memory"]}, one a line; `recall eval STORE --make FILE` begins one.'
+        )
+    return Read(questions=tuple(kept), unwritten=unwritten, unlabelled=unlabelled)
+
+
+def _given(labels: Labels) -> Iterable[Question]:
+    if isinstance(labels, str | Path):
+        return [question for _, question in jsonl_questions(labels)]
+    found = []
+    seen: set[str] = set()
+    for number, one in enumerate(labels, start=1):
+        question = one if isinstance(one, Question) else question_of(one, str(number), f"Question {number}")
+        if question.id in seen:
+            raise InvalidArgument(f"The question id {question.id!r} comes twice. Give each its own, or none at all.")
+        seen.add(question.id)
+        found.append(question)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Questions as they are asked."""
+
+    questions: tuple[Question, ...]  # with their scope and those of their labels that exist there, one at least
+    # Question id → ids that name no memory of its scope.
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unanswerable: tuple[str, ...] = ()  # ids of questions of which no label was left; they are not asked
+
+
+def placed(
+    store: MemoryStore, questions: Iterable[Question], scope: str | None = None, *, labelled: bool = True
+) -> Placed:
+    """Put each question into its scope, with those of its labels that exist there."""
+    known = store.scopes()
+    there = {s for s, _ in known}
+    only = known[0][0] if len(known) == 1 else None
+    kept: list[Question] = []
+    missing: dict[str, tuple[str, ...]] = {}
+    unanswerable: list[str] = []
+    for question in questions:
+        where = question.scope
+        if where == Scope():
+            where = only if scope is None and only is not None else find_scope(scope, known)
+        scope_id = store.scope_id(where)
+        if scope_id is None or where not in there:
+            raise InvalidArgument(
+                f"Query {question.id!r} is asked of the scope {scope_text(where)}, which the store does not have."
+            )
+        found = store.fetch_ids(scope_id, question.relevant)
+        relevant = tuple(r for r in question.relevant if r in found)
+        if len(relevant) < len(question.relevant):
+            missing[question.id] = tuple(r for r in question.relevant if r not in found)
+        if relevant or not labelled:
+            kept.append(replace(question, scope=where, relevant=relevant))
+        else:
+            unanswerable.append(question.id)
+    return Placed(questions=tuple(kept), missing=missing, unanswerable=tuple(unanswerable))

@@ -22,7 +22,7 @@ from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, rows
 from recall_integrations.store.collections_base import Progress
 from recall_integrations.store.directory import DATABASE
-from recall_integrations.store.doctor.surroundings import PUT_ASIDE
+from recall_integrations.store.doctor.findings import PUT_ASIDE
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.text import stems
-from recall_integrations.training.linear import Example
+from recall_integrations.training.fitting import Example
 
 
 def _examples(groups=("a", "b", "c"), queries=20, candidates=40, seed=0):

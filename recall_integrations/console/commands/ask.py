@@ -231,7 +231,7 @@ def _show_explained(
 
     found, plan, less = explained
     if as_json:
-        from recall_integrations.counterfactual.as_data import counterfactuals_data
+        from recall_integrations.counterfactual.recalls import counterfactuals_data
 
         whole = data.explanation_data(found, plan, where, asked=explanation.asked_arms(found, plan), k=k)
         click.echo(data.dumps(whole if less is None else {**whole, "without": counterfactuals_data(less)}))

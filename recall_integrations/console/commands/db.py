@@ -100,12 +100,12 @@ def _served_well(engine: Engine) -> bool:
     """Print the state of the collections that a Chroma server holds of the store; say whether there is no problem."""
     from recall_integrations.config import checked_config
     from recall_integrations.store import homes
-    from recall_integrations.store.doctor import served
     from recall_integrations.store.doctor.findings import PROBLEM
+    from recall_integrations.store.doctor.indexes import examine_served
 
     with engine.connect() as connection:
         remedy = "A node makes them anew when it opens the store."
-        told = served.examine(connection, homes.noted(connection), checked_config(None).vectors, remedy)
+        told = examine_served(connection, homes.noted(connection), checked_config(None).vectors, remedy)
     if told is None:
         return True
     click.echo(f"{told.name}: {told.state}. {told.says} {told.remedy}".rstrip())

@@ -25,7 +25,7 @@ from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
-    from recall_integrations.evaluation.labelled.evaluation import Evaluation
+    from recall_integrations.evaluation.evaluation import Evaluation
 
 QUESTIONS_SCOPE = click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
 QUESTIONS_NOW = click.option(
@@ -94,8 +94,8 @@ def eval_(store: Place, queries: Path | None, make: Path | None, **options: Any)
 
 def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
     from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.labelled.template import template, write_template
     from recall_integrations.evaluation.reports import checked_output
+    from recall_integrations.evaluation.template import template, write_template
     from recall_integrations.store.clock import utc_now
 
     checked_output(make)
@@ -119,8 +119,8 @@ def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
 def _measure(store: Place, queries: Path | None, options: dict[str, Any]) -> None:
     from recall_integrations.console.objects import given
     from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.labelled.evaluation import evaluate
-    from recall_integrations.evaluation.labelled.tables import of_evaluation
+    from recall_integrations.evaluation.evaluation import evaluate
+    from recall_integrations.evaluation.tables import of_evaluation
     from recall_integrations.optimizer import QueryOptimizer
 
     assert queries is not None
@@ -179,8 +179,8 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
     """Which configuration is better; the help is `AB_HELP`."""
     from recall_integrations.console.objects import given
     from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.labelled.comparison import compare
-    from recall_integrations.evaluation.labelled.comparison_table import of_comparison
+    from recall_integrations.evaluation.comparison import compare
+    from recall_integrations.evaluation.tables import of_comparison
 
     checked_json(options)
     base, own = _configurations(configs)

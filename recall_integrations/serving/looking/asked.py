@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.counterfactual.as_data import part_data
-from recall_integrations.counterfactual.recalls import parts_of
+from recall_integrations.counterfactual.recalls import part_data, parts_of
 from recall_integrations.delivery.as_data import explanation_data
 from recall_integrations.delivery.marks import marks
 from recall_integrations.optimizer import QueryOptimizer

@@ -5,8 +5,15 @@ import pytest
 
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.training.calibrate import ANSWERABLE, MIN_OUTCOMES, calibrated, weighed, wrong_scopes
-from recall_integrations.training.calibration import Outcome, judge
+from recall_integrations.training.calibration import (
+    ANSWERABLE,
+    MIN_OUTCOMES,
+    Outcome,
+    calibrated,
+    judge,
+    weighed,
+    wrong_scopes,
+)
 from recall_integrations.types import Scope
 
 
@@ -65,7 +72,7 @@ def test_a_calibration_and_how_well_it_holds() -> None:
 
 
 def test_the_figures_come_from_calibrations_that_have_not_seen_the_fold(monkeypatch: pytest.MonkeyPatch) -> None:
-    from recall_integrations.training import calibrate as calibrating
+    from recall_integrations.training import calibration as calibrating
 
     sizes: list[int] = []
     fit = calibrating.fit_calibration

@@ -18,7 +18,7 @@ from recall_integrations.cli import main
 from recall_integrations.console import training
 from recall_integrations.errors import ConfigError, InvalidArgument, NotFound
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.training import calibrate as calibrating
+from recall_integrations.training import calibration as calibrating
 from recall_integrations.training import learn as learning
 from recall_integrations.types import Memory, Scope
 

@@ -3,7 +3,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.rankers.feature_sum import Ranker
-from recall_integrations.training.linear import Example, fit_linear, leave_one_group_out, logistic
+from recall_integrations.training.fitting import Example, fit_linear, leave_one_group_out, logistic
 
 
 def test_logistic_agrees_with_scikit_learn():

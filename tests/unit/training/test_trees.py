@@ -7,9 +7,8 @@ import pytest
 from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import trees
-from recall_integrations.training import trees as training_trees
-from recall_integrations.training.linear import Example
-from recall_integrations.training.trees import fit_trees
+from recall_integrations.training import fitting as training_trees
+from recall_integrations.training.fitting import Example, fit_trees
 
 SMALL = {"columns": ("cosine", "bm25", "speaker_named"), "trees": 20, "leaves": 4, "seconds": 2}
 

@@ -11,7 +11,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.errors import ConfigError
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
-from recall_integrations.training.watched import Recaller, Watched
+from recall_integrations.training.learn import Recaller, Watched
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 ANN = Scope(user_id="ann")

@@ -10,7 +10,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.rankers import trees
 from recall_integrations.ranking.rankers.feature_sum import FixedWeights, Ranker
-from recall_integrations.training.trees import fit_trees
+from recall_integrations.training.fitting import fit_trees
 
 # Asked for without loading it, which takes seconds and is not needed to collect tests.
 pytestmark = pytest.mark.skipif(find_spec("lightgbm") is None, reason="LightGBM (extra `rank`) is not installed")

@@ -17,23 +17,28 @@ from typing import Any
 import numpy as np
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.evaluation.labelled.asking import (
+from recall_integrations.evaluation.evaluation import (
     Answered,
     Latency,
     Progress,
     answered,
     latency_of,
     made_ready,
+    refuse_none,
     silent,
 )
-from recall_integrations.evaluation.labelled.evaluation import refuse_none
-from recall_integrations.evaluation.labelled.figures import figures, hit_names, names
-from recall_integrations.evaluation.labelled.intervals import chance, deviation, intervals, labels_needed
-from recall_integrations.evaluation.labelled.judges import Cosines, Judge
-from recall_integrations.evaluation.labelled.labels import Labels, read_labels
-from recall_integrations.evaluation.labelled.placing import Placed, placed
-from recall_integrations.evaluation.labelled.ways import Ways, a_to_d, own_ways
-from recall_integrations.evaluation.metrics import Interval
+from recall_integrations.evaluation.metrics import (
+    Interval,
+    chance,
+    deviation,
+    figures,
+    hit_names,
+    intervals,
+    labels_needed,
+    names,
+)
+from recall_integrations.evaluation.questions import Labels, Placed, placed, read_labels
+from recall_integrations.evaluation.ways import Cosines, Judge, Ways, a_to_d, own_ways
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
 
@@ -144,8 +149,7 @@ class Comparison:
 
     def table(self) -> str:
         """Return the tables as text, for a terminal or a notebook."""
-        from recall_integrations.evaluation.labelled.comparison_table import of_comparison
-        from recall_integrations.evaluation.labelled.tables import text_of
+        from recall_integrations.evaluation.tables import of_comparison, text_of
 
         return text_of(of_comparison(self))
 

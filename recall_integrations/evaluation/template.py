@@ -20,9 +20,8 @@ import numpy as np
 from recall_integrations.adapters.scopes import find_scope, scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.labelled.asking import Progress, recalled, silent
-from recall_integrations.evaluation.labelled.placing import placed
-from recall_integrations.evaluation.questions import Question, lines, question_of
+from recall_integrations.evaluation.evaluation import Progress, recalled, silent
+from recall_integrations.evaluation.questions import Question, lines, placed, question_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
