@@ -1,20 +1,79 @@
-"""Opening a store that is there, and no other."""
+"""Open what a command names: a store that is there, in a directory or a database, and objects of the user."""
 
 from __future__ import annotations
 
+import importlib
+import re
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from recall_integrations.adapters.scopes import find_scope
-from recall_integrations.console.places import Address, Place, opens
-from recall_integrations.errors import EmbeddingMismatch, StorePathError
+from recall_integrations.errors import EmbeddingMismatch, InvalidArgument, StorePathError
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Scope
+
+
+class Address:
+    """The address of a database; as text it is without its password."""
+
+    def __init__(self, given: str) -> None:
+        from recall_integrations.database.postgres import parsed
+        from recall_integrations.database.postgres_errors import shown
+
+        self.given = given
+        self._shown = shown(parsed(given))
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"Address({self._shown!r})"
+
+
+Place = Path | Address
+
+
+if TYPE_CHECKING:
+    _Param = click.ParamType[Place]
+else:
+    _Param = click.ParamType  # not to be subscripted in older releases
+
+
+class _PlaceType(_Param):
+    name = "store"
+
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Place:
+        if isinstance(value, Path | Address):
+            return value
+        return Address(value) if "://" in value else Path(value)
+
+
+PLACE = _PlaceType()
+
+
+def opens(place: Place) -> Path | str:
+    """Return the argument of `MemoryStore.open` for a place."""
+    return place.given if isinstance(place, Address) else place
+
+
+def directory(place: Place, command: str, instead: str) -> Path:
+    """Return the directory of a store, for a command that is about files."""
+    if isinstance(place, Address):
+        raise InvalidArgument(f"`{command}` is for a store in a directory; {place} is a database. {instead}")
+    return place
+
 
 INDEXES = ("lexical.*", "semantic.*")
 
@@ -135,3 +194,54 @@ def rebuild(
     with store:
         store.reindex(progress=progress)
         return store.embedding.fingerprint
+
+
+_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def given(text: str | None) -> Any:
+    """Load the object that `module:name` names, also from the current directory; return any other text as it is."""
+    if text is None or not _NAMED.fullmatch(text):
+        return text
+    module, _, name = text.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as e:
+        raise InvalidArgument(
+            f"{text!r} cannot be imported: {e}. Write module:name of something that Python finds from here."
+        ) from e
+    return found
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], None]]:
+    """Hold the first Ctrl-C in the block until the yielded function is called, which raises; a second acts at once.
+
+    The store would survive either, but a statement that is cut off makes the database driver complain aloud. Does
+    nothing outside the main thread, or where Ctrl-C does something else than Python's default.
+    """
+    default = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not default:
+        yield lambda: None
+        return
+    pressed = False
+
+    def remember(_number: int, _frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, default)
+
+    def check() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, default)

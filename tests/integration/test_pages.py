@@ -49,7 +49,7 @@ NOT_RUN = {
     ("recall", "db", "isolate"): "takes a role of the server; test_row_level_security.py runs it",
     ("recall", "search", "postgresql://ann@localhost/memories"): "takes such a role, too",
     ("recall", "explain", "locomo//conv-26"): "asks what the command below imports",
-    ("recall", "import", "--format", "locomo"): "takes the data of LoCoMo; tests/unit/test_cli.py imports such a file",
+    ("recall", "import", "conv-26.jsonl"): "takes the data of LoCoMo",
 }
 # Lines that are no command of ours.
 FOREIGN = {

@@ -21,7 +21,7 @@ from recall_integrations.console.commands.shared import (
     named_progress,
     settings,
 )
-from recall_integrations.console.places import Place
+from recall_integrations.console.opening import Place
 from recall_integrations.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX
-from recall_integrations.console.places import PLACE
+from recall_integrations.console.opening import PLACE
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:

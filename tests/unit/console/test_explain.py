@@ -14,10 +14,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.console import demo_data
+from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import demo_optimizer
-from recall_integrations.console.explain import asked_arms, explain
-from recall_integrations.console.marking import Mark, marks, show_query
+from recall_integrations.console.explain import Mark, asked_arms, explain, marks, show_query
 from recall_integrations.console.rendering import show_result
 from recall_integrations.delivery.as_data import dumps, explanation_data, result_data
 from recall_integrations.optimizer import QueryOptimizer

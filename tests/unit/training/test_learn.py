@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.cli import main
-from recall_integrations.console import training
+from recall_integrations.console import learning as training
 from recall_integrations.errors import ConfigError, InvalidArgument, NotFound
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.training import calibration as calibrating

@@ -1,4 +1,4 @@
-"""Reading LoCoMo (Maharana et al., 2024), long chats of two people, for `recall import --format locomo`."""
+"""The conversations of LoCoMo (Maharana et al., 2024), as memories."""
 
 from __future__ import annotations
 
