@@ -17,10 +17,11 @@ from typing import Any
 from rich.console import Console
 
 from benchmarks.quality.kinds import KINDS
+from benchmarks.quality.paired import paired_difference
 from benchmarks.quality.tables import interval
 from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import RecallConfig
-from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.tables import compact_table
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.optimizer import QueryOptimizer

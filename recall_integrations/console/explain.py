@@ -222,22 +222,37 @@ def explain(
         config: of the optimizer that made `found`; default `RecallConfig()`.
     """
     config = config or RecallConfig()
+    if isinstance(found, ParsedQuery):
+        show_reading(console, found, plan or make_plan(found, config), config)
+        console.print(Text("Planned only; nothing was searched.", style="dim"))
+        return
+    show_reading(console, found, plan or found.plan, config)
+    _heading(console, f"best {len(found.hits)}" if len(found.hits) > 1 else "hits")
+    if (error := not_searched(found)) is None:
+        _show_hits(console, found.hits)
+    else:
+        console.print(Text(plain(str(error)), style="yellow"))
+    show_degraded(console, found)
+
+
+def show_reading(
+    console: Console, found: RecallResult | ParsedQuery, plan: RetrievalPlan, config: RecallConfig
+) -> None:
+    """Print all that led to the hits: what the query was read as, rules, arms, and what facts decided."""
     result = found if isinstance(found, RecallResult) else None
     parsed = found.query if isinstance(found, RecallResult) else found
-    chosen = plan or (result.plan if result is not None else make_plan(parsed, config))
     _heading(console, "query")
     show_query(console, parsed)
-    _show_readings(console, parsed, chosen, config.planner)
+    _show_readings(console, parsed, plan, config.planner)
     _heading(console, "features")
     _show_features(console, parsed, config)
     _heading(console, "rules, in the order they are tried")
-    console.print(_rules(chosen))
+    console.print(_rules(plan))
     console.print()
-    _show_decision(console, parsed, chosen, config.planner, RULES if result is None else result.version)
+    _show_decision(console, parsed, plan, config.planner, RULES if result is None else result.version)
     _heading(console, "arms" if result is None else f"arms; all together {result.timings_ms.get('total', 0.0):.1f} ms")
-    console.print(_arms(parsed, chosen, result, _glyphs(console)))
+    console.print(_arms(parsed, plan, result, _glyphs(console)))
     if result is None:
-        console.print(Text("Planned only; nothing was searched.", style="dim"))
         return
     console.print(Text(stage_words(result.timings_ms), style="dim"))
     if result.cache.strategy != "disabled":
@@ -245,12 +260,6 @@ def explain(
     if result.facts is not None:
         _heading(console, "facts")
         console.print(_facts(result.facts, result.hits, config))
-    _heading(console, f"best {len(result.hits)}" if len(result.hits) > 1 else "hits")
-    if (error := not_searched(result)) is None:
-        _show_hits(console, result.hits)
-    else:
-        console.print(Text(plain(str(error)), style="yellow"))
-    show_degraded(console, result)
 
 
 # -- what was found in it ----------------------------------------------------------------------------------------------

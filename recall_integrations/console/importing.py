@@ -99,12 +99,7 @@ class Importer:
             advance(len(memories))
 
     def jsonl(
-        self,
-        path: Path,
-        scope: Scope,
-        *,
-        skip_bad: bool = False,
-        advance: Callable[[int], None] = lambda _n: None,
+        self, path: Path, scope: Scope, *, skip_bad: bool = False, advance: Callable[[int], None] = lambda _n: None
     ) -> None:
         """Store the rows of a JSON Lines file. `advance` is told how many more bytes were read."""
         self.store_all(self._rows(path, scope, skip_bad, advance))

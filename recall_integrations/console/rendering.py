@@ -98,13 +98,20 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def show_result(
-    console: Console, result: RecallResult, scope: Scope, *, explain: bool = False, ids: bool = True
+    console: Console,
+    result: RecallResult,
+    scope: Scope,
+    *,
+    explain: bool = False,
+    ids: bool = True,
+    config: RecallConfig | None = None,
 ) -> None:
     """Print the plan, the hits, and with `explain` everything that led to them."""
     show_plan(console, result)
     if explain:
-        console.print()
-        show_explanation(console, result)
+        from recall_integrations.console.explain import show_reading
+
+        show_reading(console, result, result.plan, config or RecallConfig())
     console.print()
     if (error := not_searched(result)) is None:
         show_hits(console, result.hits, scope, ids=ids, details=explain)
@@ -230,74 +237,10 @@ def _contributions(hit: Hit) -> str:
     return "; ".join(parts)
 
 
-# -- --explain -------------------------------------------------------------------------------------------------------
-
-
-def show_explanation(console: Console, result: RecallResult) -> None:
-    """Print the parsed query, the rules in the order they were tried, the arms, and the time of each stage."""
-    parsed, plan = result.query, result.plan
-    grid = pairs()
-    for ref in parsed.entity_refs:
-        grid.add_row("user" if ref.stage == IMPLICIT else "entity", Text(reference_words(ref)))
-    if parsed.temporal_window is not None:
-        window = parsed.temporal_window
-        grid.add_row("window", Text(f"{window_words(window)}, confidence {window.confidence:.2f}"))
-    if parsed.asked_role is not None:
-        grid.add_row("role", Text(role_words(parsed)))
-    grid.add_row("terms", Text(plain(", ".join(parsed.terms) or "none")))
-    f = parsed.features
-    values = (
-        f"entities {f.entity_density:.2f}",
-        f"time {f.temporal:.2f}",
-        f"rarity {f.lexical_rarity:.2f}",
-        f"type cues {f.type_cues:.2f}",
-    )
-    grid.add_row("specificity", Text(f"{parsed.specificity:.3f}  ({', '.join(values)})"))
-    grid.add_row("rewrite", Text(f"{result.rewrite.strategy} ({result.rewrite.reason})"))
-    for rewrite in parsed.rewrites:
-        grid.add_row("", Text(plain(rewrite)))
-    console.print(grid)
-    console.print()
-    console.print(_rules_table(plan))
-    console.print()
-    console.print(_arms_table(result))
-
-
 def cache_words(cache: CacheOutcome) -> str:
     """Return what the result cache did."""
     age = f", {cache.age_ms / 1e3:.1f} s old" if cache.hit else ""
     return f"{cache.strategy} ({cache.reason}){age}"
-
-
-def _rules_table(plan: RetrievalPlan) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("rule", "holds", "because"):
-        table.add_column(title)
-    decided = False
-    for check in plan.checks:
-        first = check.fired and not decided
-        decided = decided or check.fired
-        verdict = ("yes: chosen" if first else "yes, later") if check.fired else "no"
-        style = "bold cyan" if first else ("" if check.fired else "dim")
-        table.add_row(
-            Text(check.rule, style=style), Text(verdict, style=style), Text(plain(check.because), style=style)
-        )
-    return table
-
-
-def _arms_table(result: RecallResult) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("arm or stage")
-    for title in ("weight", "at most", "ms"):
-        table.add_column(title, justify="right")
-    timings = result.timings_ms
-    for arm in result.plan.arms:
-        ms = timings.get(f"arm.{arm.name}")
-        table.add_row(arm.name, f"{arm.weight:g}", str(arm.limit), "not asked" if ms is None else f"{ms:.2f}")
-    for name, ms in timings.items():
-        if not name.startswith("arm."):
-            table.add_row(Text(name, style="bold" if name == "total" else "dim"), "", "", f"{ms:.2f}")
-    return table
 
 
 # -- store -----------------------------------------------------------------------------------------------------------

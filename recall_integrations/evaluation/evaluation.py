@@ -81,11 +81,7 @@ def recalled(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
     began = time.perf_counter()
     try:
         result = optimizer.recall(
-            question.text,
-            k=k,
-            scope=question.scope,
-            filters=question.filters,
-            now=question.asked_at or now,
+            question.text, k=k, scope=question.scope, filters=question.filters, now=question.asked_at or now
         )
     except InvalidInput as e:
         raise InvalidArgument(f"Question {question.id!r} cannot be asked: {e}") from e

@@ -220,11 +220,7 @@ def weighed(own: Sequence[Outcome], wrong: Sequence[Outcome], answerable: float 
 
 
 def calibrated(
-    own: Mapping[int, Sequence[Outcome]],
-    wrong: Mapping[int, Sequence[Outcome]],
-    *,
-    ranker: str,
-    ranker_version: str,
+    own: Mapping[int, Sequence[Outcome]], wrong: Mapping[int, Sequence[Outcome]], *, ranker: str, ranker_version: str
 ) -> tuple[Calibration, Calibrated] | None:
     """Fit the calibration, and measure such calibrations; `None` where there are too few outcomes."""
     if sum(bool(o.relevant.any()) for some in own.values() for o in some) < MIN_OUTCOMES:

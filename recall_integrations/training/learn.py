@@ -15,7 +15,7 @@ from recall_integrations import __version__
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import ConfigError, InvalidArgument
-from recall_integrations.evaluation.metrics import Interval, figures, folds_of, paired_difference
+from recall_integrations.evaluation.metrics import Interval, figures, folds_of, interval
 from recall_integrations.evaluation.questions import Question, placed
 from recall_integrations.indexes.bm25 import frequency_of
 from recall_integrations.optimizer import QueryOptimizer
@@ -209,7 +209,7 @@ def learn(
 
 
 def _gains(learned: Scores, fixed_weights: Scores, seed: int) -> dict[str, Interval]:
-    return {m: paired_difference(learned, fixed_weights, m, seed=seed) for m in METRICS}
+    return {m: interval([own[m] - fixed_weights[q][m] for q, own in learned.items()], seed=seed) for m in METRICS}
 
 
 # -- what is asked -----------------------------------------------------------------------------------------------------

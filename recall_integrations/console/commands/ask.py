@@ -136,7 +136,7 @@ def search(
     if as_json:
         click.echo(data.dumps(data.result_data(result, where, k)))
     else:
-        rendering.show_result(console(), result, where, explain=explain)
+        rendering.show_result(console(), result, where, explain=explain, config=config)
 
 
 @click.command("explain")

@@ -101,12 +101,7 @@ def add(
 @CONFIG
 @EMBEDDING
 def export(
-    store: Place,
-    file: str,
-    scope: str | None,
-    filters: Filters | None,
-    config_path: str | None,
-    embedding: str | None,
+    store: Place, file: str, scope: str | None, filters: Filters | None, config_path: str | None, embedding: str | None
 ) -> None:
     """Write the memories of STORE to FILE.
 
@@ -260,11 +255,7 @@ def compact(store: Place, config_path: str | None, embedding: str | None) -> Non
     from recall_integrations.console.opening import deferred_interrupt, existing_store
 
     config = settings(config_path)
-    with (
-        existing_store(store, embedding, config) as target,
-        deferred_interrupt() as check,
-        named_progress() as show,
-    ):
+    with existing_store(store, embedding, config) as target, deferred_interrupt() as check, named_progress() as show:
 
         def advance(name: str, done: int, total: int | None) -> None:
             show(name.capitalize(), done, total)
@@ -295,12 +286,7 @@ BAD_ROWS_SHOWN = 100
 @CONFIG
 @EMBEDDING
 def import_(
-    path: Path,
-    store: Place,
-    scope: str | None,
-    skip_bad: bool,
-    config_path: str | None,
-    embedding: str | None,
+    path: Path, store: Place, scope: str | None, skip_bad: bool, config_path: str | None, embedding: str | None
 ) -> None:
     """Put the memories in PATH into STORE.
 
@@ -409,12 +395,7 @@ def _counts(report: ImportReport) -> str:
 @CONFIG
 @EMBEDDING
 def entity(
-    store: Place,
-    name: str,
-    aliases: tuple[str, ...],
-    scope: str | None,
-    config_path: str | None,
-    embedding: str | None,
+    store: Place, name: str, aliases: tuple[str, ...], scope: str | None, config_path: str | None, embedding: str | None
 ) -> None:
     """Declare an entity and other names for it.
 

@@ -46,10 +46,7 @@ def _optimizer(
     from recall_integrations.optimizer import QueryOptimizer
 
     config = settings(config_path)
-    with (
-        existing_store(path, embedding, config) as store,
-        closing(QueryOptimizer(store, config=config)) as optimizer,
-    ):
+    with existing_store(path, embedding, config) as store, closing(QueryOptimizer(store, config=config)) as optimizer:
         yield optimizer, config
 
 

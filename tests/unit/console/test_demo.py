@@ -183,13 +183,13 @@ def test_every_text_of_a_file_is_used(code: str) -> None:
     file = resources.files("recall_integrations.console") / "demo_texts" / f"{code}.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert list(content["memories"]) == [m.id for m in demo_texts().memories]
-    known = {e for m in demo_texts().memories for e in m.entities} | set(demo_data.ALIASES)
+    known = {e for m in demo_texts().memories for e in m.entities} | set(demo_texts().aliases)
     assert set(content["names"]) <= known
 
 
 def test_english_is_as_it_was() -> None:
     told = demo_texts("en")
-    assert (told.memories, told.queries, told.aliases) == (demo_texts().memories, QUERIES, demo_data.ALIASES)
+    assert (told.memories, told.queries, told.aliases) == (demo_texts().memories, QUERIES, demo_texts().aliases)
 
 
 def test_another_language_is_shown_with_its_name() -> None:
