@@ -195,11 +195,11 @@ def _schema(connection: Connection, found: Examined) -> Check:
 # -- what the tables hold ----------------------------------------------------------------------------------------------
 
 
-def _of_rows(found: Contents) -> Iterator[Check]:
-    """Yield the checks of rows: what is wrong is listed, what is said where nothing is comes last."""
+def _rows_wrong(found: Contents) -> tuple[tuple[str, str, list[str], str, str, str], ...]:
+    """Return of each check of rows: name, state, what is wrong, sentence, remedy, and the sentence if nothing is."""
     total = counted(len(found.living) + len(found.unreadable), "memory", "memories")
     without = counted(len(found.words_missing), "memory has none", "memories have none")
-    table: tuple[tuple[str, str, list[str], str, str, str], ...] = (
+    return (
         (
             MEMORIES, PROBLEM,
             [f"memory {num} (id {found.named[s, num]!r}): {why}" for (s, num), why in found.unreadable.items()],
@@ -247,6 +247,9 @@ def _of_rows(found: Contents) -> Iterator[Check]:
             "Every row belongs to something.",
         ),
     )  # fmt: skip
+
+
+def _of_rows(found: Contents) -> Iterator[Check]:
     another = {}
     if found.cut_by_another:
         another[WORDS] = notice(WORDS, "Another version cut them.", "The next open cuts them anew.")
@@ -254,7 +257,7 @@ def _of_rows(found: Contents) -> Iterator[Check]:
     if found.changing is not None:
         says = f"They are being made anew with {found.changing!r}."
         another[VECTORS] = notice(VECTORS, says, "Open the store with that embedding: it goes on.")
-    for name, state, wrong, says, remedy, fine in table:
+    for name, state, wrong, says, remedy, fine in _rows_wrong(found):
         yield another.get(name) or (problem(name, says, remedy, wrong, state) if wrong else ok(name, fine))
 
 

@@ -265,7 +265,7 @@ def _semantic_nums(
 
 
 def _looked_apart(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
-    command = [sys.executable, "-m", __spec__.name, str(directory)]
+    command = [sys.executable, "-m", __name__, str(directory)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(
