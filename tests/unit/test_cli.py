@@ -122,7 +122,7 @@ def test_search_shows_plan_hits_and_reasons(store: Path, recall: Recall) -> None
 
 def test_explain_shows_rules_arms_and_contributions(store: Path, recall: Recall) -> None:
     text = recall("search", store, "What's my badge number?", "--explain").stdout
-    for words in ("specificity", "rarity", "precise", "exploratory", "yes: chosen", "lexical #1", "at most", "total"):
+    for words in ("specificity", "rarity", "precise", "exploratory", "pass: chosen", "lexical #1", "at most", "all together"):
         assert words in text
 
 
