@@ -122,7 +122,8 @@ def test_search_shows_plan_hits_and_reasons(store: Path, recall: Recall) -> None
 
 def test_explain_shows_rules_arms_and_contributions(store: Path, recall: Recall) -> None:
     text = recall("search", store, "What's my badge number?", "--explain").stdout
-    for words in ("specificity", "rarity", "precise", "exploratory", "pass: chosen", "lexical #1", "at most", "all together"):
+    shown = ("specificity", "rarity", "precise", "exploratory", "pass: chosen", "lexical #1", "at most", "all together")
+    for words in shown:
         assert words in text
 
 
