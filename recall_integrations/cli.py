@@ -11,19 +11,13 @@ from typing import Any
 import click
 
 from recall_integrations import __version__
-from recall_integrations.console.commands.ask import demo, explain, search, stats
-from recall_integrations.console.commands.bench import bench
+from recall_integrations.console.commands.ask import demo, explain, facts, search, stats
 from recall_integrations.console.commands.config import config
-from recall_integrations.console.commands.db import db
-from recall_integrations.console.commands.doctor import doctor
-from recall_integrations.console.commands.evaluate import ab, eval_
-from recall_integrations.console.commands.facts import facts
-from recall_integrations.console.commands.keep import add, compact, export, forget
+from recall_integrations.console.commands.keep import add, compact, entity, export, forget, import_, reindex
 from recall_integrations.console.commands.learn import feedback, learn
-from recall_integrations.console.commands.mcp import mcp
-from recall_integrations.console.commands.move import move
-from recall_integrations.console.commands.remember import entity, import_, reindex
-from recall_integrations.console.commands.serve import look, serve, token
+from recall_integrations.console.commands.look_after import db, doctor, move
+from recall_integrations.console.commands.measure import ab, bench, eval_
+from recall_integrations.console.commands.serve import look, mcp, serve, token
 from recall_integrations.console.commands.shared import line, quiet_option
 from recall_integrations.errors import ConfigError, RecallError
 

@@ -28,8 +28,8 @@ from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.datasets.locomo import load_locomo
 from benchmarks.datasets.multihop import load_multihop
 from benchmarks.quality.metrics import average, score
+from benchmarks.quality.paired import paired_difference
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.evaluation.metrics import paired_difference
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.types import Memory, indexed_text
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_integrations import QueryOptimizer
-from recall_integrations.console import demo_data
+from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served

@@ -1,4 +1,4 @@
-"""The commands of `recall bench`: `recall_integrations/console/commands/bench.py` takes `COMMANDS` from here.
+"""The commands of `recall bench`: `recall_integrations/console/commands/measure.py` takes `COMMANDS` from here.
 
 Each imports what it measures with inside of it: `recall bench --help` needs none of it.
 """

@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchmarks.datasets.data import Collection, EvaluationData
-from recall_integrations.console.locomo import Conversation, conversations
+from benchmarks.datasets.locomo_chats import Conversation, conversations
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 
@@ -28,7 +28,7 @@ _TURN_ID = re.compile(r"D\d+:\d+")
 def load_locomo(path: str | Path) -> EvaluationData:
     """Read LoCoMo (Maharana et al., 2024, `locomo10.json`): one collection per conversation.
 
-    Memories are those of `recall import --format locomo` (`console/locomo.py`). Gold ids are read with a pattern,
+    Memories are made by `locomo_chats.py`. Gold ids are read with a pattern,
     because some rows of the published file hold several ids in one string, and kept only if such a turn exists.
     `asked_at` lies one hour after the last turn.
 

@@ -17,9 +17,9 @@ from benchmarks.datasets.data import Collection
 from benchmarks.facts.measuring import FACTS, PLAIN, K, figure, wilson, without_facts
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.labelled.intervals import interval
+from recall_integrations.evaluation.metrics import interval
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -26,10 +26,9 @@ from benchmarks.facts.generator.slots import DEV
 from benchmarks.facts.generator.timeline import Gold
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.labelled.intervals import CONFIDENCE_Z
-from recall_integrations.evaluation.metrics import Interval
+from recall_integrations.evaluation.metrics import CONFIDENCE_Z, Interval
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -25,16 +25,17 @@ from benchmarks.datasets.loading import load
 from benchmarks.planning import plans
 from benchmarks.quality import comparison, kinds
 from benchmarks.quality.metrics import average
+from benchmarks.quality.paired import paired_difference
 from benchmarks.quality.report import QualityReport
 from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from benchmarks.quality.tables import interval
 from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.evaluation.metrics import Interval, paired_difference
+from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 from recall_integrations.types import RecallResult
 
 if TYPE_CHECKING:

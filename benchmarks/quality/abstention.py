@@ -37,7 +37,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

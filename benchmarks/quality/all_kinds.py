@@ -21,7 +21,7 @@ from benchmarks.shared.reports import write_report
 from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation.metrics import OVERALL
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 
 
 def run(

@@ -17,13 +17,14 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.quality import metrics
+from benchmarks.quality.paired import METRICS, paired_difference
 from benchmarks.quality.report import FORMAT, OURS
 from benchmarks.quality.tables import interval
 from benchmarks.shared.reports import write_report
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.metrics import METRICS, Interval, paired_difference
+from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.tables import compact_table
 
 METRIC = "ndcg@10"
 

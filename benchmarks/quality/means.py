@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.quality.paired import METRICS, paired_difference
 from benchmarks.quality.report import COMPARED, FORMAT, OURS, QualityReport, as_numbers
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.metrics import METRICS, OVERALL, Interval, paired_difference
+from recall_integrations.evaluation.metrics import OVERALL, Interval
 
 Scores = Mapping[str, Mapping[str, float]]  # question → metric → value
 

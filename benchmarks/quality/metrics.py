@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.quality.paired import METRICS
 from benchmarks.shared.extras import require
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.metrics import METRICS, OVERALL
+from recall_integrations.evaluation.metrics import OVERALL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from benchmarks.quality.means import Mean
 from benchmarks.quality.metrics import Average
+from benchmarks.quality.paired import METRICS
 from benchmarks.quality.report import COMPARED, OURS, QualityReport
-from recall_integrations.evaluation.metrics import METRICS, OVERALL, Interval
-from recall_integrations.evaluation.terminal import compact_table
+from recall_integrations.evaluation.metrics import OVERALL, Interval
+from recall_integrations.evaluation.tables import compact_table
 
 HEADINGS = ("R@1", "R@5", "R@10", "nDCG", "MRR")  # of METRICS, so that the table fits
 

@@ -1,9 +1,4 @@
-"""Fitting and judging a `Calibration`: from a ranker's scores of queries with known answers to probabilities.
-
-Both models are maximum likelihood with a ridge on standardised inputs that are clipped to 99.6 % of the observed ones.
-That of hits has no hidden layer unless the caller gives a function that fits one.
-Scores must come from a ranker that has not seen the query: of one that has, they look surer than they are.
-"""
+"""Fit a `Calibration`: from scores of queries with known answers to probabilities, and how well these hold."""
 
 from __future__ import annotations
 
@@ -36,20 +31,12 @@ FREE = 1e-9  # ridge of the bias
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """A query with its candidates as a ranker scored them.
-
-    Args:
-        features: of the candidates.
-        scores: of the candidates, by a ranker that has not seen the query.
-        relevant: bool `(candidates,)`; all false where the scope has no answer.
-        unknown: see `calibration.unknown_share`.
-        weight: of the query.
-    """
+    """A query with its candidates as a ranker scored them."""
 
     features: Features
-    scores: Values
-    relevant: Bools
-    unknown: float
+    scores: Values  # of the candidates, by a ranker that has not seen the query
+    relevant: Bools  # bool `(candidates,)`; all false where the scope has no answer
+    unknown: float  # see `calibration.unknown_share`
     weight: float = 1.0
 
     @property
@@ -60,18 +47,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedOutcome:
-    """The probabilities of a calibration for an outcome, and the truth.
+    """The probabilities of a calibration for an outcome, and the truth."""
 
-    Args:
-        confidence: k → probability that one of the first k is relevant.
-        found: k → whether one of the first k is relevant.
-        scores, hits: probabilities of the first ten candidates, best first, and whether they are relevant.
-        weight: of the outcome.
-    """
-
-    confidence: Mapping[int, float]
-    found: Mapping[int, bool]
-    scores: Values
+    confidence: Mapping[int, float]  # k → probability that one of the first k is relevant
+    found: Mapping[int, bool]  # k → whether one of the first k is relevant
+    scores: Values  # probabilities of the first ten candidates, best first, and whether they are relevant
     hits: Bools
     weight: float
 
@@ -85,16 +65,7 @@ def fit_calibration(
     about: Mapping[str, Any],
     hits: Fitting | None = None,
 ) -> Calibration:
-    """Fit both models. Outcomes without candidates teach nothing.
-
-    Args:
-        outcomes: to fit to.
-        ranker, ranker_version, version, about: of the calibration.
-        hits: fits the model of hits. Default: without a hidden layer.
-
-    Raises:
-        InvalidArgument: no outcome has candidates.
-    """
+    """Fit both models. Outcomes without candidates teach nothing."""
     some = [o for o in outcomes if o.features.size]
     if not some:
         raise InvalidArgument("No query has candidates, so there is nothing to calibrate.")
@@ -151,11 +122,7 @@ def ece(p: Doubles, y: Bools, weight: Doubles | None = None, *, mass: bool = Fal
 
 
 def auroc(positive: ArrayLike, negative: ArrayLike) -> float:
-    """The chance that a positive scores higher than a negative, ties one half.
-
-    Raises:
-        InvalidArgument: one of them is empty.
-    """
+    """The chance that a positive scores higher than a negative, ties one half."""
     above, below = np.asarray(positive, dtype=np.float64), np.asarray(negative, dtype=np.float64)
     m, n = len(above), len(below)
     if not m or not n:

@@ -1,73 +1,178 @@
-"""`recall demo`: six questions of six kinds to a small temporary store, and three to a few notes."""
+"""`recall demo`: six questions of six kinds to a small temporary store, and three to a few notes.
+
+Everything happens before `NOW`, a fixed Monday, so that the demonstration is the same on every day. `demo_texts/` has a
+file for each language; a memory is the same in all of them, under the same id.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from importlib import resources
+from typing import Any
 
+import yaml
 from rich import box
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from recall_integrations.console import demo_data, rendering
-from recall_integrations.console.demo_data import DemoQuery
-from recall_integrations.console.demo_texts import ENGLISH, DemoTexts, demo_texts
+from recall_integrations.console import rendering
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.recall.runner import Observer
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Scope
+from recall_integrations.types import Memory, Relation, Scope
 from recall_integrations.types.observing import RecallObserver
 
+NOW = datetime(2026, 4, 20, 9, 0, tzinfo=timezone.utc)
+SCOPE = Scope(user_id="demo")
+ENGLISH = "en"
 HITS = 3
+SCORE_MIN = 0.2  # probability below which no note is shown
+_FOLDER = resources.files("recall_integrations.console") / "demo_texts"
+LANGUAGES = tuple(sorted(e.name.removesuffix(".yaml") for e in _FOLDER.iterdir() if e.name.endswith(".yaml")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoQuery:
+    """A question of the demonstration."""
+
+    text: str
+    shows: str  # what it is an example of, in a few words
+    plan: str  # the plan it is expected to get in English
+    first: tuple[str, ...]  # ids of the memories of which one must come first; empty = no memory answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DemoTexts:
+    """The demonstration in one language."""
+
+    code: str  # ISO 639-1
+    name: str  # in English
+    aliases: Mapping[str, tuple[str, ...]]  # names declared before anything is remembered, with other ways to say them
+    memories: tuple[Memory, ...]  # in order of arrival
+    queries: tuple[DemoQuery, ...]
+
+
+@functools.cache
+def _content(language: str) -> Mapping[str, Any]:
+    content: Mapping[str, Any] = yaml.safe_load((_FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+@functools.cache
+def demo_texts(language: str = ENGLISH) -> DemoTexts:
+    """Return the demonstration in a language."""
+    if language not in LANGUAGES:
+        raise InvalidArgument(f"the demonstration is not told in {language!r}. Choose one of: {', '.join(LANGUAGES)}.")
+    content = _content(language)
+    if language == ENGLISH:
+        memories = tuple(map(_memory, content["memories"]))
+        aliases = {name: tuple(more) for name, more in content["aliases"].items()}
+        queries = _queries("queries")
+    else:
+        english, names = demo_texts(), content["names"]
+        memories = tuple(_in_words(m, content["memories"][m.id], names) for m in english.memories)
+        aliases = {_named(name, names): more for name, more in english.aliases.items()}
+        aliases |= {own: tuple(more) for own, *more in names.values() if more}
+        pairs = zip(english.queries, content["queries"], strict=True)
+        queries = tuple(replace(query, text=text) for query, text in pairs)
+    return DemoTexts(code=language, name=content["language"], aliases=aliases, memories=memories, queries=queries)
+
+
+def _queries(kind: str) -> tuple[DemoQuery, ...]:
+    return tuple(DemoQuery(**{**row, "first": tuple(row["first"])}) for row in _content(ENGLISH)[kind])
+
+
+def _memory(row: Mapping[str, Any]) -> Memory:
+    fields = {name: value for name, value in row.items() if name not in ("at", "dated")}
+    recorded = {"created_at": _at(row["at"])} if "at" in row else {}
+    happened = _at(row.get("event_at", row.get("at"))) if row.get("dated", True) else None
+    fields["relations"] = tuple(Relation(*one) for one in row.get("relations", ()))
+    return Memory(**{**fields, **recorded, "event_at": happened})
+
+
+def _at(text: str) -> datetime:
+    return datetime.fromisoformat(f"{text}:00+00:00")
+
+
+def _in_words(memory: Memory, text: str, names: Mapping[str, list[str]]) -> Memory:
+    """Return the memory with a text and names of another language."""
+    relations = (Relation(_named(r.subject, names), r.predicate, _named(r.object, names)) for r in memory.relations)
+    entities = tuple(_named(name, names) for name in memory.entities)
+    return replace(memory, text=text, entities=entities, relations=tuple(relations))
+
+
+def _named(name: str, names: Mapping[str, list[str]]) -> str:
+    return names[name][0] if name in names else name
+
+
+QUERIES, CHANGES = _queries("queries"), _queries("changes")  # the second are asked of the notes
+
+
+def notes() -> tuple[Memory, ...]:
+    """Return three notes of a store of their own; the last tells anew what the first told."""
+    return tuple(map(_memory, _content(ENGLISH)["notes"]))
 
 
 @contextmanager
-def demo_optimizer(
-    language: str = ENGLISH, observers: Sequence[Observer | RecallObserver] = ()
+def _optimizer(
+    memories: Sequence[Memory], told: DemoTexts | None, observers: Sequence[Observer | RecallObserver] = ()
 ) -> Iterator[QueryOptimizer]:
-    """Yield an optimizer over the demonstration's memories, in a temporary store.
-
-    Args:
-        language: what the memories are written in, one of `demo_texts.LANGUAGES`.
-        observers: of its recalls.
-
-    Raises:
-        InvalidArgument: there are none in that language.
-    """
-    told = demo_texts(language)
-    with MemoryStore.open(clock=lambda: demo_data.NOW) as store:
-        for name, aliases in told.aliases.items():
-            store.add_entity(name, aliases=aliases, scope=demo_data.SCOPE)
-        store.remember_many(told.memories, scope=demo_data.SCOPE)
-        optimizer = QueryOptimizer(store, clock=lambda: demo_data.NOW, observers=observers)
+    """Yield an optimizer over memories in a temporary store; with `told` in the demonstration's scope, with names."""
+    scope = Scope() if told is None else SCOPE
+    with MemoryStore.open(clock=lambda: NOW) as store:
+        for name, aliases in ({} if told is None else told.aliases).items():
+            store.add_entity(name, aliases=aliases, scope=scope)
+        store.remember_many(memories, scope=scope)
+        optimizer = QueryOptimizer(store, clock=lambda: NOW, observers=observers)
         try:
             yield optimizer
         finally:
             optimizer.close()
 
 
+@contextmanager
+def demo_optimizer(
+    language: str = ENGLISH, observers: Sequence[Observer | RecallObserver] = ()
+) -> Iterator[QueryOptimizer]:
+    """Yield an optimizer over the demonstration's memories, in a temporary store."""
+    told = demo_texts(language)
+    with _optimizer(told.memories, told, observers) as optimizer:
+        yield optimizer
+
+
+@contextmanager
+def notes_optimizer() -> Iterator[QueryOptimizer]:
+    """Yield an optimizer over the notes of the demonstration, in a temporary store."""
+    with _optimizer(notes(), None) as optimizer:
+        yield optimizer
+
+
 def run_demo(console: Console, language: str = ENGLISH) -> None:
     """Ask every question and show the plan, why it was chosen, the time it took, and the best memories.
 
     In English, questions to a few notes follow: what changed, and what nobody has told.
-
-    Args:
-        console: where it is shown.
-        language: what memories and questions are written in, one of `demo_texts.LANGUAGES`.
-
-    Raises:
-        InvalidArgument: there are none in that language; nothing was shown.
     """
     told = demo_texts(language)
     with demo_optimizer(language) as optimizer:
-        console.print(_introduction(told, optimizer.store.count(scope=demo_data.SCOPE)))
+        written = "" if told.code == ENGLISH else f" in {told.name}"
+        console.print(
+            Text.assemble(
+                (f"{optimizer.store.count(scope=SCOPE)} memories", "bold"),
+                f"{written} of an invented engineer; today is {NOW:%A, %Y-%m-%d}. "
+                f"{len(told.queries)} questions, each of another kind, so each gets another plan.",
+            )
+        )
         for query in told.queries:  # reads what is read on first use, so that the times below are typical ones
-            optimizer.recall(query.text, k=HITS, scope=demo_data.SCOPE)
+            optimizer.recall(query.text, k=HITS, scope=SCOPE)
         for number, query in enumerate(told.queries, start=1):
             _show_question(console, query, f"{number} of {len(told.queries)}: {query.shows}")
-            result = optimizer.recall(query.text, k=HITS, scope=demo_data.SCOPE)
-            rendering.show_result(console, result, demo_data.SCOPE, ids=False)
+            rendering.show_result(console, optimizer.recall(query.text, k=HITS, scope=SCOPE), SCOPE, ids=False)
     if told.code == ENGLISH:
         _show_changes(console)
     console.print()
@@ -79,18 +184,6 @@ def run_demo(console: Console, language: str = ENGLISH) -> None:
     )
 
 
-@contextmanager
-def notes_optimizer() -> Iterator[QueryOptimizer]:
-    """Yield an optimizer over the notes of the demonstration, in a temporary store."""
-    with MemoryStore.open(clock=lambda: demo_data.NOW) as store:
-        store.remember_many(demo_data.notes())
-        optimizer = QueryOptimizer(store, clock=lambda: demo_data.NOW)
-        try:
-            yield optimizer
-        finally:
-            optimizer.close()
-
-
 def _show_changes(console: Console) -> None:
     """Show that the newer of two notes comes first, and that a question without an answer gets none."""
     with notes_optimizer() as optimizer:
@@ -98,16 +191,14 @@ def _show_changes(console: Console) -> None:
         console.print(
             Text.assemble(
                 (f"{optimizer.store.count()} notes", "bold"),
-                " in a store of their own. score_min=",
-                f"{demo_data.SCORE_MIN:g} leaves out what is less likely to answer.",
+                f" in a store of their own. score_min={SCORE_MIN:g} leaves out what is less likely to answer.",
             )
         )
-        for query in demo_data.CHANGES:
+        for query in CHANGES:
             optimizer.recall(query.text, k=HITS)
-        for query in demo_data.CHANGES:
+        for query in CHANGES:
             _show_question(console, query, query.shows)
-            result = optimizer.recall(query.text, k=HITS, score_min=demo_data.SCORE_MIN)
-            rendering.show_result(console, result, Scope(), ids=True)
+            rendering.show_result(console, optimizer.recall(query.text, k=HITS, score_min=SCORE_MIN), Scope(), ids=True)
 
 
 def _show_question(console: Console, query: DemoQuery, title: str) -> None:
@@ -115,13 +206,3 @@ def _show_question(console: Console, query: DemoQuery, title: str) -> None:
     console.print()
     shown = Text(f" {title} ", style="dim")
     console.print(Panel(Text(query.text, style="bold"), title=shown, title_align="left", box=box.ROUNDED))
-
-
-def _introduction(told: DemoTexts, count: int) -> Text:
-    """Return the introduction, with the language unless that is English."""
-    written = "" if told.code == ENGLISH else f" in {told.name}"
-    return Text.assemble(
-        (f"{count} memories", "bold"),
-        f"{written} of an invented engineer; today is {demo_data.NOW:%A, %Y-%m-%d}. "
-        f"{len(told.queries)} questions, each of another kind, so each gets another plan.",
-    )

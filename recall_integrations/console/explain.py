@@ -5,8 +5,12 @@ In a notebook: `explain(rich.console.Console(), optimizer.recall("…"), config=
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.rule import Rule
 from rich.table import Table
@@ -14,9 +18,6 @@ from rich.text import Text
 
 from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.console.facts import whom
-from recall_integrations.console.highlighting import shown_text
-from recall_integrations.console.marking import ITEMS_SHOWN, label_rows, show_query, some
 from recall_integrations.console.rendering import (
     cache_words,
     moves,
@@ -24,9 +25,13 @@ from recall_integrations.console.rendering import (
     reference_words,
     role_words,
     show_degraded,
+    shown_text,
     stage_words,
+    whom,
     window_words,
 )
+from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut, Move
+from recall_integrations.delivery.highlights import Mark, marks
 from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
@@ -36,8 +41,141 @@ from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.readings import RARE, Correction
+from recall_integrations.types.readings import (
+    CORRECTED,
+    ENTITY,
+    IDENTIFIER,
+    NEGATED,
+    RARE,
+    ROLES,
+    SESSION,
+    STOP,
+    TIME,
+    Correction,
+)
 from recall_integrations.types.result import Decision
+
+QUERY_CHARS_SHOWN = 2_000
+ITEMS_SHOWN = 12
+LABEL_ROWS_MAX = 4  # labels that do not fit into these are left out; the sign above them still says what they are
+
+
+class Look(NamedTuple):
+    """The look of a role: the style of its words on a terminal, and the sign below them elsewhere."""
+
+    style: str
+    sign: str
+
+
+# Words on a ground of their own can be read on dark and on light terminals.
+LOOKS: dict[str, Look] = {
+    ENTITY: Look("black on bright_cyan", "="),
+    TIME: Look("black on bright_magenta", "~"),
+    SESSION: Look("black on bright_blue", "+"),
+    NEGATED: Look("black on bright_red", "x"),
+    IDENTIFIER: Look("black on bright_green", "#"),
+    CORRECTED: Look("black on bright_yellow", "?"),
+    RARE: Look("bold underline", "*"),
+    STOP: Look("dim", "."),
+}
+
+
+def show_query(console: Console, parsed: ParsedQuery) -> None:
+    """Print the query with its words marked by role, and a legend of the roles that occur."""
+    shown = "".join(plain(c) or " " for c in parsed.original[:QUERY_CHARS_SHOWN])
+    found = [Mark(m.start, min(m.end, len(shown)), m.role) for m in marks(parsed) if m.start < len(shown)]
+    coloured = console.color_system is not None and not console.no_color
+    reordered = any(_right_to_left(c) for c in shown)  # a terminal may move its words: nothing can stand below them
+    console.print()
+    for start, end in _lines(shown, max(console.width - 2, 1)):
+        line = Text(shown[start:end].rstrip())
+        inside = [Mark(max(m.start, start), min(m.end, end), m.role) for m in found if m.start < end and m.end > start]
+        if coloured:
+            for m in inside:
+                line.stylize(LOOKS[m.role].style, m.start - start, m.end - start)
+        _print(console, line)
+        if not coloured and not reordered:
+            for below in _below(shown, start, inside):
+                _print(console, Text(below, style="dim"))
+    if len(parsed.original) > QUERY_CHARS_SHOWN:
+        _print(console, Text(f"… and {len(parsed.original) - QUERY_CHARS_SHOWN:,} characters more", style="dim"))
+    if reordered and not coloured:
+        for role in ROLES:
+            said = [shown[m.start : m.end] for m in found if m.role == role]
+            if said and role != STOP:
+                console.print(Text(f"  {role}: {some(said)}"))
+    _show_legend(console, [role for role in LOOKS if any(m.role == role for m in found)], coloured)
+
+
+def _show_legend(console: Console, roles: Sequence[str], coloured: bool) -> None:
+    legend = Text("  ")
+    for role in roles:
+        if coloured:
+            legend.append(f" {role} ", LOOKS[role].style).append("  ")
+        else:
+            legend.append(f"{LOOKS[role].sign * 2} {role}  ", "dim")
+    if roles:
+        legend.rstrip()
+        console.print()
+        console.print(legend)
+
+
+def _right_to_left(character: str) -> bool:
+    return unicodedata.bidirectional(character) in ("R", "AL", "AN")
+
+
+def _lines(text: str, width: int) -> Iterator[tuple[int, int]]:
+    """Yield spans of `text` that each fit `width` cells: cut at spaces, and within words that are longer."""
+    start = at = 0
+    for match in re.finditer(r"\S+\s*|\s+", text):
+        if at > start and cell_len(text[start : match.end()].rstrip()) > width:
+            yield start, at
+            start = at
+        at = match.end()
+        while at - start > 1 and cell_len(text[start:at].rstrip()) > width:
+            cut = start + 1
+            while cell_len(text[start : cut + 1]) <= width:
+                cut += 1
+            yield start, cut
+            start = cut
+    if at > start:
+        yield start, at
+
+
+def _below(text: str, start: int, inside: Sequence[Mark]) -> list[str]:
+    """Return the rows below one line of the query: the signs, then the names of the roles."""
+    signs, labels = "", []
+    for m in inside:
+        column, width = cell_len(text[start : m.start]), cell_len(text[m.start : m.end])
+        signs += " " * (column - len(signs)) + LOOKS[m.role].sign * width
+        if m.role != STOP and width:
+            labels.append((column, m.role))
+    return [row for row in (signs, *label_rows(labels)) if row.strip()]
+
+
+def label_rows(labels: Iterable[tuple[int, str]]) -> list[str]:
+    """Place each label at its column, in the first row that is free there."""
+    rows: list[str] = []
+    for column, label in labels:
+        at = next((i for i, row in enumerate(rows) if not row or len(row) < column), len(rows))
+        if at == LABEL_ROWS_MAX:
+            continue
+        rows.extend([""] * (at + 1 - len(rows)))
+        rows[at] += " " * (column - len(rows[at])) + label
+    return rows
+
+
+def some(items: Iterable[str]) -> str:
+    """Join the first few items into one line for display."""
+    every = [plain(item, 60) for item in items]
+    more = len(every) - ITEMS_SHOWN
+    return ", ".join(every[:ITEMS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _print(console: Console, line: Text) -> None:
+    """Print a line that was cut to fit; it starts two columns in."""
+    console.print(Text("  ").append_text(line), no_wrap=True, overflow="ignore", crop=True)
+
 
 WEIGHT_CELLS = 10
 
@@ -84,22 +222,37 @@ def explain(
         config: of the optimizer that made `found`; default `RecallConfig()`.
     """
     config = config or RecallConfig()
+    if isinstance(found, ParsedQuery):
+        show_reading(console, found, plan or make_plan(found, config), config)
+        console.print(Text("Planned only; nothing was searched.", style="dim"))
+        return
+    show_reading(console, found, plan or found.plan, config)
+    _heading(console, f"best {len(found.hits)}" if len(found.hits) > 1 else "hits")
+    if (error := not_searched(found)) is None:
+        _show_hits(console, found.hits)
+    else:
+        console.print(Text(plain(str(error)), style="yellow"))
+    show_degraded(console, found)
+
+
+def show_reading(
+    console: Console, found: RecallResult | ParsedQuery, plan: RetrievalPlan, config: RecallConfig
+) -> None:
+    """Print all that led to the hits: what the query was read as, rules, arms, and what facts decided."""
     result = found if isinstance(found, RecallResult) else None
     parsed = found.query if isinstance(found, RecallResult) else found
-    chosen = plan or (result.plan if result is not None else make_plan(parsed, config))
     _heading(console, "query")
     show_query(console, parsed)
-    _show_readings(console, parsed, chosen, config.planner)
+    _show_readings(console, parsed, plan, config.planner)
     _heading(console, "features")
     _show_features(console, parsed, config)
     _heading(console, "rules, in the order they are tried")
-    console.print(_rules(chosen))
+    console.print(_rules(plan))
     console.print()
-    _show_decision(console, parsed, chosen, config.planner, RULES if result is None else result.version)
+    _show_decision(console, parsed, plan, config.planner, RULES if result is None else result.version)
     _heading(console, "arms" if result is None else f"arms; all together {result.timings_ms.get('total', 0.0):.1f} ms")
-    console.print(_arms(parsed, chosen, result, _glyphs(console)))
+    console.print(_arms(parsed, plan, result, _glyphs(console)))
     if result is None:
-        console.print(Text("Planned only; nothing was searched.", style="dim"))
         return
     console.print(Text(stage_words(result.timings_ms), style="dim"))
     if result.cache.strategy != "disabled":
@@ -107,12 +260,6 @@ def explain(
     if result.facts is not None:
         _heading(console, "facts")
         console.print(_facts(result.facts, result.hits, config))
-    _heading(console, f"best {len(result.hits)}" if len(result.hits) > 1 else "hits")
-    if (error := not_searched(result)) is None:
-        _show_hits(console, result.hits)
-    else:
-        console.print(Text(plain(str(error)), style="yellow"))
-    show_degraded(console, result)
 
 
 # -- what was found in it ----------------------------------------------------------------------------------------------
@@ -432,3 +579,33 @@ def _stretch(hit: Hit) -> str:
 def _heading(console: Console, title: str) -> None:
     console.print()
     console.print(Rule(Text(title, style="bold"), align="left", style="dim"))
+
+
+MOVES_SHOWN = 10
+
+
+def show_without(console: Console, found: Counterfactuals) -> None:
+    """Print a line for each part that was left out, and below it the memories that stand elsewhere then."""
+    console.print()
+    console.print(Rule(Text("what would be found without"), align="left", style="dim"))
+    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("without", overflow="fold")
+    table.add_column("as an option", no_wrap=True)
+    table.add_column("what changes", overflow="fold")
+    for one in sorted(found.without, key=lambda one: -one.effect):
+        table.add_row(plain(one.label), _keys(one), Text(one.summary), style="" if one.effect else "dim")
+        for move in [move for move in one.moves if move.moved][:MOVES_SHOWN]:
+            table.add_row(
+                "", Text(f"{_place(move, after=False)} → {_place(move, after=True)}"), Text(plain(move.id, 60))
+            )
+    console.print(table)
+
+
+def _keys(one: LeftOut) -> Text:
+    return Text(", ".join(part.key for part in one.parts) if len(one.parts) == 1 else "all of these")
+
+
+def _place(move: Move, *, after: bool) -> str:
+    """Return the place of a memory: plain among the hits, in brackets among the candidates beyond them."""
+    place, hit = (move.after, move.hit_after) if after else (move.before, move.hit_before)
+    return "not found" if place is None else f"{place}" if hit else f"({place})"

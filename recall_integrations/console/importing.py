@@ -35,23 +35,14 @@ class BadRow:
 
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
-    """The counts of an import so far.
+    """The counts of an import so far."""
 
-    Args:
-        new: memories that were not there.
-        replaced: memories that were there and said something else.
-        unchanged: memories that were there already.
-        bad: lines that were skipped.
-        ended: memories that were left out because they have come to their end.
-        scopes: scopes that rows belong to, in order of appearance.
-    """
-
-    new: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    bad: list[BadRow] = field(default_factory=list)
-    ended: int = 0
-    scopes: dict[Scope, None] = field(default_factory=dict)
+    new: int = 0  # memories that were not there
+    replaced: int = 0  # memories that were there and said something else
+    unchanged: int = 0  # memories that were there already
+    bad: list[BadRow] = field(default_factory=list)  # lines that were skipped
+    ended: int = 0  # memories that were left out because they have come to their end
+    scopes: dict[Scope, None] = field(default_factory=dict)  # scopes that rows belong to, in order of appearance
 
     @property
     def rows(self) -> int:
@@ -60,13 +51,7 @@ class ImportReport:
 
 
 class Importer:
-    """Writes memories to a store in batches, leaving out what is there already. `report` is true at every moment.
-
-    Args:
-        store: where to; `None` = files are only checked.
-        batch_size: memories per transaction.
-        clock: by which memories end.
-    """
+    """Writes memories to a store in batches, leaving out what is there already. `report` is true at every moment."""
 
     def __init__(self, store: MemoryStore | None, *, batch_size: int = BATCH, clock: Clock = utc_now) -> None:
         self.report = ImportReport()
@@ -114,28 +99,13 @@ class Importer:
             advance(len(memories))
 
     def jsonl(
-        self,
-        path: Path,
-        scope: Scope,
-        *,
-        skip_bad: bool = False,
-        advance: Callable[[int], None] = lambda _n: None,
+        self, path: Path, scope: Scope, *, skip_bad: bool = False, advance: Callable[[int], None] = lambda _n: None
     ) -> None:
-        """Store the rows of a JSON Lines file. `advance` is told how many more bytes were read.
-
-        Raises:
-            InvalidMemory: a bad row, unless `skip_bad`; the message has its line. The rows before it are stored.
-            InvalidArgument: the file cannot be read.
-        """
+        """Store the rows of a JSON Lines file. `advance` is told how many more bytes were read."""
         self.store_all(self._rows(path, scope, skip_bad, advance))
 
     def check(self, path: Path, scope: Scope, advance: Callable[[int], None] = lambda _n: None) -> None:
-        """Read a JSON Lines file through and store nothing.
-
-        Raises:
-            InvalidMemory: a bad row; the message has its line.
-            InvalidArgument: the file cannot be read.
-        """
+        """Read a JSON Lines file through and store nothing."""
         for _ in self._rows(path, scope, False, advance):
             pass
 

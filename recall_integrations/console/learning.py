@@ -1,4 +1,4 @@
-"""Output of `recall learn` and `recall feedback`: the state of scopes, steps, and changes of a version."""
+"""Output of `recall learn` and `recall feedback`."""
 
 from __future__ import annotations
 
@@ -37,13 +37,7 @@ PARTS = {"steps": "weight of", "arms": "arm", "plans": "plan for"}
 
 
 def show_status(console: Console, every: Sequence[Status], config: RecallConfig) -> None:
-    """Print a block for each scope, then how to go on.
-
-    Args:
-        console: where.
-        every: of them.
-        config: whose mode says whether what was learned answers, and whose time zone is that of days.
-    """
+    """Print a block for each scope, then how to go on."""
     zone = ZoneInfo(config.timezone)
     for i, status in enumerate(every):
         if i:

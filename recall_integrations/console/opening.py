@@ -1,20 +1,79 @@
-"""Opening a store that is there, and no other."""
+"""Open what a command names: a store that is there, in a directory or a database, and objects of the user."""
 
 from __future__ import annotations
 
+import importlib
+import re
+import signal
+import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from recall_integrations.adapters.scopes import find_scope
-from recall_integrations.console.places import Address, Place, opens
-from recall_integrations.errors import EmbeddingMismatch, StorePathError
+from recall_integrations.errors import EmbeddingMismatch, InvalidArgument, StorePathError
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Scope
+
+
+class Address:
+    """The address of a database; as text it is without its password."""
+
+    def __init__(self, given: str) -> None:
+        from recall_integrations.database.postgres import parsed
+        from recall_integrations.database.postgres_errors import shown
+
+        self.given = given
+        self._shown = shown(parsed(given))
+
+    def __str__(self) -> str:
+        return self._shown
+
+    def __repr__(self) -> str:
+        return f"Address({self._shown!r})"
+
+
+Place = Path | Address
+
+
+if TYPE_CHECKING:
+    _Param = click.ParamType[Place]
+else:
+    _Param = click.ParamType  # not to be subscripted in older releases
+
+
+class _PlaceType(_Param):
+    name = "store"
+
+    def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Place:
+        if isinstance(value, Path | Address):
+            return value
+        return Address(value) if "://" in value else Path(value)
+
+
+PLACE = _PlaceType()
+
+
+def opens(place: Place) -> Path | str:
+    """Return the argument of `MemoryStore.open` for a place."""
+    return place.given if isinstance(place, Address) else place
+
+
+def directory(place: Place, command: str, instead: str) -> Path:
+    """Return the directory of a store, for a command that is about files."""
+    if isinstance(place, Address):
+        raise InvalidArgument(f"`{command}` is for a store in a directory; {place} is a database. {instead}")
+    return place
+
 
 INDEXES = ("lexical.*", "semantic.*")
 
@@ -23,10 +82,6 @@ def check_store(path: Place) -> None:
     """Refuse a path that holds no store, so that reading never makes one.
 
     A directory with indexes and no database passes: opening it gives the error that says what is lost.
-
-    Raises:
-        StorePathError: there is nothing, a file, a directory that is no store, or a database without our tables.
-        StoreError: the server of the database cannot be reached.
     """
     from recall_integrations.store.directory import DATABASE
 
@@ -48,11 +103,7 @@ def check_store(path: Place) -> None:
 
 
 def is_store(path: Place) -> bool:
-    """Say whether there is a store at `path`, or what is left of one.
-
-    Raises:
-        StoreError: the server of the database cannot be reached.
-    """
+    """Say whether there is a store at `path`, or what is left of one."""
     try:
         check_store(path)
     except StorePathError:
@@ -80,12 +131,7 @@ def _check_database(place: Address) -> None:
 def existing_store(
     path: Place, embedding: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[MemoryStore]:
-    """Yield the store at `path`, closed at the end.
-
-    Raises:
-        StorePathError: there is none; nothing was made.
-        StoreError: it cannot be opened.
-    """
+    """Yield the store at `path`, closed at the end."""
     from recall_integrations.store.memory_store import MemoryStore
 
     check_store(path)
@@ -99,12 +145,7 @@ def existing_store(
 
 @contextmanager
 def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
-    """Remove a store that was made here if the block fails before anything was stored.
-
-    Args:
-        path: of the store.
-        done: how many memories were stored.
-    """
+    """Remove a store that was made here if the block fails before anything was stored."""
     if isinstance(path, Address):  # empty tables are no harm, and others may use them by now
         yield
         return
@@ -126,12 +167,7 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
 def existing_optimizer(
     path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
 ) -> Iterator[tuple[QueryOptimizer, Scope]]:
-    """Yield an optimizer over the store at `path`, and the scope that is meant; close optimizer and store at the end.
-
-    Raises:
-        StorePathError, StoreError: as `existing_store`.
-        InvalidScope, NotFound: as `find_scope`.
-    """
+    """Yield an optimizer over the store at `path`, and the scope that is meant."""
     from recall_integrations.optimizer import QueryOptimizer
 
     with existing_store(path, embedding, config) as store:
@@ -146,14 +182,7 @@ def rebuild(
     progress: Callable[[str, int, int | None], None],
     config: RecallConfig | None = None,
 ) -> str:
-    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of.
-
-    Args:
-        path: the store.
-        embedding: name or path of a model; `None` = the bundled one.
-        progress: called with what is being made, how much of it is done, and how much there is.
-        config: all settings.
-    """
+    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of."""
     from recall_integrations.store.memory_store import MemoryStore
 
     check_store(path)
@@ -165,3 +194,54 @@ def rebuild(
     with store:
         store.reindex(progress=progress)
         return store.embedding.fingerprint
+
+
+_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def given(text: str | None) -> Any:
+    """Load the object that `module:name` names, also from the current directory; return any other text as it is."""
+    if text is None or not _NAMED.fullmatch(text):
+        return text
+    module, _, name = text.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as e:
+        raise InvalidArgument(
+            f"{text!r} cannot be imported: {e}. Write module:name of something that Python finds from here."
+        ) from e
+    return found
+
+
+@contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], None]]:
+    """Hold the first Ctrl-C in the block until the yielded function is called, which raises; a second acts at once.
+
+    The store would survive either, but a statement that is cut off makes the database driver complain aloud. Does
+    nothing outside the main thread, or where Ctrl-C does something else than Python's default.
+    """
+    default = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not default:
+        yield lambda: None
+        return
+    pressed = False
+
+    def remember(_number: int, _frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed = True
+        signal.signal(signal.SIGINT, default)
+
+    def check() -> None:
+        if pressed:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, default)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import groupby
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from rich import box
 from rich.console import Console
@@ -18,11 +20,16 @@ from rich.table import Table
 from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.console.highlighting import shown_text
+from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.searched import not_searched
+from recall_integrations.delivery.showing import Showing, Shown, shown_facts
+from recall_integrations.facts.slots import Slots
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import MOVERS
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.doctor.findings import Findings
+from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.one_line import plain
 from recall_integrations.types import (
     CacheOutcome,
@@ -35,7 +42,42 @@ from recall_integrations.types import (
     Scope,
     TemporalWindow,
 )
+from recall_integrations.types.facts import Fact
+from recall_integrations.types.highlights import CUT, NAME, NEAR, TIME, WORD, excerpt, pieces, within
 from recall_integrations.types.judged import RULES
+
+STYLES = {WORD: "bold", NEAR: "underline", NAME: "bold cyan", TIME: "bold magenta"}
+SIGN = "*"
+
+
+def shown_text(console: Console, hit: Hit, limit: int, *, signs: bool = False) -> Text:
+    """Return the text on one line; of a longer text the `limit` characters that say most."""
+    text = hit.memory.text
+    if not text:
+        return Text("(text withheld)")
+    coloured = console.color_system is not None and not console.no_color
+    if not coloured and not signs:
+        return Text(plain(text, limit))
+    start, end = excerpt(text, hit.highlights, limit)
+    shown = Text(CUT if start else "")
+    for part, highlight in pieces(text[start:end], within(hit.highlights, start, end)):
+        line = _spaced(part)
+        if highlight is None:
+            shown.append(line)
+        elif coloured:
+            shown.append(line, STYLES[highlight.kind])
+        else:
+            shown.append(f"{SIGN}{line}{SIGN}")
+    return shown.append(CUT if end < len(text) else "")
+
+
+def _spaced(part: str) -> str:
+    """Put a part of a line on one line, with a space where it begins or ends with one."""
+    line = plain(part)
+    if not line:
+        return " " if part else ""
+    return f"{' ' * part[0].isspace()}{line}{' ' * part[-1].isspace()}"
+
 
 TEXT_CHARS_SHOWN = 400
 _STATE_STYLES = {"problem": "red", "notice": "yellow", "mended": "green"}
@@ -55,13 +97,20 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def show_result(
-    console: Console, result: RecallResult, scope: Scope, *, explain: bool = False, ids: bool = True
+    console: Console,
+    result: RecallResult,
+    scope: Scope,
+    *,
+    explain: bool = False,
+    ids: bool = True,
+    config: RecallConfig | None = None,
 ) -> None:
     """Print the plan, the hits, and with `explain` everything that led to them."""
     show_plan(console, result)
     if explain:
-        console.print()
-        show_explanation(console, result)
+        from recall_integrations.console.explain import show_reading
+
+        show_reading(console, result, result.plan, config or RecallConfig())
     console.print()
     if (error := not_searched(result)) is None:
         show_hits(console, result.hits, scope, ids=ids, details=explain)
@@ -187,74 +236,10 @@ def _contributions(hit: Hit) -> str:
     return "; ".join(parts)
 
 
-# -- --explain -------------------------------------------------------------------------------------------------------
-
-
-def show_explanation(console: Console, result: RecallResult) -> None:
-    """Print the parsed query, the rules in the order they were tried, the arms, and the time of each stage."""
-    parsed, plan = result.query, result.plan
-    grid = pairs()
-    for ref in parsed.entity_refs:
-        grid.add_row("user" if ref.stage == IMPLICIT else "entity", Text(reference_words(ref)))
-    if parsed.temporal_window is not None:
-        window = parsed.temporal_window
-        grid.add_row("window", Text(f"{window_words(window)}, confidence {window.confidence:.2f}"))
-    if parsed.asked_role is not None:
-        grid.add_row("role", Text(role_words(parsed)))
-    grid.add_row("terms", Text(plain(", ".join(parsed.terms) or "none")))
-    f = parsed.features
-    values = (
-        f"entities {f.entity_density:.2f}",
-        f"time {f.temporal:.2f}",
-        f"rarity {f.lexical_rarity:.2f}",
-        f"type cues {f.type_cues:.2f}",
-    )
-    grid.add_row("specificity", Text(f"{parsed.specificity:.3f}  ({', '.join(values)})"))
-    grid.add_row("rewrite", Text(f"{result.rewrite.strategy} ({result.rewrite.reason})"))
-    for rewrite in parsed.rewrites:
-        grid.add_row("", Text(plain(rewrite)))
-    console.print(grid)
-    console.print()
-    console.print(_rules_table(plan))
-    console.print()
-    console.print(_arms_table(result))
-
-
 def cache_words(cache: CacheOutcome) -> str:
     """Return what the result cache did."""
     age = f", {cache.age_ms / 1e3:.1f} s old" if cache.hit else ""
     return f"{cache.strategy} ({cache.reason}){age}"
-
-
-def _rules_table(plan: RetrievalPlan) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("rule", "holds", "because"):
-        table.add_column(title)
-    decided = False
-    for check in plan.checks:
-        first = check.fired and not decided
-        decided = decided or check.fired
-        verdict = ("yes: chosen" if first else "yes, later") if check.fired else "no"
-        style = "bold cyan" if first else ("" if check.fired else "dim")
-        table.add_row(
-            Text(check.rule, style=style), Text(verdict, style=style), Text(plain(check.because), style=style)
-        )
-    return table
-
-
-def _arms_table(result: RecallResult) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("arm or stage")
-    for title in ("weight", "at most", "ms"):
-        table.add_column(title, justify="right")
-    timings = result.timings_ms
-    for arm in result.plan.arms:
-        ms = timings.get(f"arm.{arm.name}")
-        table.add_row(arm.name, f"{arm.weight:g}", str(arm.limit), "not asked" if ms is None else f"{ms:.2f}")
-    for name, ms in timings.items():
-        if not name.startswith("arm."):
-            table.add_row(Text(name, style="bold" if name == "total" else "dim"), "", "", f"{ms:.2f}")
-    return table
 
 
 # -- store -----------------------------------------------------------------------------------------------------------
@@ -352,3 +337,90 @@ def show_findings(console: Console, found: Findings) -> None:
     counts = {state: len(found.of(state)) for state in ("problem", "skipped", "notice", "mended")}
     said = ", ".join(f"{n} {state}" for state, n in counts.items() if n) or "nothing to report"
     console.print(f"\n{'Clean' if found.clean else 'Not clean'}. {len(found.checks)} checks: {said}.", markup=False)
+
+
+USER = "the user"
+NOTHING = "nothing"  # of a slot of which there is only history
+CHARS_SHOWN = 200  # of a value
+IDS_SHOWN = 3  # of memories that say the same
+REDACT_MS = 30_000.0
+
+
+def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: str) -> list[Fact]:
+    """Return facts as a privacy mode lets them be seen."""
+    scope_id = store.scope_id(where)
+    if scope_id is None:
+        return []
+    door = Door(mode, store.config.privacy.compiled)
+    if door.open:
+        return list(facts)
+    memories = store.fetch_ids(scope_id, list({fact.memory_id for fact in facts}))
+    return shown_facts(facts, memories, Shown(door, Deadline.after(REDACT_MS), Showing()))
+
+
+def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: datetime, config: RecallConfig) -> None:
+    """Print a block for each subject, a row for each value; facts that do not hold at the time are indented below."""
+    if not facts:
+        console.print(Text(f"No facts are known in the scope {plain(scope_text(scope))} as of {at:%Y-%m-%d}."))
+        return
+    zone, slots = ZoneInfo(config.timezone), Slots.of(config.facts.slots)
+    for i, (subject, of_subject) in enumerate(groupby(facts, lambda fact: fact.subject)):
+        if i:
+            console.print()
+        console.print(Text(whom(subject), style="bold"))
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True, style="dim")
+        table.add_column(overflow="fold", ratio=2)
+        table.add_column(overflow="fold", ratio=3)
+        for slot, of_slot in groupby(of_subject, lambda fact: fact.slot):
+            _add_slot(table, plain(slots.called(slot)), list(of_slot), at, zone)
+        console.print(table)
+
+
+def whom(subject: str) -> str:
+    """Return the owner of a slot for display: "the user", "the user's sister", a name."""
+    return f"{USER}{plain(subject)}" if not subject or subject.startswith("'s ") else plain(subject)
+
+
+def _add_slot(table: Table, called: str, facts: list[Fact], at: datetime, zone: ZoneInfo) -> None:
+    held = [fact for fact in facts if fact.held_at(at)]
+    if not held:
+        table.add_row(f"  {called}", Text(NOTHING, style="dim"), "")
+    for i, fact in enumerate(held):
+        table.add_row("" if i else f"  {called}", _value(fact), Text(f"{_time(fact, zone)}  {_ids(fact)}"))
+    for fact in reversed(facts):
+        if not fact.held_at(at):
+            value = Text("  ").append_text(_value(fact))
+            table.add_row("", value, Text(f"{_time(fact, zone)}  {_ids(fact)}"), style="dim")
+
+
+def _value(fact: Fact) -> Text:
+    return Text(plain(fact.value, CHARS_SHOWN) or "(withheld)")
+
+
+def _time(fact: Fact, zone: ZoneInfo) -> str:
+    """Return the time since which a fact holds, or its span and the reason for its end."""
+    begun = None if fact.valid_from is None else _day(fact.valid_from, zone)
+    if fact.valid_to is None:
+        return "always" if begun is None else f"since {begun}"
+    stretch = "until" if begun is None else f"{begun} to"  # what "I used to" says began at no time that is known
+    why = f", {fact.ended}" if fact.ended else ""
+    by = f" by {plain(fact.superseded_by)}" if fact.superseded_by else ""
+    return f"{stretch} {_day(fact.valid_to, zone)}{why}{by}"
+
+
+def _day(moment: datetime, zone: ZoneInfo) -> str:
+    try:
+        return moment.astimezone(zone).date().isoformat()
+    except OverflowError:
+        return moment.date().isoformat()
+
+
+def _ids(fact: Fact) -> str:
+    return _listed(fact.said_by or (fact.memory_id,))
+
+
+def _listed(ids: Iterable[str]) -> str:
+    given = [plain(each) for each in ids]
+    more = f" and {len(given) - IDS_SHOWN:,} more" if len(given) > IDS_SHOWN else ""
+    return f"({', '.join(given[:IDS_SHOWN])}{more})"

@@ -17,17 +17,11 @@ LEAST_ADDED = 0.005  # of a kind of evidence, in the ranker's units: less is not
 
 @record(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part that can be left out.
+    """A part that can be left out."""
 
-    Args:
-        kind: `arm`, `feature` or `rule`.
-        name: of the arm; of the kind of evidence, or of a single feature; of the rule.
-        label: its name for people.
-    """
-
-    kind: str
-    name: str
-    label: str
+    kind: str  # `arm`, `feature` or `rule`
+    name: str  # of the arm; of the kind of evidence, or of a single feature; of the rule
+    label: str  # its name for people
 
     @property
     def key(self) -> str:
@@ -79,16 +73,7 @@ RULES = {
 
 def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
     """Find the part that a key names: `arm:lexical`, `feature:words`, `feature:cosine`, `rule:time`; an arm or a rule
-    may be given by its name alone.
-
-    Args:
-        key: as it was written.
-        known: all features.
-        arms: names of all arms.
-
-    Raises:
-        InvalidArgument: there is no such part.
-    """
+    may be given by its name alone."""
     kind, sign, name = key.strip().partition(":")
     if not sign:
         kind, name = (RULE if kind in RULES else ARM), kind
@@ -124,14 +109,7 @@ def members(name: str, known: FeatureSet) -> tuple[str, ...]:
 
 
 def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: bool) -> tuple[Part, ...]:
-    """Return the parts with an effect on a recall: arms asked, evidence that counted in a hit, rules that applied.
-
-    Args:
-        result: of the recall.
-        known: the features of its ranker.
-        filtered: whether it was asked with filters.
-        weighed: whether the order is a sum of features, so that one can be left out.
-    """
+    """Return the parts with an effect on a recall: arms asked, evidence that counted in a hit, rules that applied."""
     return tuple(
         part_of(key, known, [arm.name for arm in result.plan.arms])
         for key in (

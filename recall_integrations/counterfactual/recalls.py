@@ -1,47 +1,157 @@
-"""Recalls without some parts, beside the recall with all of them.
-
-Everything else stays as it is: the same store, the same settings, the same moment. The time read from the query and
-the filters are left out by not giving them, arms by not asking them, evidence by subtracting its terms from the sum.
-"""
+"""Recalls without some parts, beside the recall with all of them."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, replace
 from typing import Any
 
-from recall_integrations.counterfactual.leaving_out import Places, Unplanned, Unread, Without, settings
+from recall_integrations.config import ARMS, CacheConfig, RecallConfig
 from recall_integrations.counterfactual.parts import ARM, FEATURE, RULE, Part, acting, members, names, part_of
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.ranking.feature_sum import Ranker, known_of
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.feature_sum import Ranker, Ranking, known_of
+from recall_integrations.ranking.features.compute import Features
+from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.rank import resolve_ranker
+from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
 from recall_integrations.types import RecallResult, ScopeLike
+from recall_integrations.types.making import changed
 from recall_integrations.types.numbers import is_number
+
+PLACES_MAX = 200  # of the candidates whose place is told
+FOLDS_NOTHING = 2.0  # of `ranking.duplicate_similarity`
+
+
+class Without:
+    """A ranker without some features: the terms that they added are taken out of the sum."""
+
+    def __init__(self, ranker: Ranker, gone: Collection[str], *, may_hang: bool = True) -> None:
+        self._ranker, self._gone, self.may_hang = ranker, frozenset(gone), may_hang
+        self.known: FeatureSet = known_of(ranker)
+        # Name and version select the shipped calibration: scores stay comparable with those of the whole sum.
+        self.calibration = getattr(ranker, "calibration", None)
+
+    @property
+    def name(self) -> str:
+        """Name of the ranker that it stands for."""
+        return self._ranker.name
+
+    @property
+    def version(self) -> str:
+        """Version of the ranker that it stands for."""
+        return self._ranker.version
+
+    def score(self, features: Features) -> Ranking:
+        """Return the sum without the terms of these features."""
+        whole = self._ranker.score(features)
+        scores = whole.scores
+        for name in sorted(self._gone & set(whole.added)):
+            scores = scores - whole.added[name]
+        return Ranking(scores=scores, added={k: v for k, v in whole.added.items() if k not in self._gone})
+
+
+class Unread(Stage):
+    """Forgets, after `parse`, properties read from the query."""
+
+    name, after, essential, may_hang = "without.read", "parse", True, False
+
+    def __init__(self, rules: Collection[str]) -> None:
+        self._rules = frozenset(rules)
+
+    def applies(self, state: RecallState) -> bool:
+        """Say whether the query was read."""
+        return state.parsed is not None
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        """Change `parsed` and `unread`."""
+        parsed = state.query
+        if "names" in self._rules:
+            parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
+        if "session" in self._rules:
+            parsed = replace(parsed, session=None)
+        if "negation" in self._rules:
+            parsed = replace(parsed, negations=())
+        if "types" in self._rules:
+            parsed = replace(parsed, type_hints=(), type_cues=(), type_filters=())
+        return changed(state, parsed=parsed, unread=self._rules)
+
+
+class Unplanned(Stage):
+    """Takes arms and rules out of the plan, after `plan`."""
+
+    name, after, essential, may_hang = "without.plan", "plan", True, False
+
+    def __init__(self, arms: Collection[str], rules: Collection[str]) -> None:
+        self._arms, self._rules = frozenset(arms), frozenset(rules)
+
+    def applies(self, state: RecallState) -> bool:
+        """Say whether there is a plan."""
+        return state.planned is not None
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        """Change `planned`."""
+        plan, rules = state.plan, self._rules
+        plan = replace(
+            plan,
+            arms=tuple(arm for arm in plan.arms if arm.name not in self._arms),
+            exact_match=plan.exact_match and "identifiers" not in rules,
+            time_bias=plan.time_bias and "newer" not in rules,
+            prefers=() if "router" in rules else plan.prefers,
+            rewrite=plan.rewrite and "rewrite" not in rules,
+            rerank=plan.rerank and "rerank" not in rules,
+            diversity=plan.diversity and "diversity" not in rules,
+        )
+        return changed(state, planned=plan)
+
+
+class Places(Stage):
+    """Notes the place of each candidate, after `arrange`: of one recall, whose last stage but one it is."""
+
+    name, after, may_hang = "without.places", "arrange", False
+
+    def __init__(self) -> None:
+        self.of: dict[str, int] = {}
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        """Note the places; return the state as it is."""
+        ids = state.scope.ids
+        rows = state.candidates.rows[:PLACES_MAX].tolist()
+        self.of = {ids[row]: place for place, row in enumerate(rows, start=1)}
+        return state
+
+
+def settings(config: RecallConfig, arms: Collection[str], rules: Collection[str]) -> RecallConfig:
+    """Return the settings of a recall without cache, without the parts of them that serve some arms and rules."""
+    config = replace(config, mode="rule", cache=CacheConfig())
+    if "spelling" in rules:
+        config = replace(config, query=replace(config.query, spelling=False))
+    if "repeats" in rules:
+        config = replace(config, ranking=replace(config.ranking, duplicate_similarity=FOLDS_NOTHING))
+    if "graph" in arms:  # documents reach others by the graph, whatever arms the plan has
+        others = tuple(name for name in config.planner.arms if name != "graph")
+        config = replace(config, planner=replace(config.planner, arms=others or ARMS))
+    return config
+
 
 BUDGET_MS = 5_000.0
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Move:
-    """The place of a memory with all parts, and without those left out.
-
-    Args:
-        id: of the memory.
-        before, after: place among the hits, counted from 1; beyond them the place among the candidates, up to 200;
-            `None` = it is no candidate.
-        hit_before, hit_after: whether it is one of the hits.
-        score_before, score_after: score of the hit; `None` where it is none.
-    """
+    """The place of a memory with all parts, and without those left out."""
 
     id: str
     before: int | None
     after: int | None
-    hit_before: bool
+    hit_before: bool  # whether it is one of the hits
     hit_after: bool
-    score_before: float | None
+    score_before: float | None  # score of the hit; `None` where it is none
     score_after: float | None
 
     @property
@@ -52,16 +162,11 @@ class Move:
 
 @record(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A recall without some parts.
+    """A recall without some parts."""
 
-    Args:
-        parts: the parts left out.
-        result: the result; `None` = there was no time left for it.
-        moves: every memory that is a hit with or without the parts, in the order of the places before.
-    """
-
-    parts: tuple[Part, ...]
-    result: RecallResult | None
+    parts: tuple[Part, ...]  # the parts left out
+    result: RecallResult | None  # the result; `None` = there was no time left for it
+    # Every memory that is a hit with or without the parts, in the order of the places before.
     moves: tuple[Move, ...] = ()
 
     @property
@@ -105,17 +210,11 @@ class LeftOut:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Counterfactuals:
-    """A recall, and the same recall without some of its parts.
+    """A recall, and the same recall without some of its parts."""
 
-    Args:
-        whole: the recall with all parts.
-        parts: the parts that can be left out: those with an effect on it.
-        without: a recall for each list of parts left out, in the order of the request.
-    """
-
-    whole: RecallResult
-    parts: tuple[Part, ...]
-    without: tuple[LeftOut, ...]
+    whole: RecallResult  # the recall with all parts
+    parts: tuple[Part, ...]  # the parts that can be left out: those with an effect on it
+    without: tuple[LeftOut, ...]  # a recall for each list of parts left out, in the order of the request
 
 
 def counterfactuals(
@@ -126,20 +225,7 @@ def counterfactuals(
     budget_ms: float = BUDGET_MS,
     **asked: Any,
 ) -> Counterfactuals:
-    """Recall with all parts, and again with fewer.
-
-    Args:
-        optimizer: makes the recalls; its observers are not told.
-        query: the question.
-        leave_out: keys of parts to leave out, such as `rule:time` or `lexical`; those of one list are left out
-            together. Default: each part with an effect on the recall, by itself.
-        budget_ms: for all recalls together. Those that it does not suffice for have no result.
-        asked: arguments of `QueryOptimizer.recall`.
-
-    Raises:
-        InvalidArgument: there is no such part.
-        RecallError: as `QueryOptimizer.recall`.
-    """
+    """Recall with all parts, and again with fewer."""
     began = time.monotonic()
     trial = _Trial(optimizer, query, asked, lambda: budget_ms - (time.monotonic() - began) * 1e3)
     wanted = None if leave_out is None else [trial.parts(keys) for keys in leave_out]
@@ -152,14 +238,7 @@ def counterfactuals(
 def parts_of(
     optimizer: QueryOptimizer, result: RecallResult, scope: ScopeLike | None = None, *, filtered: bool = False
 ) -> tuple[Part, ...]:
-    """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied.
-
-    Args:
-        optimizer: made the recall.
-        result: of the recall.
-        scope: that was searched.
-        filtered: whether it was asked with filters.
-    """
+    """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied."""
     ranker = optimizer.ranker or resolve_ranker(optimizer.config_of(scope).ranking)
     return acting(result, known_of(ranker), filtered=filtered, weighed=_is_sum(ranker))
 
@@ -170,12 +249,7 @@ def _is_sum(ranker: Ranker | None) -> bool:
 
 
 class _Trial:
-    """One query, asked again and again with fewer parts.
-
-    Args:
-        optimizer: as `query` and `asked`, of `counterfactuals`.
-        remaining_ms: gives the rest of the budget.
-    """
+    """One query, asked again and again with fewer parts."""
 
     def __init__(
         self, optimizer: QueryOptimizer, query: str, asked: dict[str, Any], remaining_ms: Callable[[], float]
@@ -247,3 +321,56 @@ def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], afte
 
 def _worth(place: int | None) -> float:
     return 0.0 if place is None else 1 / math.log2(1 + place)
+
+
+TEXT_CHARS = 240  # of a memory that comes in
+DECIMALS = 6
+
+
+def counterfactuals_data(found: Counterfactuals) -> dict[str, Any]:
+    """Return counterfactuals as `{parts, without}`.
+
+    `parts` are `{key, kind, label}`; each of `without` is `{parts, label, reached, effect, summary, degraded, moves}`,
+    and a move `{id, text, before, after, hit_before, hit_after, score_before, score_after}`.
+    """
+    return {
+        "parts": [part_data(part) for part in found.parts],
+        "without": [_left_out(one, found) for one in found.without],
+    }
+
+
+def part_data(part: Part) -> dict[str, str]:
+    """Return a part as plain data."""
+    return {"key": part.key, "kind": part.kind, "label": part.label}
+
+
+def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
+    less = one.result
+    texts = {hit.memory.id: hit.memory.text for hit in (*found.whole.hits, *(less.hits if less is not None else ()))}
+    return {
+        "parts": [part.key for part in one.parts],
+        "label": one.label,
+        "reached": less is not None,
+        "effect": one.effect,
+        "summary": one.summary,
+        "degraded": [
+            {"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in (() if less is None else less.degraded)
+        ],
+        "moves": [
+            {
+                **asdict(move),
+                "text": _short(texts.get(move.id, "")),
+                "score_before": _rounded(move.score_before),
+                "score_after": _rounded(move.score_after),
+            }
+            for move in one.moves
+        ],
+    }
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS].rstrip()}…"
+
+
+def _rounded(score: float | None) -> float | None:
+    return None if score is None else round(score, DECIMALS)

@@ -13,16 +13,16 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recall_integrations.evaluation.labelled.comparison import Comparison, compare
-    from recall_integrations.evaluation.labelled.evaluation import Evaluation, evaluate
-    from recall_integrations.evaluation.labelled.intervals import labels_needed
+    from recall_integrations.evaluation.comparison import Comparison, compare
+    from recall_integrations.evaluation.evaluation import Evaluation, evaluate
+    from recall_integrations.evaluation.metrics import labels_needed
 
 __all__ = ["Comparison", "Evaluation", "compare", "evaluate", "labels_needed"]
 
 _HOMES = {
-    **dict.fromkeys(("Comparison", "compare"), "labelled.comparison"),
-    **dict.fromkeys(("Evaluation", "evaluate"), "labelled.evaluation"),
-    "labels_needed": "labelled.intervals",
+    **dict.fromkeys(("Comparison", "compare"), "comparison"),
+    **dict.fromkeys(("Evaluation", "evaluate"), "evaluation"),
+    "labels_needed": "metrics",
 }
 
 

@@ -1,43 +1,34 @@
-"""Labelled questions, and one's own as JSON Lines."""
+"""Labelled questions: from JSON Lines or a caller, put into the scopes of a store."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from recall_integrations.adapters.filters import as_filters
-from recall_integrations.adapters.scopes import parse_scope
+from recall_integrations.adapters.scopes import find_scope, parse_scope, scope_text
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question and the ids that answer it.
+    """A question and the ids that answer it."""
 
-    Args:
-        id: unique in the data set.
-        text: the query.
-        relevant: ids of the memories that hold the answer; empty where the data names none that exist.
-        category: its kind, for averages.
-        asked_at: the moment relative dates are read against; timezone-aware, `None` = the present.
-        scope: where the ids live.
-        filters: that it is asked with.
-        grades: how relevant an id is, above 0; 1 where it is not here.
-    """
-
-    id: str
-    text: str
-    relevant: tuple[str, ...]
-    category: str = "all"
-    asked_at: datetime | None = None
-    scope: Scope = field(default_factory=Scope)
-    filters: Filters | None = field(default=None, hash=False)
+    id: str  # unique in the data set
+    text: str  # the query
+    relevant: tuple[str, ...]  # ids of the memories that hold the answer; empty where the data names none that exist
+    category: str = "all"  # its kind, for averages
+    asked_at: datetime | None = None  # the moment relative dates are read against; timezone-aware, `None` = the present
+    scope: Scope = field(default_factory=Scope)  # where the ids live
+    filters: Filters | None = field(default=None, hash=False)  # that it is asked with
+    # How relevant an id is, above 0; 1 where it is not here.
     grades: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
@@ -54,9 +45,6 @@ def load_jsonl_questions(path: str | Path) -> list[Question]:
     `asked_at`; ISO 8601 with an offset), `scope` (as on the command line, or a mapping with `user_id`, `agent_id`,
     `namespace`) and `filters` (a mapping, as recalls take them). Other keys are for whoever labels. Blank lines are
     skipped.
-
-    Raises:
-        InvalidArgument: the file cannot be read or a line is wrong; the message names the path and the line.
     """
     questions = []
     for where, question in jsonl_questions(path):
@@ -71,11 +59,7 @@ def load_jsonl_questions(path: str | Path) -> list[Question]:
 
 
 def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
-    """Yield the place and the question of each line of a file; texts may be empty where somebody has still to write.
-
-    Raises:
-        InvalidArgument: as `load_jsonl_questions`, but for an empty query or no relevant id.
-    """
+    """Yield the place and the question of each line of a file; texts may be empty where somebody has still to write."""
     file = Path(path)
     seen: set[str] = set()
     for number, line in enumerate(lines(file), start=1):
@@ -94,16 +78,7 @@ def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
 
 
 def question_of(row: object, default_id: str, where: str) -> Question:
-    """Make a question from the value of a line; its text and its ids may be empty.
-
-    Args:
-        row: the value of the line.
-        default_id: if it has none.
-        where: for messages.
-
-    Raises:
-        InvalidArgument: it cannot be asked.
-    """
+    """Make a question from the value of a line; its text and its ids may be empty."""
     if not isinstance(row, Mapping):
         raise InvalidArgument(f"{where} must be a JSON object, not {type(row).__name__}.")
     text = row.get("query", row.get("question"))
@@ -156,11 +131,7 @@ def _moment(given: Any, where: str) -> datetime | None:
 
 
 def read_text(file: Path) -> str:
-    """Read the text of a file.
-
-    Raises:
-        InvalidArgument: it cannot be read, or is not UTF-8.
-    """
+    """Read the text of a file."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
@@ -168,11 +139,7 @@ def read_text(file: Path) -> str:
 
 
 def read_json(file: Path) -> object:
-    """Read the value that a JSON file holds.
-
-    Raises:
-        InvalidArgument: it cannot be read, or is not JSON.
-    """
+    """Read the value that a JSON file holds."""
     try:
         loaded: object = json.loads(read_text(file))
     except (json.JSONDecodeError, RecursionError) as e:
@@ -183,3 +150,89 @@ def read_json(file: Path) -> object:
 def lines(file: Path) -> list[str]:
     """Split a text file into lines, but not at U+2028 and its like, which JSON may hold as they are."""
     return read_text(file).removeprefix("\ufeff").split("\n")
+
+
+Labels = str | Path | Iterable[Question | Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """The questions that were read."""
+
+    questions: tuple[Question, ...]  # with a query; without labels only where these are not needed
+    unwritten: int = 0  # lines whose query is still empty
+    unlabelled: int = 0  # lines that have a query and no relevant id
+
+
+def read_labels(labels: Labels, *, labelled: bool = True) -> Read:
+    """Read questions with their labels; lines without a query or a label are counted and left out."""
+    unwritten = unlabelled = 0
+    kept: list[Question] = []
+    for question in _given(labels):
+        if not question.text:
+            unwritten += 1
+        elif not question.relevant and labelled:
+            unlabelled += 1
+        else:
+            kept.append(question)
+    if not kept:
+        what = f"{labels} holds" if isinstance(labels, str | Path) else "There are"
+        raise InvalidArgument(
+            f"{what} no labelled questions: {unwritten:,} have no query yet, {unlabelled:,} no relevant id. Write "
+            '{"query": "…", "relevant": ["id of a memory"]}, one a line; `recall eval STORE --make FILE` begins one.'
+        )
+    return Read(questions=tuple(kept), unwritten=unwritten, unlabelled=unlabelled)
+
+
+def _given(labels: Labels) -> Iterable[Question]:
+    if isinstance(labels, str | Path):
+        return [question for _, question in jsonl_questions(labels)]
+    found = []
+    seen: set[str] = set()
+    for number, one in enumerate(labels, start=1):
+        question = one if isinstance(one, Question) else question_of(one, str(number), f"Question {number}")
+        if question.id in seen:
+            raise InvalidArgument(f"The question id {question.id!r} comes twice. Give each its own, or none at all.")
+        seen.add(question.id)
+        found.append(question)
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Questions as they are asked."""
+
+    questions: tuple[Question, ...]  # with their scope and those of their labels that exist there, one at least
+    # Question id → ids that name no memory of its scope.
+    missing: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unanswerable: tuple[str, ...] = ()  # ids of questions of which no label was left; they are not asked
+
+
+def placed(
+    store: MemoryStore, questions: Iterable[Question], scope: str | None = None, *, labelled: bool = True
+) -> Placed:
+    """Put each question into its scope, with those of its labels that exist there."""
+    known = store.scopes()
+    there = {s for s, _ in known}
+    only = known[0][0] if len(known) == 1 else None
+    kept: list[Question] = []
+    missing: dict[str, tuple[str, ...]] = {}
+    unanswerable: list[str] = []
+    for question in questions:
+        where = question.scope
+        if where == Scope():
+            where = only if scope is None and only is not None else find_scope(scope, known)
+        scope_id = store.scope_id(where)
+        if scope_id is None or where not in there:
+            raise InvalidArgument(
+                f"Query {question.id!r} is asked of the scope {scope_text(where)}, which the store does not have."
+            )
+        found = store.fetch_ids(scope_id, question.relevant)
+        relevant = tuple(r for r in question.relevant if r in found)
+        if len(relevant) < len(question.relevant):
+            missing[question.id] = tuple(r for r in question.relevant if r not in found)
+        if relevant or not labelled:
+            kept.append(replace(question, scope=where, relevant=relevant))
+        else:
+            unanswerable.append(question.id)
+    return Placed(questions=tuple(kept), missing=missing, unanswerable=tuple(unanswerable))

@@ -11,11 +11,7 @@ from recall_integrations.errors import InvalidArgument
 
 
 def checked_output(path: str | Path | None) -> Path | None:
-    """Check the path of a report before the long run that ends in writing it; return the path.
-
-    Raises:
-        InvalidArgument: it is a folder, or its folder does not exist.
-    """
+    """Check the path of a report before the long run that ends in writing it; return the path."""
     if path is None:
         return None
     file = Path(path)
@@ -30,9 +26,6 @@ def write_whole(path: str | Path, text: str) -> None:
     """Write a file, all of it or nothing: what was there stays until the new one is on disk.
 
     A pipe or a device is written to, and so is a file that can be written but not replaced; a link stays one.
-
-    Raises:
-        OSError: it cannot be written.
     """
     file = Path(path)
     if file.exists() and not file.is_file():

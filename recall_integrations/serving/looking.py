@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from recall_integrations.counterfactual.as_data import part_data
-from recall_integrations.counterfactual.recalls import parts_of
+from recall_integrations.counterfactual.recalls import part_data, parts_of
 from recall_integrations.database import schema
 from recall_integrations.delivery.as_data import explanation_data, memory_data
 from recall_integrations.delivery.highlights import marks

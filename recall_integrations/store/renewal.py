@@ -158,7 +158,7 @@ class Compacted:
 
 def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
     """Compact a store: see `MemoryStore.compact`."""
-    from recall_integrations.store.doctor.surroundings import PUT_ASIDE
+    from recall_integrations.store.doctor.findings import PUT_ASIDE
 
     before = parts.directory.size()
     with parts.write_lock, parts.errors():

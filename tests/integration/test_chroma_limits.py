@@ -15,9 +15,8 @@ from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RetrievalConfig, VectorsConfig, vectors
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, served_collections
-from recall_integrations.store.doctor import examine
-from recall_integrations.store.doctor.findings import Check
-from recall_integrations.store.doctor.mending import SERVER
+from recall_integrations.store.doctor import Check, examine
+from recall_integrations.store.doctor.indexes import SERVER
 from recall_integrations.types import RecallResult
 from tests.scripted_chroma import Limited
 

@@ -29,8 +29,7 @@ from recall_integrations.indexes import vector_server, vectors
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, journal, served_collections
-from recall_integrations.store.doctor import examine, repair
-from recall_integrations.store.doctor.findings import Check, Findings
+from recall_integrations.store.doctor import Check, Findings, examine, repair
 from recall_integrations.types import RecallResult
 from tests import chroma
 from tests.chroma import Chroma, Proxy

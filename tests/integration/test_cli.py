@@ -17,7 +17,6 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-LOCOMO = ROOT.parent / "shared/data/locomo"
 HEAVY = (
     "chromadb", "langchain_core", "llama_index", "tantivy", "torch", "numpy", "sqlalchemy", "rich", "dateparser",
     "model2vec", "sentence_transformers", "recall_integrations.types", "recall_integrations.config",
@@ -139,13 +138,3 @@ def test_an_interrupted_import_leaves_a_sound_store_and_continues(tmp_path: Path
         # A first search on a busy machine may not get through in the default time.
         (hit,) = QueryOptimizer(opened).recall(f"memory number {count - 1}", k=1, time_budget_ms=60_000).hits
     assert hit.memory.id == f"m{count - 1}"
-
-
-@pytest.mark.slow  # thousands of memories
-def test_locomo_is_imported_once(tmp_path: Path) -> None:
-    if not LOCOMO.exists():
-        pytest.skip("LoCoMo is not there: shared/data/locomo")
-    first = recall("import", LOCOMO, "--format", "locomo", tmp_path / "s", cwd=tmp_path)
-    assert first.stdout == "Memories: 5,882 new, 0 replaced, 0 unchanged in 10 scopes.\n"
-    again = recall("import", LOCOMO, "--format", "locomo", tmp_path / "s", cwd=tmp_path)
-    assert again.stdout == "Memories: 0 new, 0 replaced, 5,882 unchanged in 10 scopes.\n"

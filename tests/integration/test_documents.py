@@ -20,8 +20,8 @@ from langchain_core.documents import Document
 from llama_index.core.schema import TextNode
 from rank_bm25 import BM25Okapi
 
+from benchmarks.quality.paired import paired_difference
 from recall_integrations import OptimizedRecallRetriever
-from recall_integrations.evaluation.metrics import paired_difference
 from recall_integrations.text import stems
 
 K = 10

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Memory, QueryOptimizer, Scope
-from recall_integrations.console import demo_data
+from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served

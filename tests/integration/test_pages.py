@@ -45,11 +45,10 @@ NOT_RUN = {
     ("recall", "learn", "diff"): "needs a version, which takes weeks of feedback; tests/unit/console runs it",
     ("recall", "learn", "rollback"): "needs a version, too",
     ("recall", "learn", "promote"): "needs a version, too",
-    ("recall", "move", "--follow"): "goes on until it is ended; tests/integration/test_moving.py runs it",
     ("recall", "db", "isolate"): "takes a role of the server; test_row_level_security.py runs it",
     ("recall", "search", "postgresql://ann@localhost/memories"): "takes such a role, too",
     ("recall", "explain", "locomo//conv-26"): "asks what the command below imports",
-    ("recall", "import", "--format", "locomo"): "takes the data of LoCoMo; tests/unit/test_cli.py imports such a file",
+    ("recall", "import", "conv-26.jsonl"): "takes the data of LoCoMo",
 }
 # Lines that are no command of ours.
 FOREIGN = {

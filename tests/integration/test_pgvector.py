@@ -36,7 +36,7 @@ from recall_integrations.indexes.vectors import CollectionBusy, CollectionLost, 
 from recall_integrations.serving.routes.health import health_of
 from recall_integrations.serving.served import Served
 from recall_integrations.store import filling, homes, reader, served_collections, where
-from recall_integrations.store.moving.moving import move
+from recall_integrations.store.moving import move
 from recall_integrations.types import RecallResult
 from tests import pgbouncer
 from tests.conftest import NOW

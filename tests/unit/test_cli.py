@@ -92,22 +92,17 @@ def test_import_of_a_missing_file_makes_no_store(tmp_path: Path, recall: Recall)
     assert not (tmp_path / "s").exists()
 
 
-def test_import_of_what_is_no_locomo_file_makes_no_store(tmp_path: Path, rows: Path, recall: Recall) -> None:
-    failed(recall("import", rows, "--format", "locomo", tmp_path / "s"), "not JSON")
-    assert not (tmp_path / "s").exists()
-    assert recall("import", rows, "--format", "locomo", tmp_path / "s", "--scope", "x").exit_code == 2
-
-
-def test_locomo_conversations_get_scopes_of_their_own(tmp_path: Path, recall: Recall) -> None:
-    talk = {"session_1_date_time": "9:05 am on 3 April, 2021", "session_1": [
-        {"dia_id": "D1:1", "speaker": "Ann", "text": "I planted a quince"},
-        {"dia_id": "D1:2", "speaker": "Bo", "text": "How is the quince?"},
-    ]}  # fmt: skip
-    path = tmp_path / "l.json"
-    path.write_text(json.dumps([{"sample_id": name, "conversation": talk, "qa": []} for name in ("conv-1", "conv-2")]))
-    result = recall("import", path, "--format", "locomo", tmp_path / "s")
+def test_a_scope_is_found_by_one_part_of_it(tmp_path: Path, recall: Recall) -> None:
+    path = tmp_path / "l.jsonl"
+    rows = [
+        {"text": text, "user_id": "locomo", "namespace": name}
+        for name in ("conv-1", "conv-2")
+        for text in ("I planted a quince", "How is the quince?")
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = recall("import", path, tmp_path / "s")
     assert result.stdout == "Memories: 4 new, 0 replaced, 0 unchanged in 2 scopes.\n"
-    assert "4 unchanged" in recall("import", path, "--format", "locomo", tmp_path / "s").stdout
+    assert "4 unchanged" in recall("import", path, "--format", "jsonl", tmp_path / "s").stdout
     found = recall("search", tmp_path / "s", "quince", "--scope", "conv-2", "--json")
     assert json.loads(found.stdout)["scope"] == "locomo/-/conv-2"
     failed(recall("search", tmp_path / "s", "quince"), "locomo/-/conv-1, locomo/-/conv-2", "--scope")
@@ -127,7 +122,8 @@ def test_search_shows_plan_hits_and_reasons(store: Path, recall: Recall) -> None
 
 def test_explain_shows_rules_arms_and_contributions(store: Path, recall: Recall) -> None:
     text = recall("search", store, "What's my badge number?", "--explain").stdout
-    for words in ("specificity", "rarity", "precise", "exploratory", "yes: chosen", "lexical #1", "at most", "total"):
+    shown = ("specificity", "rarity", "precise", "exploratory", "pass: chosen", "lexical #1", "at most", "all together")
+    for words in shown:
         assert words in text
 
 
@@ -306,7 +302,7 @@ def test_help_is_there(recall: Recall, command: list[str]) -> None:
 
 
 def test_the_demonstration_names_its_languages(recall: Recall) -> None:
-    from recall_integrations.console.demo_texts import LANGUAGES
+    from recall_integrations.console.demo import LANGUAGES
 
     result = recall("demo", "--language", "xx")
     assert result.exit_code == 1

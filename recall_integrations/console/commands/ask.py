@@ -1,4 +1,4 @@
-"""`recall demo`, `search`, `explain` and `stats`: nothing of them changes a store."""
+"""`recall demo`, `search`, `explain`, `facts` and `stats`: nothing of them changes a store."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.console.commands.shared import (
+    AS_OF,
     CONFIG,
     EMBEDDING,
     NOW,
@@ -17,12 +18,13 @@ from recall_integrations.console.commands.shared import (
     STORE,
     TIMEZONE,
     console,
+    day_or_moment,
     facts_options,
     k_option,
     moment,
     settings,
 )
-from recall_integrations.console.places import Place
+from recall_integrations.console.opening import Place
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from recall_integrations.counterfactual.recalls import Counterfactuals
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.types import Filters, ParsedQuery, RecallResult, RetrievalPlan, Scope
+
 
 ALSO = click.option(
     "--also", metavar="SCOPE", multiple=True, help="Another scope to look in, for one ranking of all; may be repeated."
@@ -133,7 +136,7 @@ def search(
     if as_json:
         click.echo(data.dumps(data.result_data(result, where, k)))
     else:
-        rendering.show_result(console(), result, where, explain=explain)
+        rendering.show_result(console(), result, where, explain=explain, config=config)
 
 
 @click.command("explain")
@@ -231,14 +234,14 @@ def _show_explained(
 
     found, plan, less = explained
     if as_json:
-        from recall_integrations.counterfactual.as_data import counterfactuals_data
+        from recall_integrations.counterfactual.recalls import counterfactuals_data
 
         whole = data.explanation_data(found, plan, where, asked=explanation.asked_arms(found, plan), k=k)
         click.echo(data.dumps(whole if less is None else {**whole, "without": counterfactuals_data(less)}))
         return
     explanation.explain(console(), found, plan, config)
     if less is not None:
-        from recall_integrations.console.without import show_without
+        from recall_integrations.console.explain import show_without
 
         show_without(console(), less)
 
@@ -304,3 +307,65 @@ def stats(store: Place, as_json: bool, config_path: str | None, embedding: str |
         click.echo(data.dumps(data.stats_data(found, scopes)))
     else:
         rendering.show_stats(console(), data.stats_data(found, scopes))
+
+
+@click.command("facts")
+@STORE
+@SCOPE
+@AS_OF
+@click.option("--about", metavar="SUBJECT", help="Only of them; 'me' is the user.")
+@click.option("--slot", metavar="SLOT", help="Only this one: its name, or what people call it (phone number).")
+@click.option("--history", is_flag=True, help="Show below each what it was before, and what it will be.")
+@PRIVACY
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@CONFIG
+@EMBEDDING
+def facts(
+    store: Place,
+    scope: str | None,
+    as_of: str | None,
+    about: str | None,
+    slot: str | None,
+    history: bool,
+    privacy: str,
+    as_json: bool,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """List what STORE holds true.
+
+    Of whom, of which slot, since when, and by which memories. Nothing of it is
+    in the place of a memory: it is what was read from them (docs/facts.md).
+
+    \b
+    recall facts STORE --scope u1
+    recall facts STORE --scope u1 --about me --slot "phone number" --history
+    recall facts STORE --scope u1 --as-of 2026-03-01
+
+    \b
+    --json prints one object; keys are only ever added (format is 1):
+      format, scope, as_of
+      facts     [{subject, slot, value, holds, valid_from, valid_to, told_at,
+                memory_id, said_by, superseded_by, ended, confidence, by}] in
+                the order of subject, slot and valid_from; an empty subject is
+                the user; holds: at as_of
+    """
+    from recall_integrations.adapters.scopes import find_scope, scope_text
+    from recall_integrations.console.opening import existing_store
+    from recall_integrations.console.rendering import seen_facts, show_facts
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.delivery.as_data import facts_data
+    from recall_integrations.store.clock import utc_now
+
+    config = settings(config_path)
+    then = day_or_moment(as_of, config.timezone)
+    at = utc_now() if then is None else then
+    with existing_store(store, embedding, config) as source:
+        where = find_scope(scope, source.scopes())
+        found = source.facts(where, subject=about, slot=slot, as_of=then, history=history)
+        shown = seen_facts(source, where, found, privacy)
+    if as_json:
+        head = {"format": data.FORMAT, "scope": scope_text(where), "as_of": at.isoformat()}
+        click.echo(data.dumps({**head, "facts": facts_data(shown, at)}))
+    else:
+        show_facts(console(), shown, where, at, config)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,10 +22,12 @@ from recall_integrations.console.commands.shared import (
     named_progress,
     settings,
 )
-from recall_integrations.console.places import Place
+from recall_integrations.console.opening import Place
 from recall_integrations.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from recall_integrations.config import RecallConfig
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
@@ -46,10 +49,7 @@ def _optimizer(
     from recall_integrations.optimizer import QueryOptimizer
 
     config = settings(config_path)
-    with (
-        existing_store(path, embedding, config) as store,
-        closing(QueryOptimizer(store, config=config)) as optimizer,
-    ):
+    with existing_store(path, embedding, config) as store, closing(QueryOptimizer(store, config=config)) as optimizer:
         yield optimizer, config
 
 
@@ -106,7 +106,6 @@ def feedback(
     """
     from recall_integrations.adapters.scopes import find_scope, scope_text
     from recall_integrations.console.learning import show_feedback
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import feedback_data
 
     if query is None:
@@ -123,10 +122,7 @@ def feedback(
             found = replace(found, id=result_id)
         kept = asked.feedback(found, **given, asked_again=said["asked_again"], scope=where, query=query, now=present)
         asked.flush()  # its replay
-    if as_json:
-        click.echo(data.dumps({"format": data.FORMAT, "scope": scope_text(where), **feedback_data(kept)}))
-    else:
-        show_feedback(console(), kept)
+    _told(as_json, {"scope": scope_text(where), **feedback_data(kept)}, lambda on: show_feedback(on, kept))
 
 
 # -- learning ----------------------------------------------------------------------------------------------------------
@@ -160,10 +156,26 @@ def _which(scope: str | None, shared: bool, store: MemoryStore) -> Scope | None:
 
 
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that all of these commands have."""
+    """Add the options that all of these commands have; they get an open optimizer, and its settings."""
+
+    @wraps(command)
+    def opened(store: Place, embedding: str | None, config_path: str | None, **options: Any) -> None:
+        with _optimizer(store, embedding, config_path) as (optimizer, config):
+            command(store=store, optimizer=optimizer, config=config, **options)
+
     for option in (EMBEDDING, CONFIG, AS_JSON, SCOPE):
-        command = option(command)
-    return click.pass_obj(command)
+        opened = option(opened)
+    return click.pass_obj(opened)
+
+
+def _told(as_json: bool, data: dict[str, Any], show: Callable[[Console], None]) -> None:
+    """Print what was found, as JSON or for people."""
+    from recall_integrations.delivery import as_data
+
+    if as_json:
+        click.echo(as_data.dumps({"format": as_data.FORMAT, **data}))
+    else:
+        show(console())
 
 
 def _again(store: Place, scope: Scope | None, words: str) -> str:
@@ -180,7 +192,7 @@ def _again(store: Place, scope: Scope | None, words: str) -> str:
 @SHARED
 @_common
 def status(
-    store: Place, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
+    optimizer: QueryOptimizer, config: RecallConfig, scope: str | None, shared: bool, as_json: bool, **_: Any
 ) -> None:
     """How each scope stands: what serves, what is tried, how good.
 
@@ -188,26 +200,20 @@ def status(
     the shipped weights find, a version what it finds.
     """
     from recall_integrations.console.learning import show_status
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import status_data
 
-    with _optimizer(store, embedding, config_path) as (optimizer, config):
-        where = None if scope is None and not shared else _which(scope, shared, optimizer.store)
-        found = optimizer.learner().status(where)
-        if shared:
-            found = tuple(one for one in found if one.scope is None)
-    if as_json:
-        click.echo(data.dumps({"format": data.FORMAT, "mode": config.mode, "scopes": [status_data(s) for s in found]}))
-    else:
-        show_status(console(), found, config)
+    where = None if scope is None and not shared else _which(scope, shared, optimizer.store)
+    found = optimizer.learner().status(where)
+    if shared:
+        found = tuple(one for one in found if one.scope is None)
+    data = {"mode": config.mode, "scopes": [status_data(one) for one in found]}
+    _told(as_json, data, lambda on: show_status(on, found, config))
 
 
 @learn.command("run")
 @click.option("--force", is_flag=True, help="Whatever was learned lately, and decide now about what is tried.")
 @_common
-def run(
-    store: Place, scope: str | None, force: bool, as_json: bool, config_path: str | None, embedding: str | None
-) -> None:
+def run(optimizer: QueryOptimizer, scope: str | None, force: bool, as_json: bool, **_: Any) -> None:
     """Learn from what was judged, and decide about what is tried.
 
     Each scope, then what they have in common. It may be ended at any time: what
@@ -215,73 +221,55 @@ def run(
     """
     from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console.learning import show_steps
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import step_data
 
-    with _optimizer(store, embedding, config_path) as (optimizer, _), named_progress() as show:
+    with named_progress() as show:
         where = None if scope is None else find_scope(scope, optimizer.store.scopes())
         steps = optimizer.learn(
             where, force=force, progress=lambda _scope, done, total: show("Learning, scopes", done, total)
         )
-    if as_json:
-        click.echo(data.dumps({"format": data.FORMAT, "steps": [step_data(step) for step in steps]}))
-    else:
-        show_steps(console(), steps)
+    _told(as_json, {"steps": [step_data(step) for step in steps]}, lambda on: show_steps(on, steps))
 
 
 @learn.command("promote")
 @VERSION
 @SHARED
 @_common
-def promote(
-    store: Place,
-    version: str,
-    scope: str | None,
-    shared: bool,
-    as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
-) -> None:
+def promote(version: str, **options: Any) -> None:
     """Let VERSION answer all recalls of a scope from now on."""
-    _by_hand(store, version, scope, shared, as_json, config_path, embedding)
+    _by_hand(version, **options)
 
 
 @learn.command("rollback")
 @SHARED
 @_common
-def rollback(
-    store: Place, scope: str | None, shared: bool, as_json: bool, config_path: str | None, embedding: str | None
-) -> None:
+def rollback(**options: Any) -> None:
     """Take back what is tried, or else what serves.
 
     What served before serves again, and nothing is learned there until a
     version is promoted.
     """
-    _by_hand(store, None, scope, shared, as_json, config_path, embedding)
+    _by_hand(None, **options)
 
 
 def _by_hand(
-    store: Place,
     version: str | None,
+    *,
+    store: Place,
+    optimizer: QueryOptimizer,
+    config: RecallConfig,
     scope: str | None,
     shared: bool,
     as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
 ) -> None:
     from recall_integrations.console.learning import show_state
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import named, state_data
 
-    with _optimizer(store, embedding, config_path) as (optimizer, config):
-        where, learner = _which(scope, shared, optimizer.store), optimizer.learner()
-        state = learner.rollback(where) if version is None else learner.promote(version, where)
-    if as_json:
-        click.echo(data.dumps({"format": data.FORMAT, "scope": named(where), **state_data(state)}))
-        return
-    last = state.events[-1].version
-    show_state(console(), where, state, _again(store, where, f"promote {last}" if version is None else "rollback"),
-               config=config)  # fmt: skip
+    where, learner = _which(scope, shared, optimizer.store), optimizer.learner()
+    state = learner.rollback(where) if version is None else learner.promote(version, where)
+    undo = _again(store, where, f"promote {state.events[-1].version}" if version is None else "rollback")
+    data = {"scope": named(where), **state_data(state)}
+    _told(as_json, data, lambda on: show_state(on, where, state, undo, config=config))
 
 
 @learn.command("diff")
@@ -291,13 +279,13 @@ def _by_hand(
 @_common
 def diff(
     store: Place,
+    optimizer: QueryOptimizer,
     old: str,
     new: str,
     scope: str | None,
     shared: bool,
     as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
+    **_: Any,
 ) -> None:
     """What is otherwise in version NEW than in OLD; `rules` is none.
 
@@ -305,14 +293,10 @@ def diff(
     factors; the largest first.
     """
     from recall_integrations.console.learning import show_difference
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.learning.as_data import difference_data, named
 
-    with _optimizer(store, embedding, config_path) as (optimizer, _):
-        where = _which(scope, shared, optimizer.store)
-        rows = optimizer.learner().diff(old, new, where)
-    if as_json:
-        head = {"format": data.FORMAT, "scope": named(where), "old": old, "new": new}
-        click.echo(data.dumps({**head, "changes": difference_data(rows)}))
-    else:
-        show_difference(console(), rows, old, new, _again(store, where, "rollback"))
+    where = _which(scope, shared, optimizer.store)
+    rows = optimizer.learner().diff(old, new, where)
+    data = {"scope": named(where), "old": old, "new": new, "changes": difference_data(rows)}
+    undo = _again(store, where, "rollback")
+    _told(as_json, data, lambda on: show_difference(on, rows, old, new, undo))

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX
-from recall_integrations.console.places import PLACE
+from recall_integrations.console.opening import PLACE
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -129,11 +129,7 @@ def seed_option(what: str) -> Callable[[Any], Any]:
 
 
 def filters_of(given: Mapping[str, Any]) -> Filters | None:
-    """Build filters from the options of `filter_options`; return `None` where none is given.
-
-    Raises:
-        InvalidFilter, InvalidArgument: one of them cannot be applied.
-    """
+    """Build filters from the options of `filter_options`; return `None` where none is given."""
     fields = {name: value for name, value in given.items() if value not in ((), None)}
     if not fields:
         return None
@@ -161,16 +157,7 @@ def _condition(text: str) -> tuple[str, Any]:
 
 
 def moment(text: str | None, option: str = "--now", also: str = "") -> datetime | None:
-    """Parse the value of `--now`, or of another option; return `None` where it is not given.
-
-    Args:
-        text: what the user wrote.
-        option: which one it is.
-        also: what else may be written there, for the message.
-
-    Raises:
-        InvalidArgument: no time, or one without an offset.
-    """
+    """Parse the value of `--now`, or of another option; return `None` where it is not given."""
     if text is None:
         return None
     from recall_integrations.types.moments import iso
@@ -184,16 +171,7 @@ def moment(text: str | None, option: str = "--now", also: str = "") -> datetime 
 
 
 def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datetime | None:
-    """Parse the value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts.
-
-    Args:
-        text: what the user wrote.
-        zone: IANA name.
-        option: which one it is.
-
-    Raises:
-        InvalidArgument: no day, and no time with an offset.
-    """
+    """Parse the value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts."""
     if text is None:
         return None
     try:
@@ -204,11 +182,7 @@ def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datet
 
 
 def settings(path: str | None) -> RecallConfig:
-    """Load the settings of the file of `--config`, with those of the environment over them.
-
-    Raises:
-        ConfigError: with all mistakes in both.
-    """
+    """Load the settings of the file of `--config`, with those of the environment over them."""
     from recall_integrations.config import RecallConfig
 
     return RecallConfig.load(path)

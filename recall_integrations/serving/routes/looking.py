@@ -16,8 +16,7 @@ from pydantic import Field
 from recall_integrations import __version__
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope, scope_text
-from recall_integrations.counterfactual.as_data import counterfactuals_data
-from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals
+from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals, counterfactuals_data
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import MODES, Door
 from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline

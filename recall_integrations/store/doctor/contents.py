@@ -1,4 +1,4 @@
-"""The contents of the tables: check that every memory is readable, and that its derived rows are right."""
+"""The contents of the tables: every memory is readable, its derived rows are right, the journal agrees with it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from recall_integrations.database.meta import get_meta
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store import homes, journal
+from recall_integrations.store.doctor.findings import Check, counted, ok, problem
+from recall_integrations.store.journal import TOUCH
 from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
 from recall_integrations.text import ANALYSER_VERSION
-from recall_integrations.text.spoken import Count, counted
-from recall_integrations.types import MemoryType
+from recall_integrations.text.spoken import Count
+from recall_integrations.text.spoken import counted as languages_of
+from recall_integrations.types import MemoryType, indexed_text
 from recall_integrations.types.roles import Role
 
 Key = tuple[int, int]  # scope and number of a memory
@@ -49,46 +52,31 @@ _HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
 
 @dataclass(slots=True)
 class Contents:
-    """The memories of a store, and the faults in its rows.
+    """The memories of a store, and the faults in its rows."""
 
-    Args:
-        living: the scope of each memory, by num.
-        unreadable: the reason why a memory cannot be read, by scope and num.
-        named: the id of each unreadable memory that has one.
-        ahead: memories from the future.
-        words_missing, words_wrong: memories whose words are absent, or not those of their text.
-        cut_by_another: whether another version of the analyser cut the words, so that they are not compared.
-        languages_wrong: scopes whose noted languages are not those of their memories.
-        counts_wrong: scopes with a wrong count of memories: noted and found.
-        vectors_missing: memories that should be embedded and have no vector.
-        vectors_wrong: the reason why a vector cannot be used, by scope and num.
-        width: dimensions of a vector; 0 = there is none.
-        embedding: fingerprint of the embedding that made the vectors; `None` = nothing was embedded.
-        changing: fingerprint of the embedding that is making the vectors anew.
-        orphans: number of rows that belong to nothing, by table.
-        scopes: their numbers.
-        homes: the collection in files of each scope that has one, and the last change that it holds.
-        served: the same for collections on a server.
-    """
-
-    living: dict[int, int] = field(default_factory=dict)
-    unreadable: dict[Key, str] = field(default_factory=dict)
-    named: dict[Key, str] = field(default_factory=dict)
-    ahead: list[Key] = field(default_factory=list)
+    living: dict[int, int] = field(default_factory=dict)  # the scope of each memory, by num
+    unreadable: dict[Key, str] = field(default_factory=dict)  # the reason why a memory cannot be read, by scope and num
+    named: dict[Key, str] = field(default_factory=dict)  # the id of each unreadable memory that has one
+    ahead: list[Key] = field(default_factory=list)  # memories from the future
+    # Memories whose words are absent, or not those of their text.
     words_missing: list[Key] = field(default_factory=list)
     words_wrong: list[Key] = field(default_factory=list)
-    cut_by_another: bool = False
+    cut_by_another: bool = False  # whether another version of the analyser cut the words, so that they are not compared
+    # Scopes whose noted languages are not those of their memories.
     languages_wrong: list[int] = field(default_factory=list)
+    # Scopes with a wrong count of memories: noted and found.
     counts_wrong: dict[int, tuple[int, int]] = field(default_factory=dict)
-    vectors_missing: list[Key] = field(default_factory=list)
+    vectors_missing: list[Key] = field(default_factory=list)  # memories that should be embedded and have no vector
+    # The reason why a vector cannot be used, by scope and num.
     vectors_wrong: dict[Key, str] = field(default_factory=dict)
-    width: int = 0
-    embedding: str | None = None
-    changing: str | None = None
-    orphans: dict[str, int] = field(default_factory=dict)
-    scopes: frozenset[int] = frozenset()
+    width: int = 0  # dimensions of a vector; 0 = there is none
+    embedding: str | None = None  # fingerprint of the embedding that made the vectors; `None` = nothing was embedded
+    changing: str | None = None  # fingerprint of the embedding that is making the vectors anew
+    orphans: dict[str, int] = field(default_factory=dict)  # number of rows that belong to nothing, by table
+    scopes: frozenset[int] = frozenset()  # their numbers
+    # The collection in files of each scope that has one, and the last change that it holds.
     homes: dict[int, tuple[str, int]] = field(default_factory=dict)
-    served: dict[int, tuple[str, int]] = field(default_factory=dict)
+    served: dict[int, tuple[str, int]] = field(default_factory=dict)  # the same for collections on a server
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
@@ -135,7 +123,7 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
             continue
         _compare_words(found, key, fields, kept)
         told = spoken.setdefault(key[0], {})
-        for code, count in counted([fields["text"]]).items():
+        for code, count in languages_of([fields["text"]]).items():
             told[code] = told.get(code, Count()).plus(count)
     if not found.cut_by_another and not found.unreadable:  # unreadable memories were counted while they were readable
         found.languages_wrong = _languages_wrong(connection, spoken)
@@ -181,12 +169,7 @@ def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, C
 
 
 def unreadable(fields: Mapping[str, Any], scopes: Set[int]) -> str | None:
-    """Say why the row of a memory cannot be read; `None` = it can.
-
-    Args:
-        fields: columns of the row, as they are stored.
-        scopes: numbers of the stored scopes.
-    """
+    """Say why the row of a memory cannot be read; `None` = it can."""
     if fields["scope_id"] not in scopes:
         return f"its scope {fields['scope_id']} is not there"
     for name in ("id", "text"):
@@ -312,3 +295,84 @@ def orphan_conditions() -> Iterator[tuple[Table, ColumnElement[bool]]]:
             gone = [~exists().where(s.scope_id == table.c.scope_id)]
         gone += [~exists().where(e.scope_id == table.c.scope_id, e.ent == table.c[name]) for name in names]
         yield table, or_(*gone)
+
+
+JOURNAL = "journal"
+_REMEDY = "`--repair` begins the journal anew with what is there, and makes both indexes from it."
+
+
+@dataclass(slots=True)
+class _Walk:
+    """The findings of a walk through the journal."""
+
+    first: int | None = None
+    put: set[int] = field(default_factory=set)
+    removed: set[int] = field(default_factory=set)
+    broken: list[str] = field(default_factory=list)
+
+
+def examine_journal(connection: Connection, living: Mapping[int, int]) -> Check:
+    """Check the journal."""
+    try:
+        last, dropped = journal.last_seq(connection), journal.pruned(connection)
+    except ValueError as e:
+        return problem(JOURNAL, f"The number of its last entry cannot be read ({e}).", _REMEDY)
+    walk = _walk(connection, dropped)
+    # Before there were digests, dropped entries left no note of their own.
+    first = dropped.seq + 1 if dropped.seq else (last + 1 if walk.first is None else walk.first)
+    lost = sorted(num for num in walk.put - walk.removed if num not in living)
+    unknown = sorted(num for num in living if num >= first and num not in walk.put)
+    back = sorted(num for num in walk.removed if num in living)
+    late = sorted(num for num in living if num > last)
+    cursors = {name: seq for name, seq in journal.cursors(connection).items() if seq > last}
+    said = [
+        *(f"Memory {num} was written and never removed, and is not there: it is lost." for num in lost),
+        *walk.broken,
+        *(f"Memory {num} is there, and no entry says that it was written." for num in unknown),
+        *(f"Memory {num} is there, and was removed." for num in back),
+        *(f"Memory {num} has a number above the last one that was given ({last})." for num in late),
+        *(f"The {name} index is said to have come to {seq}, which is not there." for name, seq in cursors.items()),
+    ]
+    if not said:
+        entries = connection.execute(select(func.count()).select_from(schema.changes)).scalar_one()
+        return ok(JOURNAL, f"{counted(entries, 'entry', 'entries')}, the last one is {last:,}; each follows.")
+    gone = f" {counted(len(lost), 'memory is', 'memories are')} lost." if lost else ""
+    says = f"{counted(len(said), 'thing does', 'things do')} not agree with the memories.{gone}"
+    return problem(JOURNAL, says, _REMEDY, said)
+
+
+def _walk(connection: Connection, dropped: journal.Point) -> _Walk:
+    walk, before = _Walk(), dropped.digest
+    for seq, scope_id, op, num, digest, content in _entries(connection):
+        walk.first = seq if walk.first is None else walk.first
+        if op != TOUCH:
+            (walk.put if op == "put" else walk.removed).add(num)
+        known = op != "put" or content is not None  # the text of a memory that was replaced since is unknown
+        if op not in ("put", "del", TOUCH):
+            walk.broken.append(f"Entry {seq} is of no known kind.")
+        elif not digest:
+            walk.broken.append(f"Entry {seq} has no digest.")
+        elif known and digest not in _expected(before, seq, scope_id, op, num, content):
+            what = f", or the text of memory {num} is not the one that was written" if op == "put" else ""
+            walk.broken.append(f"Entry {seq} does not follow from the one before it{what}.")
+        before = digest
+    return walk
+
+
+def _expected(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> set[str]:
+    """Return digests that an entry may have: those of stores of an older schema do not include the text."""
+    said = {None, content} if op == "put" else {None}
+    return {journal.digest_of(before, seq, scope_id, op, num, what) for what in said}
+
+
+def _entries(connection: Connection) -> Iterator[tuple[int, int, str, int, str, str | None]]:
+    """Yield the entries, oldest first, each with the indexed text of its memory if that exists."""
+    c, m = schema.changes, schema.memories
+    joined = c.outerjoin(m, (m.c.scope_id == c.c.scope_id) & (m.c.num == c.c.num))
+    raw: list[ColumnElement[Any]] = [
+        literal_column(f"{table.name}.{name}") for table, name in ((m, "text"), (m, "actor"))
+    ]
+    query = select(c.c.seq, c.c.scope_id, c.c.op, c.c.num, c.c.digest, *raw).select_from(joined).order_by(c.c.seq)
+    for seq, scope_id, op, num, digest, text, actor in connection.execute(query):
+        readable = isinstance(text, str) and (actor is None or isinstance(actor, str))
+        yield seq, scope_id, op, num, digest, indexed_text(text, actor) if readable else None

@@ -17,17 +17,39 @@ from recall_integrations.database.meta import OTHER_VERSION, get_meta
 from recall_integrations.errors import StorePathError
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.directory import DATABASE
-from recall_integrations.store.doctor import chain, contents, following, surroundings
-from recall_integrations.store.doctor.contents import AHEAD, Contents, Key, Tell
-from recall_integrations.store.doctor.findings import PROBLEM, Check, Findings, counted, notice, ok, problem, skipped
-from recall_integrations.store.doctor.reading import REFUSALS, reading
+from recall_integrations.store.doctor import contents, indexes
+from recall_integrations.store.doctor.contents import AHEAD, JOURNAL, Contents, Key, Tell, examine_journal
+from recall_integrations.store.doctor.findings import (
+    NOTICE,
+    PROBLEM,
+    PUT_ASIDE,
+    REFUSALS,
+    SKIPPED,
+    Check,
+    Findings,
+    alone,
+    breakers,
+    counted,
+    directory_of,
+    disk,
+    leftovers,
+    notice,
+    ok,
+    problem,
+    put_aside,
+    reading,
+)
+from recall_integrations.store.doctor.indexes import check_name, examine_served
+from recall_integrations.store.index_files import epoch_of
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 
 SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
     *("database", "schema", "memories", "clock", "words", "languages", "vectors", "scopes", "orphans"),
 )
-INDEXES = (following.check_name(LEXICAL), following.check_name(SEMANTIC))
-_OF_ROWS = (MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, chain.JOURNAL)
+_OF_DATABASE = (
+    *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, JOURNAL),
+    *(check_name(LEXICAL), check_name(SEMANTIC)),
+)
 _BACKUP = (
     "Restore it from a backup, or try `sqlite3 recall.db .recover` on a copy: rows are lost, and which cannot be told."
 )
@@ -35,21 +57,13 @@ _BACKUP = (
 
 @dataclass(slots=True)
 class Examined:
-    """The findings of an examination, with the details that a repair needs.
-
-    Args:
-        checks: in order.
-        contents: of the tables; `None` = the tables could not be read.
-        leftovers: files and directories that nothing reads.
-        missing: names of absent tables.
-        of_indexes: whether the database is damaged in its own indexes only.
-    """
+    """The findings of an examination, with the details that a repair needs."""
 
     checks: list[Check] = field(default_factory=list)
-    contents: Contents | None = None
-    leftovers: list[Path] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    of_indexes: bool = False
+    contents: Contents | None = None  # of the tables; `None` = the tables could not be read
+    leftovers: list[Path] = field(default_factory=list)  # files and directories that nothing reads
+    missing: list[str] = field(default_factory=list)  # names of absent tables
+    of_indexes: bool = False  # whether the database is damaged in its own indexes only
 
     def state(self, name: str) -> str:
         """Return the state of a check; empty where it was not made."""
@@ -77,11 +91,9 @@ def examine(
         StorePathError: the directory holds no store.
     """
     directory = there(path)
-    with surroundings.alone(directory) as holder:
+    with alone(directory) as holder:
         if holder.state == PROBLEM:
-            rest = (SQL, TABLES, *_OF_ROWS, *INDEXES)
-            checks = [surroundings.directory(directory), surroundings.disk(directory), holder]
-            checks += [skipped(name, "the store is open elsewhere.") for name in rest]
+            checks = [directory_of(directory), disk(directory), holder, *_skipped("the store is open elsewhere.")]
             return Findings(path=directory, checks=tuple(checks))
         found = look(directory, clock(), progress, held=False, vectors=vectors)
     checks = [*found.checks[:2], holder, *found.checks[2:]]
@@ -89,11 +101,7 @@ def examine(
 
 
 def there(path: str | os.PathLike[str]) -> Path:
-    """Return the directory of a store.
-
-    Raises:
-        StorePathError: there is no store, or the path cannot be read.
-    """
+    """Return the directory of a store."""
     directory = Path(path)
     try:
         if (directory / DATABASE).exists() or any(any(directory.glob(f"{name}.*")) for name in (LEXICAL, SEMANTIC)):
@@ -106,32 +114,31 @@ def there(path: str | os.PathLike[str]) -> Path:
 def look(
     directory: Path, now: datetime, progress: Tell | None, *, held: bool, vectors: VectorsConfig | None = None
 ) -> Examined:
-    """Make all checks but that of the lock.
-
-    Args:
-        directory: of the store.
-        now: tells which memories are from the future.
-        progress: as for `examine`.
-        held: whether this process holds the store, and has its database open.
-        vectors: as for `examine`.
-    """
+    """Make all checks but that of the lock."""
     tell: Tell = progress or (lambda _what, _done, _total: None)
-    found = Examined(checks=[surroundings.directory(directory), surroundings.disk(directory)])
+    found = Examined(checks=[directory_of(directory), disk(directory)])
     try:
         if not (directory / DATABASE).is_file() or not (directory / DATABASE).stat().st_size:
             raise FileNotFoundError("It is missing or empty.")
         with reading(directory, held=held) as connection:
             _look_at_database(connection, directory, now, tell, found)
-            _look_at_server(connection, vectors, found)
+            if found.contents is not None:
+                settings = checked_config(None).vectors if vectors is None else vectors
+                check = examine_served(connection, found.contents.served, settings)
+                found.checks += [] if check is None else [check]
     except REFUSALS as e:
         cause = str(getattr(e, "orig", None) or e)
         found.checks = [c for c in found.checks if c.name != SQL]
         found.checks.append(problem(SQL, f"It cannot be read: {cause}", _BACKUP))
     made = {check.name for check in found.checks}
-    missing = [name for name in (SQL, TABLES, *_OF_ROWS, *INDEXES) if name not in made]
-    found.checks += [skipped(name, "the database cannot be read.") for name in missing]
-    found.checks += [surroundings.breakers(directory), surroundings.put_aside(directory)]
+    found.checks += [check for check in _skipped("the database cannot be read.") if check.name not in made]
+    found.checks += [breakers(directory), put_aside(directory)]
     return found
+
+
+def _skipped(because: str) -> list[Check]:
+    """Return the checks of the database as they are where it cannot be looked at."""
+    return [Check(name=name, state=SKIPPED, says=f"Not looked at: {because}") for name in _OF_DATABASE]
 
 
 def _look_at_database(connection: Connection, directory: Path, now: datetime, tell: Tell, found: Examined) -> None:
@@ -149,27 +156,14 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
         return
     read = found.contents = contents.read(connection, now, tell)
     found.checks += _of_rows(read)
-    found.checks.append(chain.examine(connection, read.living | {num: scope for scope, num in read.unreadable}))
-    epochs = following.epochs(connection)
-    for name in (LEXICAL, SEMANTIC):
-        tell(following.check_name(name), 0, 1)
-        path = directory / f"{name}.{epochs[name]}"
-        found.checks.append(following.examine(connection, name, path, read))
-        tell(following.check_name(name), 1, 1)
-    check, found.leftovers = surroundings.leftovers(directory, epochs, connection)
+    found.checks.append(examine_journal(connection, read.living | {num: scope for scope, num in read.unreadable}))
+    epochs = {name: epoch_of(connection, name) for name in (LEXICAL, SEMANTIC)}
+    for name, epoch in epochs.items():
+        tell(check_name(name), 0, 1)
+        found.checks.append(indexes.examine(connection, name, directory / f"{name}.{epoch}", read))
+        tell(check_name(name), 1, 1)
+    check, found.leftovers = leftovers(directory, epochs, connection)
     found.checks.append(check)
-
-
-def _look_at_server(connection: Connection, vectors: VectorsConfig | None, found: Examined) -> None:
-    if found.contents is None:
-        return
-    from recall_integrations.store.doctor import served  # most stores have none
-
-    check = served.examine(
-        connection, found.contents.served, checked_config(None).vectors if vectors is None else vectors
-    )
-    if check is not None:
-        found.checks.append(check)
 
 
 def _schema(connection: Connection, found: Examined) -> Check:
@@ -201,74 +195,70 @@ def _schema(connection: Connection, found: Examined) -> Check:
 # -- what the tables hold ----------------------------------------------------------------------------------------------
 
 
-def _of_rows(found: Contents) -> Iterator[Check]:
-    total = len(found.living) + len(found.unreadable)
-    if found.unreadable:
-        yield problem(
-            MEMORIES,
-            f"{len(found.unreadable):,} of {counted(total, 'memory', 'memories')} cannot be read.",
-            f"`--repair` moves them into {surroundings.PUT_ASIDE} in the store's directory, as they are.",
-            [f"memory {num} (id {found.named[s, num]!r}): {why}" for (s, num), why in found.unreadable.items()],
-        )
-    else:
-        yield ok(MEMORIES, f"{counted(total, 'memory', 'memories')}, all readable.")
-    if found.ahead:
-        says = f"{counted(len(found.ahead), 'memory says', 'memories say')} that it was recorded in the future."
-        remedy = f"More than {AHEAD.days} day ahead of the clock: see whether that of this machine is right."
-        yield notice(CLOCK, says, remedy, _named(found.ahead))
-    else:
-        yield ok(CLOCK, "No memory was recorded in the future.")
-    yield _of_scopes(found)
-    yield _of_words(found)
-    yield _of_languages(found)
-    yield _of_vectors(found)
-    if found.orphans:
-        says = f"{counted(sum(found.orphans.values()), 'row belongs', 'rows belong')} to nothing that is there."
-        examples = [f"{name}: {count:,}" for name, count in found.orphans.items()]
-        yield problem(LINKS, says, "`--repair` removes them.", examples)
-    else:
-        yield ok(LINKS, "Every row belongs to something.")
-
-
-def _of_scopes(found: Contents) -> Check:
-    if not found.counts_wrong:
-        return ok(SCOPES, f"{counted(len(found.scopes), 'scope')}; each counts the memories that it has.")
-    said = [f"scope {i}: counts {n:,}, has {held:,}" for i, (n, held) in sorted(found.counts_wrong.items())]
-    says = f"{counted(len(said), 'scope counts', 'scopes count')} other memories than are there."
-    return problem(SCOPES, says, "`--repair` counts them anew.", said)
-
-
-def _of_words(found: Contents) -> Check:
-    if found.cut_by_another:
-        return notice(WORDS, "Another version cut them.", "The next open cuts them anew.")
-    wrong = [*found.words_missing, *found.words_wrong]
-    if not wrong:
-        return ok(WORDS, "Every memory has those of its text.")
+def _rows_wrong(found: Contents) -> tuple[tuple[str, str, list[str], str, str, str], ...]:
+    """Return of each check of rows: name, state, what is wrong, sentence, remedy, and the sentence if nothing is."""
+    total = counted(len(found.living) + len(found.unreadable), "memory", "memories")
     without = counted(len(found.words_missing), "memory has none", "memories have none")
-    says = f"{without}, {len(found.words_wrong):,} with others than those of the text."
-    return problem(WORDS, says, "`--repair` writes them anew.", _named(wrong))
+    return (
+        (
+            MEMORIES, PROBLEM,
+            [f"memory {num} (id {found.named[s, num]!r}): {why}" for (s, num), why in found.unreadable.items()],
+            f"{len(found.unreadable):,} of {total} cannot be read.",
+            f"`--repair` moves them into {PUT_ASIDE} in the store's directory, as they are.",
+            f"{total}, all readable.",
+        ),
+        (
+            CLOCK, NOTICE, _named(found.ahead),
+            f"{counted(len(found.ahead), 'memory says', 'memories say')} that it was recorded in the future.",
+            f"More than {AHEAD.days} day ahead of the clock: see whether that of this machine is right.",
+            "No memory was recorded in the future.",
+        ),
+        (
+            SCOPES, PROBLEM,
+            [f"scope {i}: counts {n:,}, has {held:,}" for i, (n, held) in sorted(found.counts_wrong.items())],
+            f"{counted(len(found.counts_wrong), 'scope counts', 'scopes count')} other memories than are there.",
+            "`--repair` counts them anew.",
+            f"{counted(len(found.scopes), 'scope')}; each counts the memories that it has.",
+        ),
+        (
+            WORDS, PROBLEM, _named([*found.words_missing, *found.words_wrong]),
+            f"{without}, {len(found.words_wrong):,} with others than those of the text.",
+            "`--repair` writes them anew.",
+            "Every memory has those of its text.",
+        ),
+        (
+            LANGUAGES, PROBLEM, [f"scope {i}" for i in found.languages_wrong],
+            f"{counted(len(found.languages_wrong), 'scope counts', 'scopes count')} others than those of its memories.",
+            "`--repair` counts them anew.",
+            "Every scope counts those of its memories.",
+        ),
+        (
+            VECTORS, PROBLEM,
+            [f"memory {num}: {why}" for (_, num), why in sorted(found.vectors_wrong.items())]
+            + _named(found.vectors_missing),
+            f"{counted(len(found.vectors_wrong), 'vector')} cannot be used, {len(found.vectors_missing):,} missing.",
+            "`--repair` makes them anew, with the embedding that made the others (`--embedding NAME`).",
+            f"Every memory that has been embedded has one, of {found.width:,} numbers.",
+        ),
+        (
+            LINKS, PROBLEM, [f"{name}: {count:,}" for name, count in found.orphans.items()],
+            f"{counted(sum(found.orphans.values()), 'row belongs', 'rows belong')} to nothing that is there.",
+            "`--repair` removes them.",
+            "Every row belongs to something.",
+        ),
+    )  # fmt: skip
 
 
-def _of_languages(found: Contents) -> Check:
+def _of_rows(found: Contents) -> Iterator[Check]:
+    another = {}
     if found.cut_by_another:
-        return notice(LANGUAGES, "Another version counted them.", "The next open counts them anew.")
-    if not found.languages_wrong:
-        return ok(LANGUAGES, "Every scope counts those of its memories.")
-    says = f"{counted(len(found.languages_wrong), 'scope counts', 'scopes count')} others than those of its memories."
-    return problem(LANGUAGES, says, "`--repair` counts them anew.", [f"scope {i}" for i in found.languages_wrong])
-
-
-def _of_vectors(found: Contents) -> Check:
-    remedy = "`--repair` makes them anew, with the embedding that made the others (`--embedding NAME`)."
+        another[WORDS] = notice(WORDS, "Another version cut them.", "The next open cuts them anew.")
+        another[LANGUAGES] = notice(LANGUAGES, "Another version counted them.", "The next open counts them anew.")
     if found.changing is not None:
         says = f"They are being made anew with {found.changing!r}."
-        return notice(VECTORS, says, "Open the store with that embedding: it goes on.")
-    said = [f"memory {num}: {why}" for (_, num), why in sorted(found.vectors_wrong.items())]
-    said += _named(found.vectors_missing)
-    if not said:
-        return ok(VECTORS, f"Every memory that has been embedded has one, of {found.width:,} numbers.")
-    says = f"{counted(len(found.vectors_wrong), 'vector')} cannot be used, {len(found.vectors_missing):,} missing."
-    return problem(VECTORS, says, remedy, said)
+        another[VECTORS] = notice(VECTORS, says, "Open the store with that embedding: it goes on.")
+    for name, state, wrong, says, remedy, fine in _rows_wrong(found):
+        yield another.get(name) or (problem(name, says, remedy, wrong, state) if wrong else ok(name, fine))
 
 
 def _named(keys: Sequence[Key]) -> list[str]:

@@ -1,11 +1,33 @@
-"""The result of an examination of a store: a list of checks, each with a state and a sentence."""
+"""What an examination finds: checks with a state and a sentence; and those of all that is around the database."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
+from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
+
+from recall_integrations.database.engine import CHECKED, check_header, read_only
+from recall_integrations.errors import StoreError
+from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, FileShelf
+from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
+from recall_integrations.store import index_files, journal
+from recall_integrations.store.column_files import COLUMNS, unusable
+from recall_integrations.store.directory import DATABASE, LOCK, WRITING, below, size_of
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.learned_files import LEARNING, LEARNS
+from recall_integrations.store.turns import PROCESSES, open_in
 
 OK = "ok"
 NOTICE = "notice"  # worth knowing; recalls answer as they should, and the next open or write sees to it
@@ -59,10 +81,7 @@ class Findings:
 
     def __getitem__(self, name: str) -> Check:
         """Return the check of this name; raise `KeyError` if it was not made."""
-        for check in self.checks:
-            if check.name == name:
-                return check
-        raise KeyError(name)
+        return {check.name: check for check in self.checks}[name]
 
     def as_data(self) -> dict[str, Any]:
         """Return the findings as plain data; keys are only ever added."""
@@ -71,10 +90,7 @@ class Findings:
             "path": str(self.path),
             "clean": self.clean,
             "repaired": self.repaired,
-            "checks": [
-                {"name": c.name, "state": c.state, "says": c.says, "examples": list(c.examples), "remedy": c.remedy}
-                for c in self.checks
-            ],
+            "checks": [{**asdict(check), "examples": list(check.examples)} for check in self.checks],
         }
 
 
@@ -83,21 +99,191 @@ def ok(name: str, says: str) -> Check:
     return Check(name=name, state=OK, says=says)
 
 
-def problem(name: str, says: str, remedy: str, examples: Sequence[str] = ()) -> Check:
-    """Return a check that found a problem."""
-    return Check(name=name, state=PROBLEM, says=says, remedy=remedy, examples=tuple(examples[:EXAMPLES]))
+def problem(name: str, says: str, remedy: str = "", examples: Sequence[str] = (), state: str = PROBLEM) -> Check:
+    """Return a check that found a problem, or something of another state."""
+    return Check(name=name, state=state, says=says, remedy=remedy, examples=tuple(examples[:EXAMPLES]))
 
 
-def notice(name: str, says: str, remedy: str = "", examples: Sequence[str] = ()) -> Check:
-    """Return a check that found something worth knowing."""
-    return Check(name=name, state=NOTICE, says=says, remedy=remedy, examples=tuple(examples[:EXAMPLES]))
-
-
-def skipped(name: str, because: str) -> Check:
-    """Return a check that could not be made."""
-    return Check(name=name, state=SKIPPED, says=f"Not looked at: {because}")
+notice = partial(problem, state=NOTICE)
 
 
 def counted(n: int, one: str, more: str | None = None) -> str:
     """Write a number with its noun: "1 memory", "3 memories"."""
     return f"{n:,} {one if n == 1 else more or one + 's'}"
+
+
+WAL, SHARED_MEMORY = f"{DATABASE}-wal", f"{DATABASE}-shm"
+REFUSALS = (StoreError, SQLAlchemyError, sqlite3.Error, OSError)
+
+
+@contextmanager
+def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
+    """Yield a connection that only reads, with the contents of the WAL. Text that is no UTF-8 comes with surrogates.
+
+    Where SQLite cannot read it in place (a WAL in a directory that may not be written to), a copy is read.
+    """
+    check_header(directory / DATABASE)
+    wal = (directory / WAL).is_file() and (directory / WAL).stat().st_size > 0
+    before = (directory / SHARED_MEMORY).exists()
+    with ExitStack() as stack:
+        if not held and not before:
+            stack.callback((directory / SHARED_MEMORY).unlink, missing_ok=True)
+        try:
+            connection = stack.enter_context(read_only(directory / DATABASE, alone=not (held or wal)))
+        except (SQLAlchemyError, sqlite3.OperationalError):
+            if not wal or held:
+                raise
+            copied = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="recall-doctor-")))
+            for name in (DATABASE, WAL):
+                shutil.copy2(directory / name, copied / name)
+            connection = stack.enter_context(read_only(copied / DATABASE, alone=False))
+        yield connection
+
+
+DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
+    *("directory", "disk", "lock", "leftovers", "breakers", "put aside"),
+)
+PUT_ASIDE = "put_aside.jsonl"  # memories that could not be read, as they were found
+_FREE_MIN = 20_000_000  # bytes below which a write is likely to fail
+_KNOWN = (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE)  # what optimizers keep beside the memories
+_CHECKED = f"{DATABASE}{CHECKED}"
+_OWN = frozenset(
+    {
+        *(DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", _CHECKED),
+        *(LOCK, WRITING, LEARNS, PROCESSES),
+        *(*_KNOWN, PUT_ASIDE, COLUMNS, LEARNING),
+    }
+)
+
+
+def directory_of(path: Path) -> Check:
+    """Check that everything in the directory may be read and written."""
+    closed = [p for p in (path, *below(path)) if not os.access(p, os.R_OK | os.W_OK) and not _gone(p)]
+    if closed:
+        return problem(
+            DIRECTORY,
+            f"{counted(len(closed), 'file or directory', 'files and directories')} may not be read or written.",
+            f"Give the user that runs this the right to read and write {path} and all that is in it.",
+            [str(p) for p in closed],
+        )
+    return ok(DIRECTORY, f"It may be read and written; {size_of(path):,} bytes.")
+
+
+def _gone(path: Path) -> bool:
+    """Say whether a path vanished meanwhile, as directories of indexes do; a path that may not be looked at exists."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def disk(path: Path) -> Check:
+    """Check that the disk has room for a new index beside the old one."""
+    free, size = shutil.disk_usage(path).free, size_of(path)
+    if free < _FREE_MIN:
+        return problem(DISK, f"{free:,} bytes are free: the next write may fail.", "Make room on the disk.")
+    if free < size:
+        return notice(
+            DISK, f"{free:,} bytes are free, less than the store takes ({size:,}).", "An index may not be made anew."
+        )
+    return ok(DISK, f"{free:,} bytes are free.")
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[Check]:
+    """Keep others from opening the store, where that needs no change in it. Yields the check of the lock."""
+    lock = FileLock(str(path / LOCK), thread_local=False)
+    if not (path / LOCK).exists():  # opening a store makes the file first
+        yield ok(HOLDER, "Nobody has it open.")
+        return
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield _open_elsewhere(open_in(path), _holder(path / LOCK))
+        return
+    except OSError as e:
+        yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
+        return
+    try:
+        if others := open_in(path):
+            yield _open_elsewhere(others, "")
+            return
+        yield ok(HOLDER, "Nobody has it open.")
+    finally:
+        lock.release()
+
+
+def _open_elsewhere(others: list[int], keeper: str) -> Check:
+    named = ", ".join(map(str, others))
+    who = keeper if len(others) < 2 and keeper else f"process{'es' * (len(others) > 1)} {named}"
+    return problem(HOLDER, f"The store is open in {who}.", "Close it there and ask again.")
+
+
+def _holder(lock: Path) -> str:
+    """Name the process that holds the lock, as far as the system tells."""
+    try:
+        inode = lock.stat().st_ino
+        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if fields[1] == "FLOCK" and fields[5].rsplit(":", 1)[-1] == str(inode):
+                number = fields[4]
+                name = Path(f"/proc/{number}/comm").read_text(encoding="utf-8").strip()
+                mine = ", which is this one" if number == str(os.getpid()) else ""
+                return f"process {number} ({name}){mine}"
+    except (OSError, ValueError, IndexError):
+        pass
+    return "another process (this system does not tell which)"
+
+
+def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> tuple[Check, list[Path]]:
+    """Find directories of other epochs, drafts of files, and unusable columns; return the check, and the paths."""
+    current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
+    found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
+    for name in _KNOWN:
+        found += [p for p in path.glob(f"{name}?*") if p.name != f"{name}.lock"]
+    marks = (journal.MARK, index_files.SEAL)
+    drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
+    drafts.add(path / f"{_CHECKED}.new")
+    found = sorted([*found, *(p for p in drafts if p.is_file()), *unusable(connection, path)])
+    if found:
+        files = counted(len(found), "file or directory", "files and directories")
+        says = f"{files} of work that did not end, or that cannot be used."
+        remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
+        return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
+    kept = {*_OWN, *current, *(f"{name}.lock" for name in _KNOWN)}
+    others = sorted(p.name for p in path.iterdir() if p.name not in kept and not p.name.startswith("."))
+    if others:
+        return notice(LEFTOVERS, "Files that are not the store's. They are left alone.", "", others), []
+    return ok(LEFTOVERS, "None."), []
+
+
+def breakers(path: Path) -> Check:
+    """Check which components are not asked for now, and that the file of breakers can be read."""
+    if not (path / BREAKERS_FILE).exists():
+        return ok(BREAKERS, "None is known to have failed.")
+    shelf = FileShelf(path / BREAKERS_FILE)
+    shelf.read("")
+    if shelf.trouble:
+        says = f"{BREAKERS_FILE} cannot be read ({shelf.trouble}): what failed before is asked again."
+        return problem(BREAKERS, says, "`--repair` removes it; breakers then begin closed.")
+    names = json.loads((path / BREAKERS_FILE).read_text(encoding="utf-8"))
+    failed = {name: shelf.read(name) for name in sorted(names)}
+    said = [f"{name}: {counted(s.failures, 'failure')}, {s.why}" for name, s in failed.items() if s != BreakerState()]
+    if said:
+        return notice(BREAKERS, "Components have failed lately.", "See `optimizer.health()`.", said)
+    return ok(BREAKERS, "None is known to have failed.")
+
+
+def put_aside(path: Path) -> Check:
+    """Check for memories that an earlier repair put aside."""
+    try:
+        lines = (path / PUT_ASIDE).read_text(encoding="utf-8").count("\n")
+    except FileNotFoundError:
+        return ok(ASIDE, "Nothing.")
+    except (OSError, ValueError) as e:
+        return notice(ASIDE, f"{PUT_ASIDE} cannot be read ({e}).")
+    says = f"{counted(lines, 'row')} that could not be read, in {PUT_ASIDE}."
+    return notice(ASIDE, says, "Remember again what is in it, then remove the file.")

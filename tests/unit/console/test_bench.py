@@ -8,13 +8,13 @@ import pytest
 from click.testing import CliRunner
 
 from recall_integrations.cli import main
-from recall_integrations.console import repository
+from recall_integrations.console.commands import measure as repository
 
 
 @pytest.fixture(autouse=True)
 def no_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As the wheel has it: neither the folder above the package nor the current one is a checkout."""
-    monkeypatch.setattr(repository, "__file__", str(tmp_path / "site" / "recall_integrations" / "console" / "x.py"))
+    monkeypatch.setattr(repository, "__file__", str(tmp_path / "site/recall_integrations/console/commands/x.py"))
     monkeypatch.chdir(tmp_path)
 
 

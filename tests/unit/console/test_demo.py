@@ -10,10 +10,18 @@ import pytest
 import yaml
 from rich.console import Console
 
-from recall_integrations.console import demo_data
-from recall_integrations.console.demo import demo_optimizer, notes_optimizer, run_demo
-from recall_integrations.console.demo_data import CHANGES, QUERIES, SCORE_MIN, DemoQuery
-from recall_integrations.console.demo_texts import LANGUAGES, demo_texts
+from recall_integrations.console import demo as demo_data
+from recall_integrations.console.demo import (
+    CHANGES,
+    LANGUAGES,
+    QUERIES,
+    SCORE_MIN,
+    DemoQuery,
+    demo_optimizer,
+    demo_texts,
+    notes_optimizer,
+    run_demo,
+)
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import RecallResult
@@ -58,7 +66,7 @@ def test_what_is_excluded_stays_away(optimizer: QueryOptimizer) -> None:
 
 
 def test_the_memories_are_varied_and_lie_in_the_past() -> None:
-    memories = demo_data.memories()
+    memories = demo_texts().memories
     assert 70 <= len(memories) <= 100
     assert len({m.id for m in memories}) == len(memories)
     assert {m.type.value for m in memories} == {
@@ -161,8 +169,8 @@ def test_the_two_days_come_first_and_sam_stays_away(optimizers: dict[str, QueryO
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_only_texts_and_names_differ(code: str) -> None:
-    assert len(demo_data.memories()) > 10
-    for own, english in zip(demo_texts(code).memories, demo_data.memories(), strict=True):
+    assert len(demo_texts().memories) > 10
+    for own, english in zip(demo_texts(code).memories, demo_texts().memories, strict=True):
         assert (own.id, own.type, own.event_at, own.created_at) == (
             english.id, english.type, english.event_at, english.created_at,
         )  # fmt: skip
@@ -172,16 +180,16 @@ def test_only_texts_and_names_differ(code: str) -> None:
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_text_of_a_file_is_used(code: str) -> None:
-    file = resources.files("recall_integrations.console.demo_texts") / f"{code}.yaml"
+    file = resources.files("recall_integrations.console") / "demo_texts" / f"{code}.yaml"
     content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    assert list(content["memories"]) == [m.id for m in demo_data.memories()]
-    known = {e for m in demo_data.memories() for e in m.entities} | set(demo_data.ALIASES)
+    assert list(content["memories"]) == [m.id for m in demo_texts().memories]
+    known = {e for m in demo_texts().memories for e in m.entities} | set(demo_texts().aliases)
     assert set(content["names"]) <= known
 
 
 def test_english_is_as_it_was() -> None:
     told = demo_texts("en")
-    assert (told.memories, told.queries, told.aliases) == (demo_data.memories(), QUERIES, demo_data.ALIASES)
+    assert (told.memories, told.queries, told.aliases) == (demo_texts().memories, QUERIES, demo_texts().aliases)
 
 
 def test_another_language_is_shown_with_its_name() -> None:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
-from recall_integrations.console.facts import whom
+from recall_integrations.console.rendering import whom
 from recall_integrations.types import RecallResult
 
 Recall = Callable[..., Result]

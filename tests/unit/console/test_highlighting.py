@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from recall_integrations import Hit, Memory
-from recall_integrations.console.highlighting import shown_text
+from recall_integrations.console.rendering import shown_text
 from recall_integrations.types import Highlight
 
 TEXT = "Priya said\n the \x1b[31mdeploy slipped"

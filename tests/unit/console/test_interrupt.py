@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_integrations.console.interrupt import asked_to_end, deferred_interrupt
+from recall_integrations.console.opening import deferred_interrupt
 
 
 @pytest.fixture(autouse=True)
@@ -58,21 +58,3 @@ def test_other_threads_are_left_alone() -> None:
     thread.start()
     thread.join()
     assert finished.is_set()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_end_is_asked_for_once(number: signal.Signals) -> None:
-    with asked_to_end() as asked:
-        assert not asked()
-        os.kill(os.getpid(), number)
-        assert asked()
-        with pytest.raises(KeyboardInterrupt):  # a second acts at once
-            press()
-    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-
-def test_the_end_is_not_asked_for_where_somebody_else_handles_it() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with asked_to_end() as asked:
-        press()
-        assert not asked() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN

@@ -86,7 +86,14 @@ def test_a_result_says_what_why_and_how_long() -> None:
 
 def test_explain_adds_rules_arms_and_contributions() -> None:
     text = shown(explain=True)
-    for words in ("specificity 0.500 < 0.8", "yes: chosen", "lexical #1 7.5 → +0.500", "not asked", "1.25", "terms"):
+    for words in (
+        "specificity 0.500 < 0.8",
+        "pass: chosen",
+        "lexical #1 7.5 → +0.500",
+        "not asked",
+        "1.25",
+        "looked for",
+    ):
         assert words in text
         assert words not in shown()
 

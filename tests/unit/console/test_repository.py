@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_integrations.console import repository
+from recall_integrations.console.commands import measure as repository
 from recall_integrations.errors import MissingBenchmark
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,7 +37,7 @@ def checkout(folder: Path, *, package: bool = True) -> Path:
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(repository, "__file__", str(folder / "recall_integrations" / "console" / "repository.py"))
+    monkeypatch.setattr(repository, "__file__", str(folder / "recall_integrations/console/commands/measure.py"))
 
 
 def test_next_to_the_package() -> None:

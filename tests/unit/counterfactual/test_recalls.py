@@ -11,12 +11,10 @@ from recall_integrations import Filters, Memory, QueryOptimizer, RecallConfig, R
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import ARMS
-from recall_integrations.console import demo_data
-from recall_integrations.console.demo import demo_optimizer
-from recall_integrations.console.demo_texts import demo_texts
-from recall_integrations.counterfactual.as_data import counterfactuals_data
+from recall_integrations.console import demo as demo_data
+from recall_integrations.console.demo import demo_optimizer, demo_texts
 from recall_integrations.counterfactual.parts import RULES, part_of
-from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut, counterfactuals
+from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut, counterfactuals, counterfactuals_data
 from recall_integrations.errors import InvalidArgument, InvalidQuery
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.rank import DENIAL

@@ -16,7 +16,7 @@ from recall_integrations.config import RetrievalConfig
 from recall_integrations.database.engine import write_anew
 from recall_integrations.errors import StoreClosed, StoreLocked
 from recall_integrations.store.doctor import examine
-from recall_integrations.store.doctor.surroundings import PUT_ASIDE
+from recall_integrations.store.doctor.findings import PUT_ASIDE
 from tests.quick import only
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -10,7 +10,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.store.directory import below, size_of
-from recall_integrations.store.doctor import surroundings
+from recall_integrations.store.doctor.findings import directory_of
 
 
 def test_a_process_may_change_its_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,4 +61,4 @@ def test_what_went_is_not_closed_and_what_may_not_be_looked_at_is(
 
     monkeypatch.setattr(Path, "lstat", fails)
     monkeypatch.setattr(os, "access", lambda path, _: Path(path).name != "data.bin")
-    assert surroundings.directory(tmp_path).state == said
+    assert directory_of(tmp_path).state == said

@@ -22,7 +22,7 @@ from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import StorePathError
 from recall_integrations.store import journal
 from recall_integrations.store.doctor import Findings, examine, repair
-from recall_integrations.store.doctor.surroundings import PUT_ASIDE
+from recall_integrations.store.doctor.findings import PUT_ASIDE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Relation, Scope
 

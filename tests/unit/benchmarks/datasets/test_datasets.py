@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks.datasets.jsonl import load_jsonl
 from benchmarks.datasets.locomo import load_locomo
+from benchmarks.datasets.locomo_chats import conversations
 from benchmarks.datasets.multihop import load_multihop
-from recall_integrations.console.locomo import conversations
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types import MemoryType, Scope
 

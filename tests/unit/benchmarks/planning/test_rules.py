@@ -13,11 +13,11 @@ from rich.console import Console
 
 from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.planning import plans, rules
+from benchmarks.quality.paired import METRICS
 from benchmarks.quality.report import Answer, QualityReport
 from recall_integrations.config import PLAN_RULES, RecallConfig
-from recall_integrations.console.commands.bench import bench
+from recall_integrations.console.commands.measure import bench
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.metrics import METRICS
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 

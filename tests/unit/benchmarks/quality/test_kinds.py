@@ -14,9 +14,9 @@ from rich.console import Console
 from benchmarks.quality import all_kinds, kinds, means, pictures
 from benchmarks.quality.kinds import KINDS, Summary, best_peer, found, read, summarise, wanted
 from benchmarks.quality.metrics import by_category
+from benchmarks.quality.paired import METRICS
 from benchmarks.quality.report import Answer, QualityReport
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.metrics import METRICS
 from recall_integrations.evaluation.questions import Question
 
 ROOT = Path(__file__).resolve().parents[4]

@@ -6,9 +6,9 @@ import random
 import pytest
 
 from benchmarks.quality import metrics
+from benchmarks.quality.paired import METRICS
 from benchmarks.shared.extras import require
 from recall_integrations.errors import InvalidArgument, MissingExtra
-from recall_integrations.evaluation.metrics import METRICS
 
 
 @pytest.fixture

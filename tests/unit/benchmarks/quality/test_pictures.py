@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from benchmarks.quality import means, pictures
 from benchmarks.quality.metrics import Average, by_category
+from benchmarks.quality.paired import METRICS
 from benchmarks.quality.pictures import Row, chart
 from benchmarks.quality.report import COMPARED, Answer, QualityReport
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.metrics import METRICS, Interval
+from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.questions import Question
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -17,7 +17,7 @@ from benchmarks.rewriting.measuring import METRICS, NEVER_OPEN, Measured, Outcom
 from benchmarks.rewriting.thresholds import chosen, fitting, left_out, step, steps
 from benchmarks.rewriting.writers import GOOD, HOSTILE, WRITERS
 from recall_integrations.config import RecallConfig
-from recall_integrations.console.commands.bench import bench
+from recall_integrations.console.commands.measure import bench
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope

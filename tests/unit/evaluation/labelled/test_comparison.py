@@ -15,10 +15,8 @@ from recall_integrations import Memory, MemoryStore, RecallConfig, RerankConfig,
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import Comparison, compare
-from recall_integrations.evaluation.labelled.judges import Cosines, Judge
-from recall_integrations.evaluation.labelled.labels import read_labels
-from recall_integrations.evaluation.labelled.placing import placed
-from recall_integrations.evaluation.labelled.ways import a_to_d, expanding, plain
+from recall_integrations.evaluation.questions import placed, read_labels
+from recall_integrations.evaluation.ways import Cosines, Judge, a_to_d, expanding, plain
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 HOSTILE = "<script>alert(1)</script>\"'>"

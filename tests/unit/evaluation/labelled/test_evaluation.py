@@ -13,8 +13,8 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import Evaluation, evaluate
-from recall_integrations.evaluation.labelled.calibration import bins_of, error_of
-from recall_integrations.evaluation.labelled.labels import read_labels
+from recall_integrations.evaluation.metrics import bins_of, error_of
+from recall_integrations.evaluation.questions import read_labels
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x1b[31m\u202e"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.evaluation.labelled.figures import figures, hit_names, names
+from recall_integrations.evaluation.metrics import figures, hit_names, names
 
 IDS = "abcdefghij"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.evaluation.labelled.intervals import (
+from recall_integrations.evaluation.metrics import (
     chance,
     deviation,
     interval,

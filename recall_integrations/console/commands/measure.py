@@ -1,8 +1,13 @@
-"""`recall eval` and `recall ab`: is it good on one's own data, and what would be better?"""
+"""`recall eval`, `ab` and `bench`: is it good on one's own data, and what would be better?"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,12 +25,13 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
-from recall_integrations.console.places import Place
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.console.opening import Place
+from recall_integrations.errors import InvalidArgument, MissingBenchmark
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
-    from recall_integrations.evaluation.labelled.evaluation import Evaluation
+    from recall_integrations.evaluation.evaluation import Evaluation
+
 
 QUESTIONS_SCOPE = click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
 QUESTIONS_NOW = click.option(
@@ -94,8 +100,8 @@ def eval_(store: Place, queries: Path | None, make: Path | None, **options: Any)
 
 def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
     from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.labelled.template import template, write_template
     from recall_integrations.evaluation.reports import checked_output
+    from recall_integrations.evaluation.template import template, write_template
     from recall_integrations.store.clock import utc_now
 
     checked_output(make)
@@ -117,10 +123,9 @@ def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
 
 
 def _measure(store: Place, queries: Path | None, options: dict[str, Any]) -> None:
-    from recall_integrations.console.objects import given
-    from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.labelled.evaluation import evaluate
-    from recall_integrations.evaluation.labelled.tables import of_evaluation
+    from recall_integrations.console.opening import existing_store, given
+    from recall_integrations.evaluation.evaluation import evaluate
+    from recall_integrations.evaluation.tables import of_evaluation
     from recall_integrations.optimizer import QueryOptimizer
 
     assert queries is not None
@@ -177,10 +182,9 @@ cosine would have made the result look better than it is.
 @EMBEDDING
 def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
     """Which configuration is better; the help is `AB_HELP`."""
-    from recall_integrations.console.objects import given
-    from recall_integrations.console.opening import existing_store
-    from recall_integrations.evaluation.labelled.comparison import compare
-    from recall_integrations.evaluation.labelled.comparison_table import of_comparison
+    from recall_integrations.console.opening import existing_store, given
+    from recall_integrations.evaluation.comparison import compare
+    from recall_integrations.evaluation.tables import of_comparison
 
     checked_json(options)
     base, own = _configurations(configs)
@@ -195,12 +199,7 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
 
 
 def _configurations(given: tuple[str, ...]) -> tuple[RecallConfig | None, dict[str, RecallConfig]]:
-    """Read the base of A to D, or a user's own configurations by name.
-
-    Raises:
-        InvalidArgument: both, or a name that comes twice.
-        ConfigError: a file cannot be read.
-    """
+    """Read the base of A to D, or a user's own configurations by name."""
     named: dict[str, RecallConfig] = {}
     base: RecallConfig | None = None
     for text in given:
@@ -225,16 +224,7 @@ def checked_json(options: dict[str, Any]) -> None:
 
 
 def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
-    """Show a report, and write what was asked for.
-
-    Args:
-        found: the report.
-        parts: of it, for a terminal.
-        options: of the command: `json_path`.
-
-    Raises:
-        InvalidArgument: a file cannot be written.
-    """
+    """Show a report, and write what was asked for."""
     from recall_integrations.evaluation.reports import write_whole
 
     path = options["json_path"]
@@ -251,3 +241,61 @@ def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
     except OSError as e:
         raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
     click.echo(f"Report written to {line(path)}")
+
+
+class _OfTheRepository(click.Group):
+    """Lists and runs the commands that a checkout has; without one it lists none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        try:
+            return sorted(_commands())
+        except MissingBenchmark:
+            return []
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Find a command by its name."""
+        return _commands().get(cmd_name)
+
+
+def _commands() -> Mapping[str, click.Command]:
+    found: Mapping[str, click.Command] = benchmark("commands").COMMANDS
+    return found
+
+
+@click.group("bench", cls=_OfTheRepository)
+def bench() -> None:
+    """Measure quality and speed. Needs a checkout of the repository."""
+
+
+NAME = "benchmarks"
+
+
+def benchmark(module: str) -> ModuleType:
+    """Import a module of `benchmarks`, by its name in it, such as `speed.latency`.
+
+    It is looked for next to the installed package (a checkout, or `pip install -e`) and then in the current directory;
+    a folder counts where both packages are in it. `sys.path` stays as it is: what is found is loaded from its file, in
+    place of any other package that is called `benchmarks`.
+    """
+    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if (root / NAME / "__init__.py").is_file() and (root / "recall_integrations" / "__init__.py").is_file():
+            _load(root / NAME)
+            return import_module(f"{NAME}.{module}")
+    raise MissingBenchmark(
+        "What `recall bench` runs lives in the repository of recall-integrations, not in the package. Clone it and run "
+        "the command there."
+    )
+
+
+def _load(folder: Path) -> None:
+    """Make the package of this folder the one that is called `benchmarks`, if it is not."""
+    file = folder / "__init__.py"
+    there = sys.modules.get(NAME)
+    if there is not None and there.__file__ is not None and Path(there.__file__).resolve() == file.resolve():
+        return
+    spec = spec_from_file_location(NAME, file, submodule_search_locations=[str(folder)])
+    assert spec is not None and spec.loader is not None
+    for other in [name for name in sys.modules if name.split(".")[0] == NAME]:
+        del sys.modules[other]
+    sys.modules[NAME] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[NAME])

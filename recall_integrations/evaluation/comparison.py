@@ -17,23 +17,28 @@ from typing import Any
 import numpy as np
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.evaluation.labelled.asking import (
+from recall_integrations.evaluation.evaluation import (
     Answered,
     Latency,
     Progress,
     answered,
     latency_of,
     made_ready,
+    refuse_none,
     silent,
 )
-from recall_integrations.evaluation.labelled.evaluation import refuse_none
-from recall_integrations.evaluation.labelled.figures import figures, hit_names, names
-from recall_integrations.evaluation.labelled.intervals import chance, deviation, intervals, labels_needed
-from recall_integrations.evaluation.labelled.judges import Cosines, Judge
-from recall_integrations.evaluation.labelled.labels import Labels, read_labels
-from recall_integrations.evaluation.labelled.placing import Placed, placed
-from recall_integrations.evaluation.labelled.ways import Ways, a_to_d, own_ways
-from recall_integrations.evaluation.metrics import Interval
+from recall_integrations.evaluation.metrics import (
+    Interval,
+    chance,
+    deviation,
+    figures,
+    hit_names,
+    intervals,
+    labels_needed,
+    names,
+)
+from recall_integrations.evaluation.questions import Labels, Placed, placed, read_labels
+from recall_integrations.evaluation.ways import Cosines, Judge, Ways, a_to_d, own_ways
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
 
@@ -48,46 +53,28 @@ Scores = Mapping[str, Sequence[Mapping[str, float]]]  # way → figures of each 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """One configuration.
-
-    Args:
-        name, title: of it.
-        averages: figure → mean with its 95 % interval.
-        latency: of its recalls.
-        reranked, rewritten: recalls whose order is the reranker's, and for which phrasings were searched.
-        degraded: recalls in which something was left out.
-        bands: the judge's words → hits; empty without such words.
-    """
+    """One configuration."""
 
     name: str
     title: str
-    averages: Mapping[str, Interval]
+    averages: Mapping[str, Interval]  # figure → mean with its 95 % interval
     latency: Latency
-    reranked: int
+    reranked: int  # recalls whose order is the reranker's, and for which phrasings were searched
     rewritten: int
-    degraded: int
-    bands: Mapping[str, int]
+    degraded: int  # recalls in which something was left out
+    bands: Mapping[str, int]  # the judge's words → hits; empty without such words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A configuration minus the first one.
-
-    Args:
-        name: of the configuration.
-        changes: figure → mean change with its 95 % interval.
-        chances: figure → share of random signs that give as large a change.
-        ms: change of the time of a recall.
-        moved: questions that were answered with other ids, or in another order.
-        labels_needed: change of the last but one figure → questions that would show it.
-    """
+    """A configuration minus the first one."""
 
     name: str
-    changes: Mapping[str, Interval]
-    chances: Mapping[str, float]
-    ms: Interval
-    moved: int
-    labels_needed: Mapping[float, int]
+    changes: Mapping[str, Interval]  # figure → mean change with its 95 % interval
+    chances: Mapping[str, float]  # figure → share of random signs that give as large a change
+    ms: Interval  # change of the time of a recall
+    moved: int  # questions that were answered with other ids, or in another order
+    labels_needed: Mapping[float, int]  # change of the last but one figure → questions that would show it
 
     def verdict(self, figure: str) -> str:
         """Return `better` or `worse` if the interval excludes 0 and the test of signs agrees; else `not told apart`."""
@@ -162,8 +149,7 @@ class Comparison:
 
     def table(self) -> str:
         """Return the tables as text, for a terminal or a notebook."""
-        from recall_integrations.evaluation.labelled.comparison_table import of_comparison
-        from recall_integrations.evaluation.labelled.tables import text_of
+        from recall_integrations.evaluation.tables import of_comparison, text_of
 
         return text_of(of_comparison(self))
 

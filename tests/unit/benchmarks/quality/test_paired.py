@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.quality import paired as metrics
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation import metrics
 
 
 def row(value: float) -> dict[str, float]:

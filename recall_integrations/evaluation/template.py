@@ -20,9 +20,8 @@ import numpy as np
 from recall_integrations.adapters.scopes import find_scope, scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.labelled.asking import Progress, recalled, silent
-from recall_integrations.evaluation.labelled.placing import placed
-from recall_integrations.evaluation.questions import Question, lines, question_of
+from recall_integrations.evaluation.evaluation import Progress, recalled, silent
+from recall_integrations.evaluation.questions import Question, lines, placed, question_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
@@ -43,21 +42,7 @@ def template(
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[dict[str, Any]]:
-    """Return the lines of such a file.
-
-    Args:
-        store: where the memories are.
-        log: file of queries, one a line, as text or as JSON objects with a `query` (and `scope`, `filters`, `now`).
-        scope: of queries that name none; without a log, of the memories that are drawn. Default: all scopes.
-        count: lines at most.
-        now: the present of queries that have none.
-        seed: of what is drawn.
-        progress: called with what is done, how much of it, and how much there is.
-
-    Raises:
-        InvalidArgument: the log cannot be read or holds no queries, or no memory is long enough to be asked for.
-        NotFound, InvalidScope: the scope is not there.
-    """
+    """Return the lines of such a file."""
     if log is None:
         return list(_drawn(store, scope, count, seed))
     return list(
@@ -66,11 +51,7 @@ def template(
 
 
 def write_template(rows: Iterable[dict[str, Any]], path: Path) -> None:
-    """Write the lines to a new file.
-
-    Raises:
-        InvalidArgument: the file is there already, so labels may be in it; or it cannot be written.
-    """
+    """Write the lines to a new file."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

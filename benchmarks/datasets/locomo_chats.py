@@ -1,4 +1,4 @@
-"""Reading LoCoMo (Maharana et al., 2024), long chats of two people, for `recall import --format locomo`."""
+"""The conversations of LoCoMo (Maharana et al., 2024), as memories."""
 
 from __future__ import annotations
 
@@ -23,19 +23,12 @@ _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES.split(), star
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """One conversation of the file.
+    """One conversation of the file."""
 
-    Args:
-        sample: the file's own mapping.
-        where: its place, for messages.
-        scope: named by its `sample_id`.
-        memories: its turns, in order.
-    """
-
-    sample: Mapping[str, Any]
-    where: str
-    scope: Scope
-    memories: tuple[Memory, ...]
+    sample: Mapping[str, Any]  # the file's own mapping
+    where: str  # its place, for messages
+    scope: Scope  # named by its `sample_id`
+    memories: tuple[Memory, ...]  # its turns, in order
 
 
 def conversations(path: str | Path) -> Iterator[Conversation]:
@@ -44,13 +37,6 @@ def conversations(path: str | Path) -> Iterator[Conversation]:
     A turn becomes a memory with its `dia_id` ("D1:3") as id, the speaker as actor and entity, the session as thread,
     its place in the session as position, and the session's time (read as UTC) plus one second per turn as `event_at`
     and `created_at`. A photo's caption belongs to the text.
-
-    Args:
-        path: the file, or a folder that holds `locomo10.json` or a single JSON file (itself or in `locomo/`).
-
-    Raises:
-        InvalidArgument: there is no such file, or it is not LoCoMo; the message names the path and the place.
-            Conversations before the bad place have been given out by then.
     """
     file = _data_file(Path(path))
     for number, sample in enumerate(_samples(file)):

@@ -1,4 +1,4 @@
-"""`recall db`: the tables of a store that is in a database."""
+"""`recall doctor`, `db` and `move`: the state of a store, and another place for it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,64 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_integrations.console.commands.shared import STORE
-from recall_integrations.console.places import Address, Place
+from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, console, named_progress, settings
+from recall_integrations.console.opening import PLACE, Address, Place, directory, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
+
+    from recall_integrations.evaluation.moved import Verified
+    from recall_integrations.store.moving import Moved
+
+
+@click.command("doctor")
+@STORE
+@click.option("--repair", is_flag=True, help="Mend what can be mended.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@EMBEDDING
+@click.pass_context
+def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedding: str | None) -> None:
+    """Find out what is wrong with STORE.
+
+    Nothing is changed without --repair. STORE must not be open in another process. Every check is named with its
+    state: ok; notice (worth knowing, the answers are right); problem; mended; skipped (another problem is in the way).
+
+    Exit code 0: no problem is left. 1: some are, or could not be looked for.
+
+    --repair makes words, counts, the journal and both indexes anew from the memories, removes what belongs to nothing,
+    and moves memories that cannot be read into put_aside.jsonl in STORE. --embedding is needed only where vectors are
+    missing.
+
+    \b
+    --json prints one object; keys are only ever added (format is 1):
+      format, path, clean, repaired
+      checks    [{name, state, says, examples, remedy}]
+    """
+    from recall_integrations.console import rendering
+    from recall_integrations.console.opening import deferred_interrupt
+    from recall_integrations.delivery import as_data as data
+    from recall_integrations.store import doctor as doctoring
+
+    path = directory(
+        store, "recall doctor", "Its tables are looked at by `recall db check`; the server checks its own files."
+    )
+
+    with deferred_interrupt() as check, named_progress() as show:
+
+        def advance(what: str, done: int, total: int) -> None:
+            show(what.capitalize(), done, total)
+            check()
+
+        if repair:
+            found = doctoring.repair(path, embedding=embedding, progress=advance)
+        else:
+            found = doctoring.examine(path, progress=advance)
+    if as_json:
+        click.echo(data.dumps(found.as_data()))
+    else:
+        rendering.show_findings(console(), found)
+    ctx.exit(0 if found.clean else 1)
 
 
 @contextmanager
@@ -100,12 +152,12 @@ def _served_well(engine: Engine) -> bool:
     """Print the state of the collections that a Chroma server holds of the store; say whether there is no problem."""
     from recall_integrations.config import checked_config
     from recall_integrations.store import homes
-    from recall_integrations.store.doctor import served
     from recall_integrations.store.doctor.findings import PROBLEM
+    from recall_integrations.store.doctor.indexes import examine_served
 
     with engine.connect() as connection:
         remedy = "A node makes them anew when it opens the store."
-        told = served.examine(connection, homes.noted(connection), checked_config(None).vectors, remedy)
+        told = examine_served(connection, homes.noted(connection), checked_config(None).vectors, remedy)
     if told is None:
         return True
     click.echo(f"{told.name}: {told.state}. {told.says} {told.remedy}".rstrip())
@@ -156,3 +208,95 @@ def isolate(store: Place, role: str, user: str | None, undo: bool) -> None:
         else:
             tenants.isolate(engine, role, user)
             click.echo(f"{store}: role {role} sees the scopes of user {user} only. Start its nodes anew.")
+
+
+SHOWN = 10  # differences
+
+
+@click.command("move")
+@click.argument("source", type=PLACE)
+@click.argument("target", type=PLACE)
+@click.option("--verify-only", is_flag=True, help="Bring nothing; compare what is at both places.")
+@click.option("--no-verify", is_flag=True, help="Compare nothing afterwards.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Questions that are asked at both places.",
+)
+@CONFIG
+@EMBEDDING
+@click.pass_context
+def move(
+    ctx: click.Context,
+    source: Place,
+    target: Place,
+    verify_only: bool,
+    no_verify: bool,
+    sample: int,
+    config_path: str | None,
+    embedding: str | None,
+) -> None:
+    """Bring the store at SOURCE to TARGET, and compare both.
+
+    Each is a directory or the address of a database. SOURCE stays as it is, and
+    others may read and write it meanwhile; at the end who writes waits for a
+    moment. TARGET is empty, or where the same move was stopped: it goes on.
+
+    Ask while your app runs, which takes long; stop what writes; ask once more,
+    which brings what came since; and begin with TARGET.
+
+    \b
+    recall move memories/ postgresql://recall@localhost/memories
+    recall move postgresql://recall@localhost/memories backup/
+    """
+    from recall_integrations.console.opening import check_store
+    from recall_integrations.evaluation.moved import verify
+
+    check_store(source)
+    given = settings(config_path)
+    if not verify_only:
+        _bring(source, target)
+    if no_verify:
+        return
+    check_store(target)
+    with named_progress() as show:
+        found = verify(opens(source), opens(target), sample=sample, embedding=embedding, config=given, progress=show)
+    _tell(found)
+    if found.differences:
+        ctx.exit(1)
+
+
+def _bring(source: Place, target: Place) -> None:
+    from recall_integrations.console.opening import deferred_interrupt
+    from recall_integrations.store import moving
+
+    with deferred_interrupt() as stopped, named_progress() as show:
+        try:
+            moved = moving.move(opens(source), opens(target), progress=show, stopped=stopped)
+        except KeyboardInterrupt:
+            click.echo("Stopped. Ask for the same again: it goes on where it was.", err=True)
+            raise
+    _tell_moved(source, moved)
+
+
+def _tell_moved(source: Place, moved: Moved) -> None:
+    again = ", which had been begun before" if moved.went_on else ""
+    click.echo(
+        f"Moved {moved.memories:,} memories of {moved.scopes:,} scopes in {moved.seconds:.1f} s{again}. "
+        f"Who writes to {source} waited for {moved.held_s:.1f} s."
+    )
+
+
+def _tell(found: Verified) -> None:
+    for said in found.differences[:SHOWN]:
+        click.echo(f"Not the same: {said}.", err=True)
+    if len(found.differences) > SHOWN:
+        click.echo(f"And {len(found.differences) - SHOWN:,} more.", err=True)
+    written = f"; {found.written:,} scopes were written to since and were left out" if found.written else ""
+    same = "The same at both places" if not found.differences else "Compared"
+    click.echo(f"{same}: {found.rows:,} rows of {found.scopes:,} scopes, {found.recalls:,} recalls{written}.")
+    if found.not_asked:
+        click.echo(f"No questions were asked: {found.not_asked}", err=True)

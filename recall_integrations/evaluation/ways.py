@@ -1,4 +1,4 @@
-"""Judges of relevance where nobody labelled it: a cross-encoder, or any other scorer of a query and a text.
+"""The configurations that are compared, and who says what is relevant.
 
 A judge sees what any of the compared configurations returned, and nothing else (pooling, as at TREC): what none of them
 found counts for none. A cosine threshold is no judge. `Cosines` is here to show what one would have said.
@@ -6,20 +6,96 @@ found counts for none. A cosine threshold is no judge. `Cosines` is here to show
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.adapters.scopes import scope_text
+from recall_integrations.config import RecallConfig, RewritingConfig
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.evaluation import uncached
 from recall_integrations.evaluation.questions import Question
+from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.reranking.gate import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import shortened
 from recall_integrations.types import Memory, indexed_text
+
+NO_RERANKER = "There is no reranker. Give one to see what it would add."
+NO_LLM = "There is no LLM, so expansion is the correction of spelling alone. Give one to see what its phrasings add."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A configuration that is asked."""
+
+    name: str
+    title: str
+    optimizer: QueryOptimizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Compared configurations, the first with all others; the names of skipped ones, with the reason; and notes."""
+
+    asked: tuple[Way, ...]
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def close(self) -> None:
+        """Close the optimizers that were made for the comparison."""
+        for way in self.asked:
+            way.optimizer.close()
+
+
+def plain(config: RecallConfig) -> RecallConfig:
+    """Return the configuration without any other words for the query."""
+    never = replace(config.rewriting, ask="never", unsure_below=RewritingConfig().unsure_below)
+    return replace(config, query=replace(config.query, spelling=False, entity_llm=False), rewriting=never)
+
+
+def expanding(config: RecallConfig) -> RecallConfig:
+    """Return the configuration with other words for the query, as configured; by default where that says never."""
+    asked = RewritingConfig() if config.rewriting.ask == "never" else config.rewriting
+    return replace(config, query=replace(config.query, spelling=True), rewriting=asked)
+
+
+def a_to_d(store: MemoryStore, config: RecallConfig, reranker: Any = None, llm: Any = None) -> Ways:
+    """Make the configurations A to D over one base, as far as their models are given."""
+    base = uncached(config)
+    without, other = plain(base), expanding(base)
+    ways = [
+        Way(name="A", title="plain", optimizer=QueryOptimizer(store, config=without)),
+        Way(name="C", title="expansion", optimizer=QueryOptimizer(store, config=other, llm=llm)),
+    ]
+    skipped = {"B (reranker)": NO_RERANKER, "D (both)": NO_RERANKER}
+    if reranker is not None:
+        skipped = {}
+        alone = QueryOptimizer(store, config=without, reranker=reranker)
+        ways.insert(1, Way(name="B", title="reranker", optimizer=alone))
+        both = QueryOptimizer(store, config=other, reranker=reranker, llm=llm)
+        ways.append(Way(name="D", title="both", optimizer=both))
+    return Ways(asked=tuple(ways), skipped=skipped, notes=() if llm is not None else (NO_LLM,))
+
+
+def own_ways(
+    store: MemoryStore, configurations: Mapping[str, RecallConfig], reranker: Any = None, llm: Any = None
+) -> Ways:
+    """Make the configurations of a user; the others are compared with the first one."""
+    if len(configurations) < 2:
+        raise InvalidArgument(f"A comparison needs two configurations at least, not {len(configurations)}.")
+    for name, given in configurations.items():
+        if not isinstance(given, RecallConfig):
+            raise InvalidArgument(f"Configuration {name!r} must be a RecallConfig, not {type(given).__name__}.")
+    ways = (
+        Way(name=name, title="", optimizer=QueryOptimizer(store, config=uncached(given), reranker=reranker, llm=llm))
+        for name, given in configurations.items()
+    )
+    return Ways(asked=tuple(ways))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +140,7 @@ class Judge:
         return self._reranker.name
 
     def verdicts(self, query: str, memories: Sequence[Memory]) -> list[Verdict]:
-        """Judge each memory; a memory that the judge drops is not relevant.
-
-        Raises:
-            RerankError: it failed.
-        """
+        """Judge each memory; a memory that the judge drops is not relevant."""
         scores = self._reranker.scores(query, [indexed_text(m.text, m.actor) for m in memories])
         scale = str(getattr(self._reranker, "scale", LOGIT))
         return [self._verdict(score, scale) for score in scores]
@@ -83,11 +155,7 @@ class Judge:
 
 
 class Cosines:
-    """Cosines between the embeddings of memories and of a query.
-
-    Args:
-        store: whose vectors they are.
-    """
+    """Cosines between the embeddings of memories and of a query."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store

@@ -1,6 +1,7 @@
-"""The two indexes: check that they are whole, of this database's history, and hold exactly the living memories.
+"""The indexes, in the directory or on a server: they are whole, of this history, and hold exactly the living memories.
 
-They are opened in a directory of their own, so that opening changes nothing in the store.
+They are opened in a directory of their own, so that opening changes nothing in the store. Files that may be damaged are
+read by a process of its own: python -m recall_integrations.store.doctor.indexes DIRECTORY < samples.json
 """
 
 from __future__ import annotations
@@ -14,21 +15,64 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select, union_all
 
+from recall_integrations.config import VectorsConfig
+from recall_integrations.config.vectors import PGVECTOR
 from recall_integrations.database import schema
-from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import home_name, torn
+from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
+from recall_integrations.indexes.pg_tables import has_catalogue
+from recall_integrations.indexes.vectors import (
+    CollectionLost,
+    CollectionServer,
+    SemanticIndex,
+    VectorsOver,
+    finds_itself,
+    home_name,
+    of_home,
+    torn,
+)
 from recall_integrations.indexes.words import LexicalIndex, damaged
-from recall_integrations.store import index_files, journal
-from recall_integrations.store.doctor import apart
+from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.doctor.contents import Contents, Key
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.opening import made_server
+from recall_integrations.store.served_collections import foreign
+
+_NEAREST = 4
+
+
+class Seen(TypedDict):
+    """The contents of a copy of the semantic index."""
+
+    nums: dict[str, list[int]]  # of the memories in each collection
+    missed: dict[str, int]  # number of samples that a collection does not find
+
+
+def look(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
+    """List the memories in the collections, and let the collections find samples of their own vectors."""
+    index = SemanticIndex(directory)
+    try:
+        nums = {name: found.tolist() for name, found in index.nums().items()}
+        missed = {}
+        for name, vectors in samples.items():
+            missed[name] = 0
+            for vector in vectors.values() if name in nums else ():
+                _, cosines = index.nearest(of_home(name), np.asarray(vector, dtype=np.float32), _NEAREST)
+                missed[name] += not finds_itself(cosines)
+        return Seen(nums=nums, missed=missed)
+    finally:
+        index.close()
+
+
+if __name__ == "__main__":
+    print(json.dumps(look(Path(sys.argv[1]), json.load(sys.stdin))))
+
 
 _SAMPLES = 32  # vectors of a large scope that its index has to find
 _MISSED_MAX = _SAMPLES // 8  # of them, as HNSW is approximate
@@ -43,20 +87,8 @@ def check_name(index: str) -> str:
     return f"{index} index"
 
 
-def epochs(connection: Connection) -> dict[str, int]:
-    """Read the epoch of the directory of each index."""
-    return {name: index_files.epoch_of(connection, name) for name in (LEXICAL, SEMANTIC)}
-
-
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
-    """Check an index.
-
-    Args:
-        connection: to the database.
-        name: of the index.
-        directory: of the index.
-        contents: of the database.
-    """
+    """Check an index."""
     check, behind, lacking = check_name(name), 0, 0
     try:
         wanted = _wanted(connection, name, contents)
@@ -160,15 +192,10 @@ def _compare(
 
 
 class _Ahead(NamedTuple):
-    """Memories that an index may hold or lack beyond the wanted ones.
+    """Memories that an index may hold or lack beyond the wanted ones."""
 
-    Args:
-        nums: of changes after the place of the index: applied or not.
-        known: whether these are all; else the index is going to be made anew.
-    """
-
-    nums: Nums
-    known: bool
+    nums: Nums  # of changes after the place of the index: applied or not
+    known: bool  # whether these are all; else the index is going to be made anew
 
 
 def _ahead(connection: Connection, name: str, contents: Contents) -> dict[str, _Ahead]:
@@ -240,13 +267,13 @@ def _semantic_nums(
         if directory.exists():
             shutil.copytree(directory, copied)
         sealed = (directory / index_files.SEAL).is_file()
-        found = apart.look(copied, samples) if sealed else _looked_apart(copied, samples)
+        found = look(copied, samples) if sealed else _looked_apart(copied, samples)
     nums = {home: np.asarray(ids, dtype=np.int64) for home, ids in found["nums"].items()}
     return nums, {str(home): int(count) for home, count in found["missed"].items()}
 
 
-def _looked_apart(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> apart.Seen:
-    command = [sys.executable, "-m", apart.__name__, str(directory)]
+def _looked_apart(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
+    command = [sys.executable, "-m", __name__, str(directory)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(
@@ -258,10 +285,111 @@ def _looked_apart(directory: Path, samples: Mapping[str, Mapping[int, list[float
             check=False,
             env=environment,
         )
-        seen: apart.Seen = json.loads(done.stdout.splitlines()[-1]) if not done.returncode else {}  # type: ignore[typeddict-item]
+        seen: Seen = json.loads(done.stdout.splitlines()[-1]) if not done.returncode else {}  # type: ignore[typeddict-item]
     except (subprocess.TimeoutExpired, ValueError, IndexError) as e:
         raise IndexUnavailable(f"It could not be looked through: {type(e).__name__}.") from e
     if done.returncode:
         last = (done.stderr.strip().splitlines() or [""])[-1]
         raise IndexUnavailable(f"Reading it ends the process (code {done.returncode}). {last}".strip())
     return seen
+
+
+SERVER = "chroma server"  # what the check of one is called
+UNNAMED = "server of vectors"  # what the check of one is called that no setting names: which it is is not known
+Served = Mapping[int, tuple[str, int]]
+_ANEW = "`--repair` gives each of these scopes another collection, which is filled when the store is open."
+_LATER = "It is filled while the store is open; what it lacks is scanned."
+
+
+def examine_served(
+    connection: Connection, served: Served, settings: VectorsConfig, remedy: str = _ANEW
+) -> Check | None:
+    """Compare the collections with the record; `None` = the store has nothing on a server. It may be in use."""
+    left = homes.left(connection)
+    if not served and not left:
+        return None
+    held = counted(len(served), "large scope has its vectors", "large scopes have their vectors")
+    if not settings.address:
+        where, name, remedy = "on a server", UNNAMED, "Name it"
+        if _in_pgvector(connection):
+            where, name, remedy = "in pgvector", PGVECTOR, f"Write {PGVECTOR}"
+        says = f"{held} {where}, which is not named here: they were not compared."
+        return notice(name, says, f"{remedy} in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
+    name = PGVECTOR if settings.address == PGVECTOR else SERVER
+    try:
+        server = made_server(settings, _address(connection), makes=False)
+    except ConfigError as e:
+        return problem(name, str(e), "See to that, and look again.")
+    try:
+        server.check()
+        wrong, lacking = _compared(connection, served, server)
+    except ConfigError as e:
+        return notice(name, str(e), "Look as the owner of the tables.")
+    except VectorsAway as e:
+        return notice(name, f"{held} on a server that was not compared: {e}", "Look again when it is back.")
+    except VectorsOver as e:
+        return problem(name, str(e), "See to that, and look again.")
+    except VectorsRefused as e:
+        return problem(
+            name, str(e), "See to its address, token, tenant and database." if name == SERVER else "See to that."
+        )
+    finally:
+        server.close()
+    if wrong:
+        return problem(name, f"{counted(len(wrong), 'collection')} of it cannot be used.", remedy, wrong)
+    if left:
+        says = f"{counted(len(left), 'collection')} that nobody needs any more may still be there."
+        return notice(name, says, "They are removed while the store is open.", left)
+    if lacking:
+        return ok(name, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
+    return ok(name, f"{held} there, exactly those that it should.")
+
+
+def _in_pgvector(connection: Connection) -> bool:
+    """Say whether the database has collections of pgvector."""
+    return connection.dialect.name == "postgresql" and has_catalogue(connection)
+
+
+def _address(connection: Connection) -> str | None:
+    """Return the address of the store of a connection; `None` = it is in a directory."""
+    if connection.dialect.name != "postgresql":
+        return None
+    return connection.engine.url.render_as_string(hide_password=False)
+
+
+def _compared(connection: Connection, served: Served, server: CollectionServer) -> tuple[list[str], int]:
+    """List the faults, a sentence for each collection, and count the vectors that are not there yet."""
+    wrong, lacking = [], 0
+    for scope_id, (home, until) in sorted(served.items()):
+        before = _nums(connection, scope_id)
+        lacking += int((before > until).sum())
+        if not until:
+            continue  # not in use yet
+        try:
+            said = foreign(connection, until, server.look(home))
+            held = server.nums(home)
+        except CollectionLost as e:
+            wrong.append(f"scope {scope_id}: {e}")
+            continue
+        after = _nums(connection, scope_id)  # others may have written meanwhile
+        lacks = np.setdiff1d(np.intersect1d(before, after), held)
+        lacks = lacks[lacks <= until]
+        strange = np.setdiff1d(held, np.concatenate([before, after, _changed(connection, scope_id, until)]))
+        if said is not None:
+            wrong.append(f"scope {scope_id}: {home} is of another history: {said}")
+        elif len(lacks) or len(strange):
+            said = f"lacks {len(lacks):,} and holds {len(strange):,} that are gone"
+            wrong.append(f"scope {scope_id}: {home} {said}")
+    return wrong, lacking
+
+
+def _nums(connection: Connection, scope_id: int) -> NDArray[np.int64]:
+    v = schema.vectors.c
+    return np.asarray(connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all(), dtype=np.int64)
+
+
+def _changed(connection: Connection, scope_id: int, until: int) -> NDArray[np.int64]:
+    """List the nums that the collection may hold or lack, since the journal went on."""
+    c = schema.changes.c
+    found = connection.execute(select(c.num).where(c.scope_id == scope_id, c.seq > until)).scalars().all()
+    return np.asarray(found, dtype=np.int64)

@@ -1,1 +1,0 @@
-"""Move a store to another place: between directories and databases, while it is read and written."""
