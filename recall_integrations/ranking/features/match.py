@@ -26,7 +26,14 @@ from recall_integrations.indexes.columns import WORDS_MAX, Rows, TextColumns
 from recall_integrations.indexes.kernels import heads
 from recall_integrations.indexes.lexicon import QueryTerms
 from recall_integrations.indexes.scope_view import Told
-from recall_integrations.ranking.features.bm25 import Values, length_term, saturated, undamped, weighted
+from recall_integrations.ranking.features.bm25 import (
+    Values,
+    language_weights,
+    length_term,
+    saturated,
+    undamped,
+    weighted,
+)
 from recall_integrations.records import record
 from recall_integrations.text import idf, is_character, length_in_words
 from recall_integrations.text.bm25 import PIVOT
@@ -232,6 +239,8 @@ class Match:
         stems = given.query.stems
         self.held = [given.frequency(stem) for stem in stems]
         self.idf = np.asarray([idf(held, given.count) for held in self.held], dtype=np.float32)
+        if stems:
+            self.idf *= language_weights(tuple(given.query.words), given.count, given.word_worth)
         self.total = max(float(np.add.reduce(self.idf)), 1e-9)
         self.share = self.idf / np.float32(self.total)
         self.numbers = [lexicon.stem_of(s) for s in stems]
