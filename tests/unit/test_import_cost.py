@@ -1,4 +1,4 @@
-"""What `import recall_integrations` may load: the rule is in docs/architecture.md ("What is loaded when")."""
+"""What `import recall_integrations` may load: the rule is in docs/internals.md ("What is loaded when")."""
 
 from __future__ import annotations
 

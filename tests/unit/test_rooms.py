@@ -1,4 +1,4 @@
-"""Imports go one way: the table of rooms in docs/architecture.md is the order, and this reads every import there is."""
+"""Imports go one way, in the order that docs/architecture.md draws; and what its pages name is there."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "recall_integrations"
-# Lower rooms first. Rooms of one line of the table may import the ones before them in it.
+PAGES = [ROOT / "docs" / name for name in ("architecture.md", "internals.md", "contributing.md")]
+MADE_BY_A_STORE = ("recall.db", "columns/", "after.json", "before.json")
+# Lower rooms first: each may import the ones before it. The page draws them from the surface down.
 ORDER = tuple(
     """
     errors patterns collector records types config resilience observability text languages privacy embeddings
@@ -83,19 +86,70 @@ def test_no_room_of_the_benchmarks_or_of_evaluation_is_crowded() -> None:
             assert len(list(folder.glob("*.py"))) <= 15, folder
 
 
-def test_the_page_shows_the_rooms_in_this_order() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    table = page[page.index("## Rooms") : page.index("## Where does it go")]
-    shown = [name.strip("/").removesuffix(".py") for line in table.splitlines() for name in _named(line)]
-    assert shown == list(ORDER)
+def test_the_page_draws_the_rooms_in_this_order() -> None:
+    picture = PAGES[0].read_text(encoding="utf-8").split("```")[1]
+    drawn = [name.strip("/").removesuffix(".py") for name in re.findall(r"(?<![\w/])(\w+(?:/|\.py))(?=\s)", picture)]
+    assert drawn == list(reversed(ORDER))
 
 
-def _named(line: str) -> list[str]:
-    return re.findall(r"`(\w+(?:/|\.py))`", line.split("|")[1]) if line.startswith("| `") else []
+def test_the_page_is_short() -> None:
+    assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= 120
 
 
-def test_what_the_page_names_is_there() -> None:
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`((?:\w+/)+(?:\w+\.py)?)`", page))
-    assert named
-    assert [n for n in sorted(named) if not (PACKAGE / n).exists() and not (ROOT / n).exists()] == []
+# -- what the pages name -----------------------------------------------------------------------------------------------
+
+
+def named_in(page: Path) -> list[tuple[str, str]]:
+    """Files and folders in a page, with the function or class behind "::"; `CODE` stands for a language."""
+    text = page.read_text(encoding="utf-8").replace("CODE", "de")
+    found = re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|json|yaml|db)|(?:[\w-]+/)+)(?:::([\w.]+))?`", text)
+    return [(file, name) for file, name in found if file not in MADE_BY_A_STORE]
+
+
+def place_of(file: str) -> Path | None:
+    return next((place for place in (PACKAGE / file, ROOT / file) if place.exists()), None)
+
+
+def defines(module: ast.Module | ast.ClassDef, name: str) -> bool:
+    """Whether a module, or a class in it, defines a name such as `Runner.run`."""
+    first, _, rest = name.partition(".")
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == first:
+            return not rest
+        if isinstance(node, ast.ClassDef) and node.name == first:
+            return not rest or defines(node, rest)
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        if any(isinstance(target, ast.Name) and target.id == first for target in targets):
+            return not rest
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_files_and_functions_that_a_page_names_are_there(page: Path) -> None:
+    named = named_in(page)
+    assert len(named) > 2
+    missing = [file for file, _ in named if place_of(file) is None]
+    missing += [
+        f"{file}::{name}"
+        for file, name in named
+        if name and (place := place_of(file)) and not defines(ast.parse(place.read_text(encoding="utf-8")), name)
+    ]
+    assert missing == [], f"docs/{page.name} names what is not there: give it today's name, or leave it out"
+
+
+def test_a_name_that_is_not_there_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("`recall/gone.py`, `recall/runner.py::Runner.run` and `recall/runner.py::Runner.walk`")
+    (gone, _), (runner, run), (_, walk) = named_in(page)
+    assert place_of(gone) is None
+    tree = ast.parse((PACKAGE / runner).read_text(encoding="utf-8"))
+    assert defines(tree, run) and not defines(tree, walk)
+
+
+def test_the_page_says_why_each_dependency_is_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = PAGES[0].read_text(encoding="utf-8")
+    reasons = page[page.index("## Dependencies") :].casefold()
+    names = [re.split(r"[^\w-]", given)[0] for given in project["dependencies"]]
+    assert [name for name in names if name.casefold() not in reasons] == []
+    assert [extra for extra in project["optional-dependencies"] if f"`{extra}`" not in reasons] == []

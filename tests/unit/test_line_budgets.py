@@ -1,0 +1,86 @@
+"""How large each room of the package may be. A mechanism is worth its lines, or it goes (docs/contributing.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "recall_integrations"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+TOP = "modules beside the rooms"
+# Room → most lines, documentation included.
+BUDGET = {
+    "adapters": 2_980,
+    "arms": 1_910,
+    "config": 2_700,
+    "console": 4_470,
+    "counterfactual": 570,
+    "database": 2_730,
+    "delivery": 2_210,
+    "embeddings": 710,
+    "evaluation": 2_010,
+    "facts": 3_040,
+    "frameworks": 2_160,
+    "indexes": 6_630,
+    "judging": 610,
+    "languages": 340,
+    "learning": 1_880,
+    "observability": 1_190,
+    "ontop": 1_010,
+    "planning": 440,
+    "privacy": 2_180,
+    "query": 12_230,
+    "ranking": 4_870,
+    "recall": 4_110,
+    "reranking": 640,
+    "resilience": 1_470,
+    "rewriting": 680,
+    "serving": 4_740,
+    "store": 15_400,
+    "text": 1_520,
+    "types": 3_210,
+    TOP: 2_420,
+}
+LINES = 89_600  # of all rooms together: less than their sum, so that not all grow at once
+FILES = 415
+WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
+
+
+def room(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else TOP
+
+
+def too_many(what: str, there: int, most: int) -> str:
+    """What to say where there is more than there may be; empty where all is well."""
+    return f"{what}: {there:,} of {most:,}, {there - most:,} too many. {WHAT_TO_DO}" if there > most else ""
+
+
+@pytest.fixture(scope="module")
+def lines() -> Counter[str]:
+    found: Counter[str] = Counter()
+    for path in MODULES:
+        found[room(path)] += len(path.read_text(encoding="utf-8").splitlines())
+    return found
+
+
+def test_every_room_has_a_budget(lines: Counter[str]) -> None:
+    assert set(lines) == set(BUDGET), "a new room needs a budget, and one that went needs none"
+
+
+@pytest.mark.parametrize("own", BUDGET)
+def test_a_room_keeps_its_budget(own: str, lines: Counter[str]) -> None:
+    said = too_many(f"lines of {own}", lines[own], BUDGET[own])
+    assert not said, said
+
+
+def test_the_package_keeps_its_budget(lines: Counter[str]) -> None:
+    said = [too_many("lines of the package", lines.total(), LINES), too_many("files", len(MODULES), FILES)]
+    assert not any(said), " ".join(said)
+
+
+def test_the_message_says_by_how_much_and_what_to_do() -> None:
+    assert too_many("lines of store", 1_200, 1_200) == ""
+    assert too_many("lines of store", 1_250, 1_200) == f"lines of store: 1,250 of 1,200, 50 too many. {WHAT_TO_DO}"
