@@ -48,14 +48,23 @@ GATES: Mapping[str, str] = {
 
 @record(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope."""
+    """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
 
-    pairs: float = 0.0  # in threads of exactly two actors
-    crowd: float = 0.0  # in threads of three actors or more
-    roles: float = 0.0  # by the user of an assistant, or by the assistant
-    threaded: float = 0.0  # with another memory in their thread
-    named: float = 0.0  # with an actor
-    short: float = 0.0  # mean of `1 / (1 + content words / 20)`
+    Args:
+        pairs: in threads of exactly two actors.
+        crowd: in threads of three actors or more.
+        roles: by the user of an assistant, or by the assistant.
+        threaded: with another memory in their thread.
+        named: with an actor.
+        short: mean of `1 / (1 + content words / 20)`.
+    """
+
+    pairs: float = 0.0
+    crowd: float = 0.0
+    roles: float = 0.0
+    threaded: float = 0.0
+    named: float = 0.0
+    short: float = 0.0
 
     @property
     def plain(self) -> float:

@@ -368,7 +368,6 @@ KINDS: tuple[Kind, ...] = (
     _kind("error_code", r"[0-9]{1,6}", _is_status),
     _kind("ticket", r"CVE-[0-9]{4}-[0-9]{4,7}|GHSA(?:-[a-z0-9]{4}){3}", needs="-"),
     _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", lambda c: c.text.partition("-")[0] not in NO_TICKETS, needs="-"),
-    Kind(name="ticket", pattern=regex(r"[A-Z]-[0-9]{1,6}"), needs="-", knowledge=False),  # run R-10, gate B-3
     _kind("reference", r"#[0-9]{1,7}", _not_first, needs="#"),
     _kind("reference", r"(?:PR|MR|GH)[#!-]?[0-9]{1,7}|[A-Za-z][\w.-]+#[0-9]{1,7}|![0-9]{2,7}"),
     _kind("reference", r"[0-9]{2,7}", _is_issue),
