@@ -84,7 +84,11 @@ def rewriting(path: Path, config_path: str | None, **options: Any) -> None:
 @CONFIG
 @REPORT
 def reranking(path: Path, config_path: str | None, **options: Any) -> None:
-    """What a reranker is worth: perfect, noisy, random, or a model of yours; as configured, and in every plan."""
+    """What a reranker is worth.
+
+    Asks without one, with a perfect, a good, a noisy and a random one, and with a model of yours; as configured, and in
+    every plan.
+    """
     from benchmarks.reranking import run
 
     run(path, console(), config=settings(config_path), **options)

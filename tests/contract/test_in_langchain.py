@@ -448,7 +448,7 @@ def test_nobody_who_does_not_look_is_told(retriever, monkeypatch):
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("nobody looks on")
 
-    monkeypatch.setattr(runner.watching, "given", never)
+    monkeypatch.setattr(runner, "Watched", never)
     assert retriever.invoke(ASKED)
 
 

@@ -435,7 +435,7 @@ async def test_nobody_who_does_not_look_is_told(plain, monkeypatch, mode):
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("nobody looks on")
 
-    monkeypatch.setattr(runner.watching, "given", never)
+    monkeypatch.setattr(runner, "Watched", never)
     assert plain.retrieve(ASKED) if mode == "sync" else await plain.aretrieve(ASKED)
 
 

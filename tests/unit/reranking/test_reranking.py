@@ -18,7 +18,7 @@ from recall_integrations.resilience.bulkhead import Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import PROBE_EVERY, Guard
 
-P = np.array([0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
+P = np.array([0.36, 0.35, 0.34, 0.33, 0.32, 0.31])
 BACKWARDS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
 GATE = GateSettings(budget_ms=100.0)
 

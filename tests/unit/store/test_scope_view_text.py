@@ -19,10 +19,11 @@ from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.columns import TextColumns
+from recall_integrations.indexes.columns_builder import ColumnsBuilder
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
-from tests.columns import ColumnsBuilder, TextRow, columns_of
+from tests.columns import TextRow, columns_of
 from tests.quick import examples
 
 OpenStore = Callable[..., MemoryStore]
