@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
     from recall_integrations.ontop.following import Refreshed
     from recall_integrations.ontop.optimizer import OnTopOptimizer
-    from recall_integrations.types.feedback import Feedback
+    from recall_integrations.types.observing import Feedback
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (

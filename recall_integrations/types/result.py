@@ -12,8 +12,7 @@ from recall_integrations.records import record
 from recall_integrations.types import highlights as places
 from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import Memory, Scope
-from recall_integrations.types.plan import RetrievalPlan
-from recall_integrations.types.query import ParsedQuery
+from recall_integrations.types.query import ParsedQuery, RetrievalPlan
 
 
 @record(frozen=True, slots=True, kw_only=True)

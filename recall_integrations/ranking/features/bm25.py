@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.text.bm25 import K1, B
+from recall_integrations.text.analyser import K1, B
 
 Values = NDArray[np.float32]
 Real = TypeVar("Real", np.float32, np.float64)

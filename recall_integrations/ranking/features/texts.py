@@ -21,7 +21,7 @@ from recall_integrations.ranking.features.bm25 import (
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.text import idf
-from recall_integrations.text.bm25 import K1, PIVOT
+from recall_integrations.text.analyser import K1, PIVOT
 
 LEAD = 12  # content words that a text begins with
 PLAIN_LENGTH = 200.0  # of the static vector of a word that says little
