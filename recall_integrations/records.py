@@ -51,11 +51,7 @@ def _slots(kind: Hashable) -> dict[str, _Slot]:
 
 
 def maker(kind: type[T]) -> Callable[..., T]:
-    """Return a function from all fields of a record, in their order, to the record.
-
-    Raises:
-        TypeError: the record checks its fields when it is made.
-    """
+    """Return a function from all fields of a record, in their order, to the record."""
     new, writers = object.__new__, [write for _, _, write in _slots(cast(Hashable, kind)).values()]
     if len(writers) == 4:  # without a loop it takes half as long
         first, second, third, fourth = writers
@@ -132,13 +128,7 @@ def _made(plain: type, *, frozen: bool, slots: bool, kw_only: bool, eq: bool) ->
 
 
 class _Compiled:
-    """Stands for a method until it is asked for.
-
-    Args:
-        cls: whose method it is.
-        name: of the method.
-        written: gives its source, and puts what that needs into the names it is given.
-    """
+    """Stands for a method until it is asked for. `written` gives its source and collects the names that it needs."""
 
     def __init__(self, cls: Any, name: str, written: Callable[[Any, dict[str, Any]], str]) -> None:
         self._cls, self._name, self._written = cls, name, written

@@ -25,14 +25,8 @@ from recall_integrations.types.query import PLANS
 
 ARMS = ("semantic", "lexical", "graph", "temporal", "type_filter")
 PLAN_RULES = (
-    "identifiers",
-    "graph_bias",
-    "conversational",
-    "router_mode",
-    "time_bias",
-    "type_filter",
-    "window_filter",
-    "time_filter",
+    *("identifiers", "graph_bias", "conversational", "router_mode"),
+    *("time_bias", "type_filter", "window_filter", "time_filter"),
 )
 
 
@@ -128,9 +122,7 @@ RANKERS = ("fixed_weights",)
 FUSIONS = ("weighted", "boosts", "rrf")
 STRATEGIES = (*RANKERS, *FUSIONS)
 # Settings that not every strategy reads → the strategies that do.
-RANKING_READ_BY: Mapping[str, tuple[str, ...]] = {
-    "profile_lift": RANKERS,
-}
+RANKING_READ_BY: Mapping[str, tuple[str, ...]] = {"profile_lift": RANKERS}
 FUSION_READ_BY: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("vector", "lexical", "graph", "recency", "importance", "profile"), ("weighted", "boosts")),
 }

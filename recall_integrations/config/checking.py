@@ -77,12 +77,7 @@ Text = Annotated[str, Field(strict=True)]
 
 
 class Names:
-    """A validator of lists of names; it returns those that are given, in the order of `known`.
-
-    Args:
-        setting: path of the setting.
-        known: all names.
-    """
+    """A validator of lists of names; it returns those that are given, in the order of `known`."""
 
     def __init__(self, setting: str, known: tuple[str, ...]) -> None:
         self.setting, self.known = setting, known
@@ -105,10 +100,7 @@ def names_of(setting: str, known: tuple[str, ...]) -> BeforeValidator:
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def section(path: str) -> Callable[[type[S]], type[S]]:
     """Return the decorator that makes a frozen record which pydantic checks when settings are given. Defaults are not
-    checked, so that a process which changes nothing does not wait for pydantic.
-
-    Args:
-        path: place of the section in a file, for messages; "" = at the top.
+    checked, so that a process which changes nothing does not wait for pydantic. `path` "" = at the top of a file.
     """
 
     def made(plain: type[S]) -> type[S]:
@@ -218,14 +210,7 @@ def _problem(section: Any, path: str, error: ErrorDetails) -> str:
 
 
 def unknown(key: str, above: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
-    """Return the message about an unknown setting.
-
-    Args:
-        key: name of the setting, as it was written.
-        above: path above the key; "" = at the top.
-        known: names that exist there.
-        elsewhere: paths of all settings, if one of them may have been meant.
-    """
+    """Return the message about an unknown key below `above`; `elsewhere` are paths that may have been meant."""
     hint = did_you_mean(key, known, elsewhere)
     said = hint or f" Known: {', '.join(sorted(known))}."
     return f"Unknown setting {f'{above}.{key}' if above else key}.{said}"

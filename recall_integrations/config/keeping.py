@@ -15,34 +15,15 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.patterns import regex
 
 ANY_KIND = "any"  # whatever a noun phrase can be
-KINDS = (  # of values
+# Of values. person: a name, or one with a title; place: a name of one; organisation: a name, or "the local bakery";
+# number: with a digit in it ("34", "£900", "6 ft 1"); code: one word, whatever its signs (a password, a version);
+# work: "nurse", "data engineer"; medicine: with a dose, or by a name that only a medicine has; name: a name, or one or
+# two words; subject: of study; titled: "Dr Tan"; vehicle: a make and a model; activity: what people do for its own sake
+# ("pottery"); thing: a name ("Tesla Model 3"), or a noun phrase with an article ("a grey van").
+KINDS = (
     ANY_KIND,
-    "person",  # a name, or one with a title
-    "place",  # a name of a place
-    "organisation",  # a name, or "the local bakery"
-    "address",
-    "phone",
-    "email",
-    "number",  # with a digit in it: "34", "£900", "6 ft 1"
-    "date",
-    "code",  # one word, whatever its signs: a password, a version
-    "work",  # "nurse", "data engineer"
-    "language",
-    "diet",
-    "instrument",
-    "sport",
-    "marital",
-    "medicine",  # with a dose, or by a name that only a medicine has
-    "name",  # a name, or one or two words
-    "subject",  # of study
-    "team",
-    "religion",
-    "nationality",
-    "blood",
-    "titled",  # "Dr Tan"
-    "vehicle",  # a make and a model
-    "activity",  # what people do for its own sake: "pottery", "bird watching"
-    "thing",  # a name ("Tesla Model 3"), or a noun phrase with an article ("a grey van")
+    *"person place organisation address phone email number date code work language diet instrument sport".split(),
+    *"marital medicine name subject team religion nationality blood titled vehicle activity thing".split(),
 )
 PHRASES = ("nouns", "verbs", "starts", "stops")
 FIELDS = ("nouns", "one", "kind", "verbs", "starts", "stops")
@@ -59,11 +40,7 @@ _SAYS = {
 
 
 def own_slots(given: object) -> dict[str, dict[str, Any]]:
-    """Return slots by name, each with its checked settings; texts in lower case.
-
-    Raises:
-        ConfigError: the value is no such mapping.
-    """
+    """Return slots by name, each with its checked settings; texts in lower case."""
     if not isinstance(given, Mapping):
         raise ConfigError(f"{_SLOTS} must be a mapping from names to slots, not {given!r}.")
     return {_name(name): _slot(f"{_SLOTS}.{name}", slot) for name, slot in given.items()}

@@ -18,22 +18,18 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
 
 OWN, PIPELINE = "recall", "read_pipeline"
-# Of `read_pipeline.optimizer` → ours.
-RULE = {name: f"planner.{name}" for name in ("precise_threshold", "exploratory_threshold", "entity_confidence_min")}
-CACHE = {
-    name: f"cache.{name}"
-    for name in ("enabled", "ttl_seconds", "max_entries", "normalize_casing", "normalize_punctuation")
+# Of `read_pipeline.optimizer`: section → our section, and the settings, which have the same names.
+_PIPELINE = {
+    "rule": ("planner", "precise_threshold exploratory_threshold entity_confidence_min"),
+    "cache": ("cache", "enabled ttl_seconds max_entries normalize_casing normalize_punctuation"),
+    "learned": (
+        "learned",
+        "min_queries_per_signature update_cadence rollback_on_ndcg_regression traffic_fraction_for_new_weights",
+    ),
 }
-LEARNED = {
-    name: f"learned.{name}"
-    for name in (
-        "min_queries_per_signature",
-        "update_cadence",
-        "rollback_on_ndcg_regression",
-        "traffic_fraction_for_new_weights",
-    )
+SECTIONS: Mapping[str, Mapping[str, str]] = {
+    section: {name: f"{ours}.{name}" for name in names.split()} for section, (ours, names) in _PIPELINE.items()
 }
-SECTIONS: Mapping[str, Mapping[str, str]] = {"rule": RULE, "cache": CACHE, "learned": LEARNED}
 ENABLED = "enabled"  # of `learned`: says what the mode says
 
 
@@ -185,11 +181,7 @@ class Written:
 
 
 def read(path: str | Path) -> Written:
-    """Read the content of a file.
-
-    Raises:
-        ConfigError: the file cannot be read, is too large, not UTF-8, or neither YAML nor JSON.
-    """
+    """Read the content of a file."""
     name = str(path)
     try:
         with Path(path).open("rb") as file:
@@ -208,11 +200,7 @@ def read(path: str | Path) -> Written:
 
 
 def parsed(text: str, name: str) -> Written:
-    """Read the content of a text.
-
-    Raises:
-        ConfigError: the text is neither YAML nor JSON.
-    """
+    """Read the content of a text."""
     import yaml
 
     if name.lower().endswith(".json") or text.lstrip().startswith("{"):
@@ -326,9 +314,4 @@ class _Walk:
 
 
 def _path(where: Where) -> str:
-    return "".join(_parts(where))
-
-
-def _parts(where: Where) -> Iterator[str]:
-    for i, key in enumerate(where):
-        yield f"[{key}]" if isinstance(key, int) else f".{key}" if i else str(key)
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" if i else str(key) for i, key in enumerate(where))

@@ -67,25 +67,17 @@ def changed_settings(before: RecallConfig, after: RecallConfig) -> tuple[str, ..
     found: list[str] = []
     for each in fields(RecallConfig):
         old, new = getattr(before, each.name), getattr(after, each.name)
-        if old == new:
-            continue
-        if not is_dataclass(old):
+        if is_dataclass(old):
+            found += [f"{each.name}.{f.name}" for f in fields(old) if getattr(old, f.name) != getattr(new, f.name)]
+        elif old != new:
             found.append(each.name)
-            continue
-        found += [f"{each.name}.{f.name}" for f in fields(old) if getattr(old, f.name) != getattr(new, f.name)]
     return tuple(found)
 
 
 def refuse_fixed(changed: Sequence[str]) -> None:
     """Raise a `ConfigError` with each changed setting that cannot change while a store is open."""
-    mistakes = [
-        (
-            tuple(path.split(".")),
-            f"{path} cannot change while the store is open: it is made with it. Restart, or leave it as it was.",
-        )
-        for path in changed
-        if path in FIXED
-    ]
+    says = "cannot change while the store is open: it is made with it. Restart, or leave it as it was."
+    mistakes = [(tuple(path.split(".")), f"{path} {says}") for path in changed if path in FIXED]
     if mistakes:
         raise refusal(mistakes)
 

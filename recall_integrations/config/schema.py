@@ -144,9 +144,8 @@ def _first(text: str) -> str:
     return " ".join(text.partition("\n\n")[0].split())
 
 
-FILE = Path(__file__).with_name(
-    "schema.json"
-)  # in the wheel; `python -m recall_integrations.config.schema [PAGE]` writes it
+# In the wheel; `python -m recall_integrations.config.schema [PAGE]` writes it.
+FILE = Path(__file__).with_name("schema.json")
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 WIDTH = 100
 # What more can be said of a setting than its type and its range.
@@ -305,11 +304,7 @@ def _escaped(text: str) -> str:
 
 
 def example(schema_at: str = "") -> str:
-    """Return a file of all settings with their defaults, each in a comment; uncommenting a line sets it.
-
-    Args:
-        schema_at: address of the schema, for editors.
-    """
+    """Return a file of all settings with their defaults, each in a comment; editors read the schema at its address."""
     lines = [f"# yaml-language-server: $schema={schema_at}"] if schema_at else []
     lines += ["# Settings of recall-integrations. What stands behind a # has its default.", f"{OWN}:"]
     section = ""

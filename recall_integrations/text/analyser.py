@@ -129,11 +129,7 @@ def tokenize(text: str) -> list[Token]:
 
 def _ascii_words(text: str) -> list[Token]:
     """Tokenize a text in ASCII, which is folded as a whole, letter for letter."""
-    tokens = []
-    for match in _PLAIN_WORD.finditer(text.lower()):
-        start, end = match.span()
-        tokens.append(_token((_ascii_word(match[0]), start, end)))
-    return tokens
+    return [_token((_ascii_word(match[0]), *match.span())) for match in _PLAIN_WORD.finditer(text.lower())]
 
 
 def _ascii_word(word: str) -> str:

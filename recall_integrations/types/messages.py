@@ -50,12 +50,10 @@ _LONGEST = 64
 
 
 def moment(value: Any, zone: tzinfo) -> datetime | None:
-    """Read the time that a value gives; `None` where it is no time.
+    """Read the time that a value gives, in `zone` where it names none; `None` where it is no time.
 
-    Args:
-        value: a `datetime` or `date`, text ("2026-03-12", "2026-03-12T09:30:00Z", "Thu, 12 Mar 2026 09:30:00 +0000",
-            "12 March 2026", …) or a number since 1970.
-        zone: zone of times that name none.
+    It may be a `datetime`, a `date`, text ("2026-03-12T09:30:00Z", "Thu, 12 Mar 2026 09:30:00 +0000", "12 March 2026",
+    …) or a number since 1970.
     """
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
@@ -69,18 +67,11 @@ def moment(value: Any, zone: tzinfo) -> datetime | None:
     if _DIGITS.fullmatch(text):
         return _since(float(text))
     found = _written(text)
-    if found is None:
-        return None
-    return found if found.tzinfo is not None else found.replace(tzinfo=zone)
+    return found if found is None or found.tzinfo is not None else found.replace(tzinfo=zone)
 
 
 def iso(text: str, zone: tzinfo | None = None) -> datetime | None:
-    """Read a time in ISO 8601; `None` where the text is none.
-
-    Args:
-        text: a day or a time, with spaces around it or not.
-        zone: zone of a time that names none; `None` = it stays without one.
-    """
+    """Read a day or time in ISO 8601, in `zone` where it names none; `None` where the text is none."""
     try:
         found = datetime.fromisoformat(text.strip().replace("z", "Z"))
     except ValueError:
@@ -112,9 +103,6 @@ def told_by(*places: Any) -> tuple[datetime | None, dict[str, Any]]:
     a warning tells of each once, and the caller keeps them.
 
     A time without a zone is in UTC. The first of `WHEN` that can be read counts, of the first place that has it.
-
-    Args:
-        places: places to look in: mappings, and objects with attributes; anything else says nothing.
     """
     unread: dict[str, Any] = {}
     for key in WHEN:
@@ -162,17 +150,7 @@ def is_message(item: object) -> bool:
 def fields_of(
     message: object, *, thread: str | None = None, position: int | None = None, **fields: Any
 ) -> dict[str, Any]:
-    """Return the fields of the memory that a chat message makes.
-
-    Args:
-        message: a message as above.
-        thread: its conversation.
-        position: its place there; default: order of arrival.
-        fields: fields of the `Memory`, each over what the message says.
-
-    Raises:
-        InvalidMemory: it is no chat message, has no text, or gives fields that cannot be stored.
-    """
+    """Return the fields of the memory that a chat message makes; `fields` take precedence over what it says."""
     if not is_message(message):
         raise InvalidMemory(
             f"What was given is no chat message, but {type(message).__name__}. Give a LangChain or LlamaIndex message, "

@@ -90,26 +90,9 @@ class RetrievalPlan:
         return next((a for a in self.arms if a.name == name), None)
 
 
-ENTITY, TIME, SESSION, NEGATED, IDENTIFIER, CORRECTED, RARE, STOP = (
-    "entity",
-    "time",
-    "session",
-    "negated",
-    "identifier",
-    "corrected",
-    "rare",
-    "stop",
-)
-ROLES = (
-    NEGATED,
-    ENTITY,
-    TIME,
-    SESSION,
-    IDENTIFIER,
-    CORRECTED,
-    RARE,
-    STOP,
-)  # where a word has several, the first is shown
+ENTITY, TIME, SESSION, NEGATED = "entity", "time", "session", "negated"
+IDENTIFIER, CORRECTED, RARE, STOP = "identifier", "corrected", "rare", "stop"
+ROLES = (NEGATED, ENTITY, TIME, SESSION, IDENTIFIER, CORRECTED, RARE, STOP)  # of several, the first is shown
 
 
 @record(frozen=True, slots=True, kw_only=True)
