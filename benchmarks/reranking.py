@@ -32,7 +32,7 @@ from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.evaluation.tables import compact_table
-from recall_integrations.types.plan import PLANS
+from recall_integrations.types.query import PLANS
 
 METRIC, FIRST, K = "ndcg@10", "first", 10
 NOISE = {"good": 0.25, "noisy": 0.6}  # deviations beside labels of 0 and 1: P(right pair) = Φ(1 / (σ·√2))

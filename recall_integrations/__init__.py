@@ -89,17 +89,8 @@ __all__ = [
     "errors",
 ]
 
-_RECORDS = (
-    "EntityRef Filters Hit Memory MemoryType ParsedQuery RecallResult Relation RetrievalPlan Scope TemporalWindow"
-).split()
-_SETTINGS = (
-    "BreakerConfig BudgetsConfig CacheConfig FactsConfig FallbackFusionConfig LearnedConfig LimitsConfig "
-    "PlannerConfig PostgresConfig PrivacyConfig QueryConfig RankingConfig RecallConfig RerankConfig RetrievalConfig "
-    "RewritingConfig VectorsConfig"
-).split()
 _HOMES = {
-    **dict.fromkeys(_RECORDS, "recall_integrations.types"),
-    **dict.fromkeys(_SETTINGS, "recall_integrations.config"),
+    **{name: f"recall_integrations.{'config' if name.endswith('Config') else 'types'}" for name in __all__},
     "QueryOptimizer": "recall_integrations.optimizer",
     "MemoryStore": "recall_integrations.store.memory_store",
     "OptimizedRecallRetriever": "recall_integrations.retriever",

@@ -35,6 +35,7 @@ Messages say what was wrong and then what to do. `code` is a stable string for p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -84,47 +85,39 @@ class RecallError(Exception):
         result: the `RecallResult` as it is without `strict=True`; `None` for other errors.
     """
 
-    code: ClassVar[str] = "RECALL_ERROR"
+    code: ClassVar[str] = "RECALL_ERROR"  # of a class below: its name in capitals, unless the class says otherwise
     details: Mapping[str, object] = MappingProxyType({})
     options: tuple[str, ...] = ()
     stats: Mapping[str, float] = MappingProxyType({})
     result: Any = None
 
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ == __name__ and "code" not in vars(cls):
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
+
 
 class InvalidInput(RecallError, ValueError):
     """An input of the caller cannot be used. Raised before anything is changed."""
-
-    code = "INVALID_INPUT"
 
 
 class InvalidQuery(InvalidInput):
     """The query is empty, blank, longer than `limits.query_chars_max`, or not valid text."""
 
-    code = "INVALID_QUERY"
-
 
 class InvalidArgument(InvalidInput):
     """An argument of a call is out of its range or of the wrong kind."""
-
-    code = "INVALID_ARGUMENT"
 
 
 class InvalidMemory(InvalidInput):
     """A memory has a field that cannot be stored."""
 
-    code = "INVALID_MEMORY"
-
 
 class InvalidScope(InvalidInput):
     """A part of a scope is not usable text."""
 
-    code = "INVALID_SCOPE"
-
 
 class InvalidFilter(InvalidInput):
     """A filter cannot be applied."""
-
-    code = "INVALID_FILTER"
 
 
 class ConfigError(RecallError, ValueError):
@@ -143,19 +136,13 @@ class ConfigError(RecallError, ValueError):
 class MissingExtra(RecallError, ImportError):
     """An optional package is needed and not installed."""
 
-    code = "MISSING_EXTRA"
-
 
 class MissingBenchmark(RecallError, ImportError):
     """A benchmark that lives in the repository was asked for where there is no checkout."""
 
-    code = "MISSING_BENCHMARK"
-
 
 class NotFound(RecallError, KeyError):
     """An id that was required is not in this scope."""
-
-    code = "NOT_FOUND"
 
     def __str__(self) -> str:  # KeyError would quote the message
         return str(self.args[0]) if self.args else ""
@@ -163,8 +150,6 @@ class NotFound(RecallError, KeyError):
 
 class StoreError(RecallError):
     """The store directory as a whole cannot be used."""
-
-    code = "STORE_ERROR"
 
 
 class StorePathError(StoreError):
@@ -176,8 +161,6 @@ class StorePathError(StoreError):
 class StoreLocked(StoreError):
     """Another process has been writing for too long, or has the store open while something needs it alone."""
 
-    code = "STORE_LOCKED"
-
 
 class StoreVersionError(StoreError):
     """The store was written by another version, or is none."""
@@ -188,37 +171,25 @@ class StoreVersionError(StoreError):
 class StoreCorrupt(StoreError):
     """The SQL database is damaged. It was left untouched."""
 
-    code = "STORE_CORRUPT"
-
 
 class StoreClosed(StoreError):
     """The store was used after `close()`, or in a process forked from the one that opened it."""
-
-    code = "STORE_CLOSED"
 
 
 class EmbeddingMismatch(StoreError):
     """The store was made with another embedding than the one it is opened with."""
 
-    code = "EMBEDDING_MISMATCH"
-
 
 class EmbeddingError(RecallError):
     """The embedding raised, or returned an array of the wrong shape or with non-finite numbers."""
-
-    code = "EMBEDDING_ERROR"
 
 
 class IndexUnavailable(RecallError):
     """A derived index cannot be opened or searched."""
 
-    code = "INDEX_UNAVAILABLE"
-
 
 class VectorsAway(IndexUnavailable):
     """The server that holds the vectors of large scopes cannot be reached, hangs or fails."""
-
-    code = "VECTORS_AWAY"
 
 
 class VectorsRefused(IndexUnavailable):
@@ -226,13 +197,9 @@ class VectorsRefused(IndexUnavailable):
     request as large as ours.
     """
 
-    code = "VECTORS_REFUSED"
-
 
 class NotSearched(RecallError):
     """Nothing could be searched yet. Raised where an empty answer would be read as "nothing is known"."""
-
-    code = "NOT_SEARCHED"
 
 
 class RecallTimeout(RecallError):
@@ -244,13 +211,9 @@ class RecallTimeout(RecallError):
 class DegradationFailed(RecallError):
     """A step failed where the caller wanted all of them, or nothing was left that could be returned."""
 
-    code = "DEGRADATION_FAILED"
-
 
 class PrivacyViolation(RecallError):
     """A text could not be redacted in time. It was withheld, and never shown."""
-
-    code = "PRIVACY_VIOLATION"
 
 
 class ServerError(RecallError):
@@ -260,20 +223,15 @@ class ServerError(RecallError):
         status: of HTTP; 0 = there was no answer.
     """
 
-    code = "SERVER_ERROR"
     status: int = 0
 
 
 class ServerUnavailable(ServerError):
     """The server cannot be reached, or had no place for the request in the time there was."""
 
-    code = "SERVER_UNAVAILABLE"
-
 
 class ServerRefused(ServerError):
     """The server does not let the request in: no valid token, not this scope, too large."""
-
-    code = "SERVER_REFUSED"
 
 
 def installing(extra: str) -> str:

@@ -34,10 +34,8 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
     from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
-    from recall_integrations.types.feedback import Feedback
-    from recall_integrations.types.observing import RecallObserver
-    from recall_integrations.types.request import RecallRequest, Window
-    from recall_integrations.types.watching import Step
+    from recall_integrations.types.observing import Feedback, RecallObserver
+    from recall_integrations.types.request import RecallRequest, Step, Window
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
@@ -139,7 +137,7 @@ class QueryOptimizer:
             ConfigError: a setting is wrong, or cannot change while the store is open; nothing was changed.
         """
         from recall_integrations.config import checked_config
-        from recall_integrations.config.changes import changed_settings, refuse_fixed
+        from recall_integrations.config.recall_config import changed_settings, refuse_fixed
 
         given = checked_config(config)
         with self._changing:

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
     from recall_integrations.ontop.following import Refreshed
     from recall_integrations.ontop.optimizer import OnTopOptimizer
-    from recall_integrations.types.feedback import Feedback
+    from recall_integrations.types.observing import Feedback
 
 # Arguments of `recall` that are fields too.
 ARGUMENTS = (
@@ -206,7 +206,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             _text(i, text, None if ids is None else ids[i], {} if metadatas is None else metadatas[i])
             for i, text in enumerate(listed)
         ]
-        return cls._over(memories, path, embedding, llm, reranker, config, fields)
+        return cls._over(memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config)
 
     @classmethod
     def from_documents(
@@ -228,7 +228,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidMemory: a document cannot be stored; the message says which, and none was stored.
         """
-        return cls._of(documents, "Document", path, embedding, llm, reranker, config, fields)
+        made_with = {"path": path, "embedding": embedding, "llm": llm, "reranker": reranker, "config": config}
+        return cls._of(documents, "Document", fields, made_with)
 
     @classmethod
     def from_nodes(
@@ -251,7 +252,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidMemory: a node cannot be stored; the message says which, and none was stored.
         """
-        return cls._of(nodes, "Node", path, embedding, llm, reranker, config, fields)
+        made_with = {"path": path, "embedding": embedding, "llm": llm, "reranker": reranker, "config": config}
+        return cls._of(nodes, "Node", fields, made_with)
 
     @classmethod
     def from_chroma(cls, collection: Any, **given: Any) -> OptimizedRecallRetriever:
@@ -353,15 +355,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     @classmethod
     def _of(
-        cls,
-        given: Iterable[Any],
-        what: str,
-        path: str | Path | None,
-        embedding: Any,
-        llm: Any,
-        reranker: Any,
-        config: RecallConfig | None,
-        fields: dict[str, Any],
+        cls, given: Iterable[Any], what: str, fields: dict[str, Any], made_with: dict[str, Any]
     ) -> OptimizedRecallRetriever:
         listed = _listed(given, "documents or nodes")
         found = [_memory(item, f"{what} {place}") for place, item in enumerate(listed)]
@@ -371,18 +365,11 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         objects = objects_of(listed) if fields.get("objects") is None else {}
         if objects and fields.get("object_map") is None:
             fields = {**fields, "object_map": objects}
-        return cls._over(memories, path, embedding, llm, reranker, config, fields)
+        return cls._over(memories, fields, **made_with)
 
     @classmethod
     def _over(
-        cls,
-        memories: list[Memory],
-        path: str | Path | None,
-        embedding: Any,
-        llm: Any,
-        reranker: Any,
-        config: RecallConfig | None,
-        fields: dict[str, Any],
+        cls, memories: list[Memory], fields: dict[str, Any], *, path: Any, embedding: Any, config: Any, **asked: Any
     ) -> OptimizedRecallRetriever:
         if fields.get("scopes") is not None:
             raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
@@ -398,7 +385,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
                 from recall_integrations.store.duplicates import remember_once
 
                 remember_once(store, memories, scope)
-            optimizer = QueryOptimizer(store, llm=llm, reranker=reranker, config=config)
+            optimizer = QueryOptimizer(store, config=config, **asked)
             made = cls(optimizer=optimizer, **fields)
             optimizer.load(scope=scope)
         except BaseException:
@@ -504,7 +491,12 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             arguments.update(scope=None, scopes=None)
         return {**arguments, **given}
 
-    def _documents(self, result: RecallResult, given: Mapping[str, Any], text: str) -> list[Document]:
+    def _documents(
+        self, result: RecallResult, given: Mapping[str, Any], text: str, run_manager: Any, sync: Any
+    ) -> list[Document]:
+        self._runs.note(run_manager, result.id)
+        if (error := self._not_searched(result)) is not None:
+            tell_not_searched(run_manager, sync, error)
         zone = self._zone(given)
         hits, text_of = self._fitting(result, given, text, zone)
         return documents_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
@@ -568,10 +560,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         text = self.document_format if document_format is None else document_format
         format_of(text)
         result = self.recall(query, **{"watch": run_of(run_manager), **given})
-        self._runs.note(run_manager, result.id)
-        if (error := self._not_searched(result)) is not None:
-            tell_not_searched(run_manager, run_manager, error)
-        return self._documents(result, given, text)
+        return self._documents(result, given, text, run_manager, run_manager)
 
     async def _aget_relevant_documents(
         self,
@@ -583,11 +572,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     ) -> list[Document]:
         text = self.document_format if document_format is None else document_format
         format_of(text)
-        result = await self.arecall(query, **{"watch": run_of(run_manager.get_sync()), **given})
-        self._runs.note(run_manager, result.id)
-        if (error := self._not_searched(result)) is not None:
-            tell_not_searched(run_manager, run_manager.get_sync(), error)
-        return self._documents(result, given, text)
+        sync = run_manager.get_sync()
+        result = await self.arecall(query, **{"watch": run_of(sync), **given})
+        return self._documents(result, given, text, run_manager, sync)
 
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(

@@ -23,8 +23,8 @@ import pytest
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.config.bounds import LimitsConfig
-from recall_integrations.config.catalogue import catalogue
+from recall_integrations.config.answering import LimitsConfig
+from recall_integrations.config.schema import catalogue
 from recall_integrations.store.memory_store import MemoryStore
 from tests import on_postgres, quick
 from tests.postgres import Postgres, running

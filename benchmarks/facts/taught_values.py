@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from benchmarks.facts.generator.slots import MONTHS, SLOTS
-from recall_integrations.config.own_slots import ANY
+from recall_integrations.config.keeping import ANY_KIND
 from recall_integrations.facts.slots import SHIPPED
 
 GIVEN = tuple(
@@ -152,14 +152,14 @@ _MADE: dict[str, Callable[[random.Random], str]] = {
     "number": lambda rng: rng.choice((f"{rng.randrange(2, 99)}", f"{rng.randrange(5, 400)}0")),
     "name": lambda rng: rng.choice(_FIRST) + rng.choice(_SECOND),
     "thing": lambda rng: f"{rng.choice(_FIRST)} {rng.choice(('X1', '200', 'Pro', 'Mini', 'Seven'))}",
-    ANY: lambda rng: f"{rng.choice(_FIRST)} {rng.choice((*_SECOND, *_FIRMS))}",
+    ANY_KIND: lambda rng: f"{rng.choice(_FIRST)} {rng.choice((*_SECOND, *_FIRMS))}",
 }
 
 
 def value(slot: str, rng: random.Random) -> str:
     """A value of a slot, by its name; of one that the schema lacks, two words."""
-    kind = str(SHIPPED[slot]["kind"]) if slot in SHIPPED else ANY
+    kind = str(SHIPPED[slot]["kind"]) if slot in SHIPPED else ANY_KIND
     listed = _OF_SLOT.get(slot) or _OF_KIND.get(kind)
     if listed:
         return rng.choice([each for each in listed.split("|") if each not in _MEASURED])
-    return _MADE.get(kind, _MADE[ANY])(rng)
+    return _MADE.get(kind, _MADE[ANY_KIND])(rng)

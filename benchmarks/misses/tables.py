@@ -12,7 +12,7 @@ from benchmarks.misses.misses import PLACES, Gold, Miss, MissReport
 from benchmarks.misses.signs import SIGNS
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.tables import compact_table
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 from recall_integrations.types import Memory
 
 SOURCES_SHOWN = 4

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from recall_integrations.adapters.formats import Format
 from recall_integrations.adapters.shapes import RESULT, Details, Made, own, places_of, said_of
 from recall_integrations.types import Hit, Memory, MemoryType
-from recall_integrations.types.moments import told_by
+from recall_integrations.types.messages import told_by
 
 _documents = Made(Document(id="", page_content="", metadata={}))
 

@@ -25,7 +25,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.embeddings import identity
+from recall_integrations.embeddings import base as identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding, bundled, is_static_folder
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra, RecallError, installing

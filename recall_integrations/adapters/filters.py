@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters
-from recall_integrations.types.moments import iso
+from recall_integrations.types.messages import iso
 from recall_integrations.types.numbers import shown
 
 FIELDS = tuple(name for name in Filters.__dataclass_fields__ if name != "condition")

@@ -37,7 +37,7 @@ from recall_integrations.adapters.shapes import (
     said_of,
 )
 from recall_integrations.types import Hit, Memory, MemoryType
-from recall_integrations.types.moments import told_by
+from recall_integrations.types.messages import told_by
 
 # As the frameworks' own stores: a document comes back as a text node, and so does a node of a kind that is not known.
 KINDS: dict[str, type[BaseNode]] = {kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node)}

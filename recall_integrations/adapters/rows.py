@@ -11,7 +11,7 @@ from typing import Any
 
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.types import Memory, Relation, Scope
-from recall_integrations.types.moments import iso
+from recall_integrations.types.messages import iso
 
 SCOPE_KEYS = ("user_id", "agent_id", "namespace")
 MEMORY_KEYS = tuple(Memory.__dataclass_fields__)

@@ -13,31 +13,29 @@ An unknown key, a wrong type, a value out of range and a setting that nothing re
 all of them. `dataclasses.replace` makes a changed copy, checked as well.
 """
 
-from recall_integrations.config.asking import (
+from recall_integrations.config.answering import (
     ARMS,
-    PLAN_RULES,
-    PlannerConfig,
-    QueryConfig,
-    RetrievalConfig,
-)
-from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
-from recall_integrations.config.facts import FactsConfig
-from recall_integrations.config.learned import LearnedConfig
-from recall_integrations.config.ordering import (
     FALLBACK,
     FUSIONS,
+    PLAN_RULES,
     RANKERS,
+    REWRITE_TIMEOUT,
     STRATEGIES,
+    BreakerConfig,
+    BudgetsConfig,
+    CacheConfig,
     FallbackFusionConfig,
+    LimitsConfig,
+    PlannerConfig,
+    QueryConfig,
     RankingConfig,
     RerankConfig,
+    RetrievalConfig,
+    RewritingConfig,
 )
-from recall_integrations.config.postgres import PostgresConfig
-from recall_integrations.config.privacy import PrivacyConfig
+from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
-from recall_integrations.config.rewriting import REWRITE_TIMEOUT, RewritingConfig
 from recall_integrations.config.scopes import ScopeSettings
-from recall_integrations.config.vectors import VectorsConfig
 
 __all__ = [
     "ARMS",

@@ -14,9 +14,50 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
 from typing_extensions import dataclass_transform
 
-from recall_integrations.config.names import OTHER_NAMES
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
+
+PREFIX = "RECALL_"
+FILE = "RECALL_CONFIG"
+# Read elsewhere, or in a way of their own.
+OTHERS: Mapping[str, str] = {
+    FILE: "the configuration file",
+    "RECALL_REWRITE_TIMEOUT": "longest wait for an LLM that rewrites: 6s, 800ms",
+    "RECALL_EMBEDDING": "of the command line: the embedding of the store",
+    "RECALL_DEBUG": "of the command line: show the traceback of an error",
+    "RECALL_MCP_TOKEN": "of `recall mcp`: what clients send",
+    "RECALL_KILLS": "of the tests",
+    "RECALL_LEAK_CASES": "of the tests",
+    "RECALL_FUZZ_CASES": "of the tests",
+}
+_OTHERS = frozenset(OTHERS) - {FILE}
+# What others call our settings, for "Did you mean".
+OTHER_NAMES: Mapping[str, str] = {
+    "topK_lexical": "planner.arm_limit",
+    "topK_dense": "planner.arm_limit",
+    "fused_top_k": "rerank.top_n",
+    "rerank_top_k": "rerank.top_n",
+    "rerank_min_k": "rerank.min_k",
+    "rerank_top_n": "rerank.top_n",
+    "rerank_threshold": "rerank.threshold",
+    "graph_hop_limit": "retrieval.graph_hops",
+    "hop_factors": "retrieval.graph_hop_factor",
+    "graph_weight": "planner.entity_weight",
+    "recency_decay": "ranking.recency_half_life_days",
+    "importance_weight": "fallback_fusion.importance",
+    "profile_weight": "ranking.profile_lift",
+    "budgets_ms": "budgets",
+    "disable_rerank_when_slow": "rerank.disable_when_slow",
+    "typo_correction": "query.spelling",
+    "similarity_threshold": "query.spelling_threshold",
+    "max_learned_typos": "query.spelling_learned_max",
+}
+
+
+def quiet(environ: Mapping[str, str]) -> bool:
+    """Say whether the environment holds no settings."""
+    return not any(name.startswith(PREFIX) and name not in _OTHERS for name in environ)
+
 
 S = TypeVar("S")
 NEAR = 0.75  # how alike a name is that may have been meant
@@ -36,12 +77,7 @@ Text = Annotated[str, Field(strict=True)]
 
 
 class Names:
-    """A validator of lists of names; it returns those that are given, in the order of `known`.
-
-    Args:
-        setting: path of the setting.
-        known: all names.
-    """
+    """A validator of lists of names; it returns those that are given, in the order of `known`."""
 
     def __init__(self, setting: str, known: tuple[str, ...]) -> None:
         self.setting, self.known = setting, known
@@ -64,10 +100,7 @@ def names_of(setting: str, known: tuple[str, ...]) -> BeforeValidator:
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def section(path: str) -> Callable[[type[S]], type[S]]:
     """Return the decorator that makes a frozen record which pydantic checks when settings are given. Defaults are not
-    checked, so that a process which changes nothing does not wait for pydantic.
-
-    Args:
-        path: place of the section in a file, for messages; "" = at the top.
+    checked, so that a process which changes nothing does not wait for pydantic. `path` "" = at the top of a file.
     """
 
     def made(plain: type[S]) -> type[S]:
@@ -177,14 +210,7 @@ def _problem(section: Any, path: str, error: ErrorDetails) -> str:
 
 
 def unknown(key: str, above: str, known: Iterable[str], elsewhere: Sequence[str] = ()) -> str:
-    """Return the message about an unknown setting.
-
-    Args:
-        key: name of the setting, as it was written.
-        above: path above the key; "" = at the top.
-        known: names that exist there.
-        elsewhere: paths of all settings, if one of them may have been meant.
-    """
+    """Return the message about an unknown key below `above`; `elsewhere` are paths that may have been meant."""
     hint = did_you_mean(key, known, elsewhere)
     said = hint or f" Known: {', '.join(sorted(known))}."
     return f"Unknown setting {f'{above}.{key}' if above else key}.{said}"

@@ -10,18 +10,49 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recall_integrations.config.catalogue import Setting, catalogue
-from recall_integrations.config.checking import Mistake, refusal
-from recall_integrations.config.environment import settings_in, variable
-from recall_integrations.config.names import FILE
-from recall_integrations.config.reading import Where, Written, read
+from recall_integrations.config.answering import REWRITE_TIMEOUT
+from recall_integrations.config.checking import FILE, OTHERS, PREFIX, Mistake, did_you_mean, refusal
+from recall_integrations.config.reading import Shaped, Where, Written, parsed, read
 from recall_integrations.config.recall_config import RecallConfig
-from recall_integrations.config.rewriting import REWRITE_TIMEOUT
+from recall_integrations.config.schema import Setting, catalogue
 from recall_integrations.config.scopes import ScopeSettings, shown
-from recall_integrations.config.shapes import Shaped
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
 from recall_integrations.types import Scope
+
+BETWEEN = "__"
+
+
+def variable(path: str) -> str:
+    """Return the name of a setting in the environment."""
+    return PREFIX + path.upper().replace(".", BETWEEN)
+
+
+def settings_in(environ: Mapping[str, str]) -> tuple[dict[str, Any], list[Mistake]]:
+    """Return the settings in an environment by their paths, and the mistakes."""
+    known = {variable(path): setting for path, setting in catalogue().items()}
+    found: dict[str, Any] = {}
+    mistakes: list[Mistake] = []
+    for name in sorted(name for name in environ if name.startswith(PREFIX) and name not in OTHERS):
+        setting = known.get(name)
+        if setting is None:
+            mistakes.append(((name,), _unknown(name, [*known, *OTHERS])))
+            continue
+        try:
+            found[setting.path] = environ[name] if setting.kind is str else parsed(environ[name], name).values
+        except ConfigError as e:
+            mistakes.append(((name,), str(e)))
+    return found, mistakes
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    near = did_you_mean(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
+    hint = near.replace("mean ", f"mean {PREFIX}")
+    return (
+        f"Unknown name {name} in the environment.{hint} Names that begin with {PREFIX} are settings, such as "
+        f"RECALL_PLANNER__ARM_LIMIT; `recall config schema` lists what there is. Unset it."
+    )
+
 
 DEFAULT, ENVIRONMENT = "default", "environment"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -13,39 +13,73 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 from pydantic_core import to_json
 
-from recall_integrations.config.asking import PlannerConfig, QueryConfig, RetrievalConfig
-from recall_integrations.config.bounds import BreakerConfig, BudgetsConfig, CacheConfig, LimitsConfig
-from recall_integrations.config.checking import (
-    Mistake,
-    Text,
-    in_range,
-    refusal,
-    refuse,
-    section,
-    validated,
-    with_strategy_of,
-)
-from recall_integrations.config.facts import FactsConfig
-from recall_integrations.config.learned import LearnedConfig
-from recall_integrations.config.names import quiet
-from recall_integrations.config.ordering import (
+from recall_integrations.config.answering import (
     FALLBACK,
     FUSION_READ_BY,
     FUSIONS,
     RANKERS,
     RANKING_READ_BY,
     STRATEGIES,
+    BreakerConfig,
+    BudgetsConfig,
+    CacheConfig,
     FallbackFusionConfig,
+    LimitsConfig,
+    PlannerConfig,
+    QueryConfig,
     RankingConfig,
     RerankConfig,
+    RetrievalConfig,
+    RewritingConfig,
 )
-from recall_integrations.config.postgres import PostgresConfig
-from recall_integrations.config.privacy import PrivacyConfig
-from recall_integrations.config.rewriting import RewritingConfig
+from recall_integrations.config.checking import (
+    Mistake,
+    Text,
+    in_range,
+    quiet,
+    refusal,
+    refuse,
+    section,
+    validated,
+    with_strategy_of,
+)
+from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
 from recall_integrations.config.scopes import ENTRIES, ScopeSettings, acting, by_pattern
-from recall_integrations.config.vectors import VectorsConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.types import Scope
+
+# The store, its indexes, threads and breakers are made with them.
+FIXED = frozenset(
+    """
+    retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.local_max retrieval.semantic_remote
+    ranking.features
+    query.spelling_threshold query.spelling_learned_max
+    vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms
+    vectors.batch_max vectors.results_max
+    postgres.pool_size postgres.pool_timeout_ms
+    limits.workers breakers.failures_max breakers.open_s
+    """.split()
+)
+
+
+def changed_settings(before: RecallConfig, after: RecallConfig) -> tuple[str, ...]:
+    """Return the paths of settings that differ, in the order of the sections; `scopes` where any entry differs."""
+    found: list[str] = []
+    for each in fields(RecallConfig):
+        old, new = getattr(before, each.name), getattr(after, each.name)
+        if is_dataclass(old):
+            found += [f"{each.name}.{f.name}" for f in fields(old) if getattr(old, f.name) != getattr(new, f.name)]
+        elif old != new:
+            found.append(each.name)
+    return tuple(found)
+
+
+def refuse_fixed(changed: Sequence[str]) -> None:
+    """Raise a `ConfigError` with each changed setting that cannot change while a store is open."""
+    says = "cannot change while the store is open: it is made with it. Restart, or leave it as it was."
+    mistakes = [(tuple(path.split(".")), f"{path} {says}") for path in changed if path in FIXED]
+    if mistakes:
+        raise refusal(mistakes)
 
 
 @section("")

@@ -6,6 +6,7 @@ the user, then the one that names the agent. It takes precedence over the file; 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,43 +19,27 @@ from recall_integrations.types import Scope
 
 ANY = "*"
 PARTS = ("user_id", "agent_id", "namespace")
-# Which parts are named, most specific first.
-SPECIFICITY = (
-    (True, True, True),
-    (True, True, False),
-    (True, False, True),
-    (False, True, True),
-    (True, False, False),
-    (False, True, False),
-    (False, False, True),
-)
+# Which parts are named, most specific first; none is left out.
+SPECIFICITY = sorted(itertools.product((True, False), repeat=3), key=sum, reverse=True)[:-1]
 # What one scope cannot have otherwise than another, and why.
 OF_THE_STORE = "the store is opened with it"
 OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(
-        ("retrieval.exact_max", "retrieval.cache_mb", "retrieval.disk_mb", "retrieval.local_max"), OF_THE_STORE
+        """
+        retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.local_max retrieval.semantic_remote
+        ranking.features query.spelling_threshold query.spelling_learned_max postgres vectors
+        facts.keep facts.slots facts.llm_calls_per_hour facts.llm_privacy
+        """.split(),
+        OF_THE_STORE,
     ),
-    "retrieval.semantic_remote": OF_THE_STORE,
-    "postgres": OF_THE_STORE,
-    "vectors": OF_THE_STORE,
-    **dict.fromkeys(("facts.keep", "facts.slots", "facts.llm_calls_per_hour", "facts.llm_privacy"), OF_THE_STORE),
-    **dict.fromkeys(("ranking.features", "query.spelling_threshold", "query.spelling_learned_max"), OF_THE_STORE),
     **dict.fromkeys(
-        (
-            "limits.query_chars_max",
-            "limits.workers",
-            "mode",
-            "scopes",
-            "breakers",
-            "cache",
-            "privacy",
-            "learned",
-        ),
+        """
+        limits.query_chars_max limits.workers mode scopes breakers cache privacy learned
+        rewriting.cache_s rewriting.fallback_max rewriting.empty_max rewriting.median_max_ms
+        """.split(),
         OF_ALL,
     ),
-    **dict.fromkeys(("rewriting.cache_s", "rewriting.fallback_max"), OF_ALL),
-    **dict.fromkeys(("rewriting.empty_max", "rewriting.median_max_ms"), OF_ALL),
 }
 
 
@@ -93,11 +78,7 @@ def shown(value: object) -> str:
 
 
 def entries_of(given: object) -> tuple[ScopeSettings, ...]:
-    """Read the entries from a list of mappings.
-
-    Raises:
-        ConfigError: names all mistakes of all entries. Values of settings are not checked here.
-    """
+    """Read the entries from a list of mappings."""
     if not isinstance(given, list | tuple):
         raise ConfigError(f"scopes must be a list of mappings, not {type(given).__name__}.")
     mistakes: list[Mistake] = []

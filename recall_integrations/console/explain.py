@@ -38,10 +38,10 @@ from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT, WEIGHTS
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.readings import (
+from recall_integrations.types.query import (
     CORRECTED,
     ENTITY,
     IDENTIFIER,

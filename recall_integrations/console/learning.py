@@ -18,10 +18,10 @@ from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.as_data import named
 from recall_integrations.learning.learner import Status, Step
 from recall_integrations.learning.shelf import Event, State
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 from recall_integrations.types import Scope
-from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.judged import RULES
+from recall_integrations.types.observing import Feedback
 
 EVENTS_SHOWN = 5
 SIGNATURES_SHOWN = 5

@@ -30,7 +30,7 @@ from recall_integrations.ranking.arranging.moves import MOVERS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.doctor.findings import Findings
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 from recall_integrations.types import (
     CacheOutcome,
     EntityRef,

@@ -19,9 +19,8 @@ from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import record
+from recall_integrations.records import changed, record
 from recall_integrations.types import RecallResult, ScopeLike
-from recall_integrations.types.making import changed
 from recall_integrations.types.numbers import is_number
 
 PLACES_MAX = 200  # of the candidates whose place is told

@@ -16,7 +16,7 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory
 from recall_integrations.types.facts import Fact
-from recall_integrations.types.readings import Identifier
+from recall_integrations.types.query import Identifier
 
 R = TypeVar("R")
 T = TypeVar("T")

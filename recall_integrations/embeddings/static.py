@@ -61,9 +61,6 @@ class KeptWords:
         return [i for word in words for i in (found[word] if word in found else known[word])]
 
 
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
 BUNDLED = Path(__file__).resolve().parent / "static_model"
 PIECE_CHARS = 65_536
 _TYPES = {"I8": "|i1", "F16": "<f2", "F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}  # of safetensors

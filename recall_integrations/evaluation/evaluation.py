@@ -36,7 +36,7 @@ from recall_integrations.evaluation.questions import Labels, Placed, Question, R
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 from recall_integrations.types import Hit, RecallResult
 
 Progress = Callable[[str, int, int], None]

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from recall_integrations.config import RecallConfig, VectorsConfig, checked_config
-from recall_integrations.config.vectors import PGVECTOR
+from recall_integrations.config.keeping import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument
 from recall_integrations.observability.progress import Told, telling

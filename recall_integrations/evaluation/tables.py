@@ -13,7 +13,7 @@ from rich.text import Text
 
 from recall_integrations.evaluation.comparison import Comparison
 from recall_integrations.evaluation.metrics import Interval
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 
 if TYPE_CHECKING:
     from recall_integrations.evaluation.evaluation import Evaluation, Worst

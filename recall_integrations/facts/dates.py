@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from recall_integrations.patterns import regex
-from recall_integrations.types.moments import iso
+from recall_integrations.types.messages import iso
 
 _CHARS = 70  # characters behind a value in which a date may stand
 _TAIL = regex(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from recall_integrations.config.own_slots import ANY, KINDS, NAME, PHRASE, PHRASES
+from recall_integrations.config.keeping import ANY_KIND, KINDS, NAME, PHRASE, PHRASES
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.grammar import Grammar, table
 from recall_integrations.records import record
@@ -21,7 +21,7 @@ class Slot:
     nouns: tuple[str, ...]  # nouns that people use for it, in lower case; the first is ours
     one: bool = True  # whether one value holds at a time, so that a newer one supersedes; else values add up
     # shape of its values, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not fill it
-    kind: str = ANY
+    kind: str = ANY_KIND
     verbs: tuple[str, ...] = ()  # phrases that lead to a value which holds, in the infinitive: "live in", "be based in"
     starts: tuple[str, ...] = ()  # phrases that tell that it began: "move to". In the past they say what holds now
     stops: tuple[str, ...] = ()  # phrases that tell that it ended: "move out of"
@@ -54,7 +54,7 @@ def _shipped(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a slot in the table; a narrower noun that tells of it becomes its noun, too."""
     groups = {group: tuple(row.get(group, ())) for group in PHRASES if group in row}
     nouns = (*row["nouns"], *row.get("narrow", ()))
-    return {"one": row.get("one", True), "kind": row.get("kind", ANY), **groups, "nouns": nouns}
+    return {"one": row.get("one", True), "kind": row.get("kind", ANY_KIND), **groups, "nouns": nouns}
 
 
 SHIPPED: Mapping[str, Mapping[str, Any]] = {name: _shipped(row) for name, row in table("en")["slots"].items()}

@@ -13,7 +13,7 @@ from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
-from recall_integrations.types.moments import iso
+from recall_integrations.types.messages import iso
 
 if TYPE_CHECKING:
     from recall_integrations.types import Hit, RecallResult

@@ -22,7 +22,7 @@ from recall_integrations.indexes.vector_column import lower_bound
 from recall_integrations.indexes.words import WordIndex, weighted
 from recall_integrations.records import record
 from recall_integrations.text import idf
-from recall_integrations.text.bm25 import K1, PIVOT, B
+from recall_integrations.text.analyser import K1, PIVOT, B
 
 Scores = NDArray[np.float64]
 _FEW = 64  # so many entries of a list are passed over in the time in which one row is looked up in it

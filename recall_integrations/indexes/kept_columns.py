@@ -18,7 +18,7 @@ from recall_integrations.indexes.columns_builder import ColumnsBuilder
 from recall_integrations.indexes.kind import Counted, KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, WordBlock
 from recall_integrations.indexes.vector_column import GROWING, SPARSE
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, role_of
 
 Arrays = dict[str, NDArray[Any]]

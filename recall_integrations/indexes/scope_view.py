@@ -17,7 +17,7 @@ from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kernels import changes
 from recall_integrations.indexes.vector_column import Similarities, VectorRows
 from recall_integrations.records import record
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import Role
 

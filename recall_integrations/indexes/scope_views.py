@@ -42,7 +42,7 @@ from recall_integrations.indexes.scope_view import TYPE_CODES, Rows, ScopeView, 
 from recall_integrations.indexes.times import ends, stays
 from recall_integrations.indexes.vector_column import VectorColumn, scan_max
 from recall_integrations.privacy.logs import told
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
 
 logger = logging.getLogger("recall_integrations")

@@ -20,7 +20,7 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.types import MemoryType
-from recall_integrations.types.readings import BEGINNING, END, WHOLE, SessionRef
+from recall_integrations.types.query import BEGINNING, END, WHOLE, SessionRef
 
 
 def window_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:

@@ -21,7 +21,7 @@ from recall_integrations import text
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.text import stems
-from recall_integrations.text.bm25 import K1, PIVOT
+from recall_integrations.text.analyser import K1, PIVOT
 from recall_integrations.text.by_language import LOOK
 
 HEAP_BYTES = 64_000_000

@@ -20,9 +20,9 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope
-from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.judged import GAINS_MAX, RULES, Gain, Judged
 from recall_integrations.types.numbers import is_number
+from recall_integrations.types.observing import Feedback
 from recall_integrations.types.request import RecallRequest
 
 logger = logging.getLogger("recall_integrations")

@@ -23,11 +23,11 @@ from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, Rankin
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import ParsedQuery, RecallResult, Scope, ScopeLike
 from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
-from recall_integrations.types.making import changed
-from recall_integrations.types.plan import PLANS
+from recall_integrations.types.query import PLANS
 from recall_integrations.types.request import RecallRequest
 
 

@@ -10,7 +10,7 @@ from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.learner import Status, Step
 from recall_integrations.learning.shelf import SHARED, Event, State
 from recall_integrations.types import Scope
-from recall_integrations.types.feedback import Feedback
+from recall_integrations.types.observing import Feedback
 
 EVENTS_TOLD = 20  # the last ones
 

@@ -21,7 +21,7 @@ from recall_integrations.records import record
 from recall_integrations.types import ParsedQuery, RetrievalPlan
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.numbers import is_number
-from recall_integrations.types.plan import PLANS
+from recall_integrations.types.query import PLANS
 
 VAGUE, SPECIFIC = 0.4, 0.8  # bounds of the three buckets of specificity
 LONG = 7  # words from which a query is long

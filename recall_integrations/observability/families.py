@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from recall_integrations.types.plan import PLANS
+from recall_integrations.types.query import PLANS
 
 OTHER = "other"
 

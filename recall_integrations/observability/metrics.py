@@ -23,9 +23,8 @@ from recall_integrations.errors import InvalidArgument, MissingExtra, RecallErro
 from recall_integrations.observability import families
 from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
-from recall_integrations.types.feedback import Feedback
-from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
-from recall_integrations.types.plan import PLANS
+from recall_integrations.types.observing import Feedback, Look, RecallEvent, RecallObserver
+from recall_integrations.types.query import PLANS
 
 
 class Window:

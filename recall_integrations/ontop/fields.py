@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.adapters.sources.source import Row
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types.moments import moment
+from recall_integrations.types.messages import moment
 from recall_integrations.types.roles import role_of
 
 ACTOR, ROLE, WHEN, THREAD, POSITION = FIELDS = ("actor", "role", "event_at", "thread", "position")

@@ -22,10 +22,9 @@ from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.windows import Settled, asked_mask, in_order, settle
 from recall_integrations.languages import name_of
 from recall_integrations.query.features import HYBRID, IMPLICIT, MODE_TYPES
-from recall_integrations.records import record
+from recall_integrations.records import maker, record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck, TemporalWindow
-from recall_integrations.types.making import maker
-from recall_integrations.types.readings import ABOUT, ALL
+from recall_integrations.types.query import ABOUT, ALL
 from recall_integrations.types.roles import ROLE_CODES
 
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan

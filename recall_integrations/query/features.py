@@ -17,7 +17,7 @@ from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spans import starts_inside
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
-from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router, SessionRef
+from recall_integrations.types.query import ConversationalVerdict, Identifier, Router, SessionRef
 
 WEIGHTS: Mapping[str, float] = {  # of specificity; they add up to 1
     "entity_density": 0.35,  # of names among the words

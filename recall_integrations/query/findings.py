@@ -19,7 +19,7 @@ from recall_integrations.query.words import QueryWords
 from recall_integrations.records import record
 from recall_integrations.text import Token
 from recall_integrations.types import Degradation, EntityRef, TemporalWindow
-from recall_integrations.types.readings import Correction, Identifier, SessionRef
+from recall_integrations.types.query import Correction, Identifier, SessionRef
 
 T = TypeVar("T")
 Observer = Callable[[str, float, bool], None]

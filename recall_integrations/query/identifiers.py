@@ -15,7 +15,7 @@ from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
 from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS
-from recall_integrations.types.readings import Identifier
+from recall_integrations.types.query import Identifier
 
 # Case-folded. Brands, products and units that are written like code, and are ordinary words of a conversation.
 NO_CODE = word_set(

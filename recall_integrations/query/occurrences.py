@@ -9,7 +9,7 @@ from recall_integrations.query.by_table import cues
 from recall_integrations.records import record
 from recall_integrations.text import stems
 from recall_integrations.types import TemporalWindow
-from recall_integrations.types.readings import SessionRef
+from recall_integrations.types.query import SessionRef
 
 FIRST, LAST, PAST = "first", "last", "past"
 _NO_NAME = r"(?!\s+names?\b)"

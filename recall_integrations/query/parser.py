@@ -39,7 +39,7 @@ from recall_integrations.types import (
     TemporalWindow,
     checked_text,
 )
-from recall_integrations.types.readings import NOTHING, ConversationalVerdict, Correction, Identifier, Router
+from recall_integrations.types.query import NOTHING, ConversationalVerdict, Correction, Identifier, Router
 from recall_integrations.types.roles import Role
 
 TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]

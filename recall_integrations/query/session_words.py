@@ -6,7 +6,7 @@ import re
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.lexicon import ONES, TEENS
-from recall_integrations.types.readings import BEGINNING, END
+from recall_integrations.types.query import BEGINNING, END
 
 PLACES_MAX = 20  # sessions that one reference may name
 _UNITS = "first second third fourth fifth sixth seventh eighth ninth".split()

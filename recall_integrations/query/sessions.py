@@ -45,7 +45,7 @@ from recall_integrations.query.session_words import (
 from recall_integrations.query.spans import Spans
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
-from recall_integrations.types.readings import END, WHOLE, SessionRef
+from recall_integrations.types.query import END, WHOLE, SessionRef
 
 CHARS_MAX = 2_000  # of a query that are read; who names a session does so in a question, not in a page of text
 

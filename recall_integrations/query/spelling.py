@@ -22,7 +22,7 @@ from recall_integrations.query.entities.words import is_ordinary, ordinary_words
 from recall_integrations.resilience.failures import failures
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, stem
 from recall_integrations.text.analyser import stemmed
-from recall_integrations.types.readings import Correction
+from recall_integrations.types.query import Correction
 
 LETTERS_MIN = 4  # shorter words have neighbours everywhere
 CANDIDATE_LETTERS_MIN = 3

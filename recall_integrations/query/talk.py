@@ -13,7 +13,7 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.sessions import spaced
 from recall_integrations.query.spans import Spans, inside
 from recall_integrations.text import STOP_WORDS
-from recall_integrations.types.readings import ABOUT, ALL, NOTHING
+from recall_integrations.types.query import ABOUT, ALL, NOTHING
 
 # Words that say no more than that there was talk, or that all of it is wanted.
 TALK_WORDS = frozenset(

@@ -10,11 +10,11 @@ from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.spans import Span, Spans, inside, overlap, place_of, starts_inside
+from recall_integrations.records import maker
 from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
 from recall_integrations.types import EntityRef
-from recall_integrations.types import readings as roles_of
-from recall_integrations.types.making import maker
-from recall_integrations.types.readings import NEGATED, QueryToken
+from recall_integrations.types import query as roles_of
+from recall_integrations.types.query import NEGATED, QueryToken
 
 SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no keyword
 _SAID = frozenset(map(stem, "tell say mention".split()))

@@ -16,7 +16,7 @@ from recall_integrations.query.spans import Span, Spans, overlap
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.text import tokenize
 from recall_integrations.types import TemporalWindow
-from recall_integrations.types.readings import SessionRef
+from recall_integrations.types.query import SessionRef
 
 # What makes a date behind it one that is not wanted. "Why not" and "nothing except" ask for it.
 _DENIED = regex(

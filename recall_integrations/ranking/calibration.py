@@ -41,7 +41,7 @@ from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.layered import Doubles, Logistic
 from recall_integrations.records import record
 from recall_integrations.text import idf
-from recall_integrations.text.bm25 import K1
+from recall_integrations.text.analyser import K1
 
 if TYPE_CHECKING:
     from recall_integrations.ranking.feature_sum import Ranking

@@ -28,6 +28,7 @@ from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.fact_tables import State
 from recall_integrations.store.memory_store import MemoryStore
@@ -40,7 +41,6 @@ from recall_integrations.types import (
     hit_marked_later,
     indexed_text,
 )
-from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import NEVER_TOLD, Held
 

@@ -30,13 +30,13 @@ from recall_integrations.recall.plan import Facts
 from recall_integrations.recall.runner import Turn
 from recall_integrations.recall.search import TOLD_MAX, Embed
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.outlines import Outline
 from recall_integrations.store.where import AT, DATED, Conditions, Nearest, Server, of_roles, said_by
 from recall_integrations.types import Degradation, RetrievalPlan
-from recall_integrations.types.making import changed
 from recall_integrations.types.roles import ROLE_CODES
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from recall_integrations.records import record
+from recall_integrations.records import changed, maker, record
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.making import changed, maker
 from recall_integrations.types.request import RecallRequest
 
 RESULTS_MAX = 2_000  # recalls of an optimizer that are remembered for feedback

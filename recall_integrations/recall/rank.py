@@ -30,13 +30,13 @@ from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of,
 from recall_integrations.recall.deliver import Delivery
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import MultiStage, RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.guard import NO_TIME
 from recall_integrations.store.asking import bundled_worth
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Contribution, Degradation, RerankOutcome
-from recall_integrations.types.making import changed
 
 
 class Rank(Stage):

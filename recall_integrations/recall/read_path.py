@@ -49,6 +49,7 @@ from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.several import of_several
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed
 from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import MultiStage, RerankSettings, RerankStage
@@ -71,9 +72,7 @@ from recall_integrations.types import (
     checked_scope,
     checked_time,
 )
-from recall_integrations.types.feedback import Feedback
-from recall_integrations.types.making import changed
-from recall_integrations.types.observing import RecallObserver
+from recall_integrations.types.observing import Feedback, RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.result import NOT_SEARCHED
 

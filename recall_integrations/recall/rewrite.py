@@ -16,6 +16,7 @@ from recall_integrations.recall.rank import KEEP_FIRST, Rank
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
@@ -33,8 +34,7 @@ from recall_integrations.rewriting.asking import (
 from recall_integrations.rewriting.phrasings import Asked, refused
 from recall_integrations.store.asking import bundled_worth
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
-from recall_integrations.types.making import changed
-from recall_integrations.types.watching import Step
+from recall_integrations.types.request import Step
 
 BY_WORDS = ("semantic", "lexical")  # the other arms look for names, times and types, which stay the query's
 

@@ -17,6 +17,7 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
+from recall_integrations.records import changed, maker
 from recall_integrations.reranking.reranking import MultiStage
 from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
@@ -25,7 +26,6 @@ from recall_integrations.resilience.guard import Guard
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import shortened
 from recall_integrations.types import ArmPlan, Degradation
-from recall_integrations.types.making import changed, maker
 
 
 class Embed(Stage):

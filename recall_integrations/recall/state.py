@@ -20,7 +20,7 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.arranging.newer import Overtaken
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.looking import Looked
-from recall_integrations.records import record
+from recall_integrations.records import changed, record
 from recall_integrations.rewriting.asking import Asking
 from recall_integrations.types import (
     CacheOutcome,
@@ -33,7 +33,6 @@ from recall_integrations.types import (
     RetrievalPlan,
     RewriteOutcome,
 )
-from recall_integrations.types.making import changed
 from recall_integrations.types.request import RecallRequest
 
 T = TypeVar("T")

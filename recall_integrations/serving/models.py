@@ -21,7 +21,7 @@ from recall_integrations.serving.problems import MEDIA_TYPE, TITLES, Refused
 from recall_integrations.serving.served import Limits
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
-from recall_integrations.types.moments import iso
+from recall_integrations.types.messages import iso
 
 LEAST_MS = 1.0
 PRIVACY = Literal["allow", "redact", "block"]

@@ -43,10 +43,10 @@ from recall_integrations.types import (
     checked_scopes,
     checked_text,
 )
-from recall_integrations.types.feedback import Feedback
 from recall_integrations.types.numbers import is_number, real, whole
+from recall_integrations.types.observing import Feedback
+from recall_integrations.types.request import Step
 from recall_integrations.types.result import NOT_SEARCHED
-from recall_integrations.types.watching import Step
 
 if TYPE_CHECKING:
     from recall_integrations.resilience.guard import Health

@@ -31,7 +31,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
 from recall_integrations.store.turns import Lock
 from recall_integrations.text import ANALYSER_VERSION
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import ROLE_CODES
 

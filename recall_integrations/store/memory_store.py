@@ -660,7 +660,7 @@ class MemoryStore:
 
     def vectors_in(self, scope: Scope) -> str:
         """Name the index that finds near vectors of a scope, so far as this process has noticed of writes."""
-        from recall_integrations.config.vectors import PGVECTOR
+        from recall_integrations.config.keeping import PGVECTOR
 
         scope_id, indexes = self.known(scope), self._parts.indexes
         if scope_id is None or not indexes.home_of(scope_id):

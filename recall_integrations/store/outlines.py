@@ -28,7 +28,7 @@ from recall_integrations.indexes.times import ends
 from recall_integrations.records import record
 from recall_integrations.store import pushing
 from recall_integrations.store.pushing import NOBODY
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types.roles import NO_ROLE
 
 SCOPES_MAX = 64  # whose outlines are in memory

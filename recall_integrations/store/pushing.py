@@ -29,7 +29,7 @@ from recall_integrations.indexes.kind import SPEAKING, shortness
 from recall_integrations.indexes.word_rows import Cut
 from recall_integrations.privacy.logs import told
 from recall_integrations.store.filling import Filling
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import Memory
 from recall_integrations.types.roles import ROLE_CODES, Role, role_of
 

@@ -19,6 +19,10 @@ import Stemmer
 
 from recall_integrations.patterns import regex
 
+K1, B = 1.2, 0.75
+PIVOT = 30  # stems; shorter texts count as this long, so that a three-word turn does not beat a telling one
+
+
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _HALF_WIDTH = "\uff66-\uff9f"  # katakana
 _SYLLABIC = (  # letters and marks of Thai, Lao, Burmese and Khmer; their digits and signs stand apart
@@ -125,11 +129,7 @@ def tokenize(text: str) -> list[Token]:
 
 def _ascii_words(text: str) -> list[Token]:
     """Tokenize a text in ASCII, which is folded as a whole, letter for letter."""
-    tokens = []
-    for match in _PLAIN_WORD.finditer(text.lower()):
-        start, end = match.span()
-        tokens.append(_token((_ascii_word(match[0]), start, end)))
-    return tokens
+    return [_token((_ascii_word(match[0]), *match.span())) for match in _PLAIN_WORD.finditer(text.lower())]
 
 
 def _ascii_word(word: str) -> str:

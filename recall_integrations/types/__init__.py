@@ -28,8 +28,15 @@ from recall_integrations.types.memory import (
     says_the_same,
     unchecked_memory,
 )
-from recall_integrations.types.plan import ArmPlan, RetrievalPlan, RuleCheck
-from recall_integrations.types.query import EntityRef, ParsedQuery, QueryFeatures, TemporalWindow
+from recall_integrations.types.query import (
+    ArmPlan,
+    EntityRef,
+    ParsedQuery,
+    QueryFeatures,
+    RetrievalPlan,
+    RuleCheck,
+    TemporalWindow,
+)
 from recall_integrations.types.result import (
     CacheOutcome,
     Contribution,

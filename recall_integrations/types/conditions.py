@@ -133,9 +133,6 @@ def conditions_of(given: Mapping[Any, Any], what: str = "Filters.metadata") -> C
     """Read a mapping: keys of metadata with a value or with operators, and `$and`, `$or`, `$nor`, `$not`.
 
     Parts of a mapping come in the order of their names, so that two which say the same are the same.
-
-    Raises:
-        InvalidFilter: it cannot be applied; the message names the place.
     """
     found = _mapping(given, what, 0)
     if sum(1 for _ in tests_of(found)) > TESTS_MAX:

@@ -12,14 +12,7 @@ import numpy as np
 
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.records import record
-from recall_integrations.types.memory import (
-    MemoryType,
-    checked_role,
-    checked_time,
-    checked_type,
-    listed,
-    names_of,
-)
+from recall_integrations.types.memory import MemoryType, checked_role, checked_time, checked_type, listed, names_of
 from recall_integrations.types.numbers import is_number, real, shown, whole
 from recall_integrations.types.roles import Role
 
@@ -137,13 +130,6 @@ class Filters:
         put(self, "condition", condition)
 
     def __bool__(self) -> bool:
-        return bool(
-            self.types
-            or self.entities
-            or self.actors
-            or self.roles
-            or self.channels
-            or self.threads
-            or self.metadata
-            or self.current_only
-        ) or any(v is not None for v in (self.after, self.before, self.recency_days))
+        lists = (self.types, self.entities, self.actors, self.roles, self.channels, self.threads)
+        times = (self.after, self.before, self.recency_days)
+        return any((*lists, self.metadata, self.current_only)) or any(value is not None for value in times)

@@ -48,10 +48,7 @@ def pieces(
 ) -> Iterator[tuple[str, Highlight | None]]:
     """Yield the whole text in parts, each with its highlight, `None` = it has none.
 
-    Args:
-        text: the memory's text.
-        highlights: the hit's highlights.
-        kinds: kinds that count. With `passage` among them the words in a passage are part of it.
+    With `passage` among `kinds` the words in a passage are part of it.
     """
     at = 0
     for found in highlights:
@@ -74,19 +71,12 @@ def marked(
     kinds: Collection[str] = MARKED,
 ) -> str:
     """Return the text with `before` and `after` around each highlight. Arguments as for `Hit.marked`."""
-    found = []
-    for part, highlight in pieces(text, highlights, kinds):
-        shown = part if escape is None else escape(part)
-        found.append(shown if highlight is None else f"{before}{shown}{after}")
-    return "".join(found)
+    shown = ((part if escape is None else escape(part), found) for part, found in pieces(text, highlights, kinds))
+    return "".join(part if found is None else f"{before}{part}{after}" for part, found in shown)
 
 
 def excerpt(text: str, highlights: Sequence[Highlight], chars: int) -> tuple[int, int]:
-    """Return the place of the `chars` characters that say most; cut between words where there are spaces.
-
-    Raises:
-        InvalidArgument: `chars` is no whole number from 1 on.
-    """
+    """Return the place of the `chars` characters that say most; cut between words where there are spaces."""
     if not is_whole(chars) or chars < 1:
         raise InvalidArgument(f"snippet(chars=…) takes a whole number from 1 on, not {chars!r}.")
     if len(text) <= chars:

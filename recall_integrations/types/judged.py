@@ -97,11 +97,7 @@ def gains_to_text(gains: Sequence[Gain]) -> str:
 
 
 def gains_of(text: str) -> tuple[Gain, ...]:
-    """Read gains from the column.
-
-    Raises:
-        ValueError: the text holds none of ours.
-    """
+    """Read gains from the column."""
     rows = json.loads(text)
     if not isinstance(rows, list) or len(rows) > GAINS_MAX:
         raise ValueError("no list of gains")
@@ -133,11 +129,7 @@ def packed(replay: Replay) -> bytes:
 
 
 def unpacked(data: bytes) -> Replay:
-    """Read a replay from the column.
-
-    Raises:
-        ValueError: it is none of ours, or damaged.
-    """
+    """Read a replay from the column."""
     try:
         engine = zlib.decompressobj()
         whole = engine.decompress(data, 4 * _ENTRIES_MAX)

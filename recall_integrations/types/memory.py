@@ -19,20 +19,10 @@ from recall_integrations.types.roles import Role, role_of
 
 ID_CHARS_MAX = 1_024
 SCOPES_MAX = 32  # scopes in one recall
-
-
 NAME_CHARS_MAX = 1_024
-
-
 TEXT_CHARS_MAX = 10_000_000
-
-
 DEPTH_MAX = 100  # depth of metadata; readers of JSON end between 500 and 2,000
-
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -158,11 +148,7 @@ ScopeLike = Scope | Mapping[str, str]
 
 
 def checked_scope(scope: object) -> Scope:
-    """Return the scope; from a mapping of its parts; or the default one for `None`.
-
-    Raises:
-        InvalidScope: it is something else, or its parts are no parts of a scope.
-    """
+    """Return the scope; from a mapping of its parts; or the default one for `None`."""
     if isinstance(scope, Scope):
         return scope
     if scope is None:
@@ -177,11 +163,7 @@ def checked_scope(scope: object) -> Scope:
 
 
 def checked_scopes(scopes: object) -> tuple[Scope, ...]:
-    """Return several scopes, each once, in their order.
-
-    Raises:
-        InvalidScope: it is no list of scopes, is empty, or has more than `SCOPES_MAX`.
-    """
+    """Return several scopes, each once, in their order."""
     if isinstance(scopes, str | Mapping | Scope) or not isinstance(scopes, Iterable):
         raise InvalidScope(f"scopes must be a list of scopes, not {type(scopes).__name__}. For one there is scope=.")
     found = tuple(dict.fromkeys(map(checked_scope, scopes)))
@@ -342,13 +324,9 @@ class Memory:
 
 def says_the_same(stored: Memory, memory: Memory) -> bool:
     """Say whether storing `memory` would change nothing; fields that the store fills in by itself are not compared."""
-    for name in Memory.__dataclass_fields__:
-        value = getattr(memory, name)
-        if value is None and name in ("created_at", "position"):
-            continue
-        if getattr(stored, name) != value:
-            return False
-    return True
+    values = {name: getattr(memory, name) for name in Memory.__dataclass_fields__}
+    filled_in = {name for name in ("created_at", "position") if values[name] is None}
+    return all(getattr(stored, name) == value for name, value in values.items() if name not in filled_in)
 
 
 def indexed_text(text: str, actor: str | None) -> str:
@@ -362,8 +340,6 @@ def unchecked_memory(**fields: Any) -> Memory:
 
 
 _PUTS = tuple(getattr(Memory, name).__set__ for name in Memory.__dataclass_fields__)
-
-
 _values = attrgetter(*Memory.__dataclass_fields__)
 
 
@@ -376,12 +352,7 @@ def memory_of_values(values: Iterable[Any]) -> Memory:
 
 
 def copied_memory(memory: Memory, metadata: Mapping[str, Any] | None = None) -> Memory:
-    """Copy a memory with metadata of its own: the one part of a memory that can be changed.
-
-    Args:
-        memory: the memory to copy.
-        metadata: metadata of the copy; default: the memory's.
-    """
+    """Copy a memory with metadata of its own: the one part of a memory that can be changed."""
     *values, held = _values(memory)
     return memory_of_values((*values, own_metadata(held if metadata is None else metadata)))
 

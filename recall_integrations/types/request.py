@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, Protocol
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -11,7 +12,34 @@ from numpy.typing import NDArray
 
 from recall_integrations.records import record
 from recall_integrations.types import Filters, Scope, TemporalWindow
-from recall_integrations.types.watching import Step
+
+
+class Step(Protocol):
+    """A step of a recall that is under way: the recall itself, one of its stages, an arm.
+
+    It is called when something begins or ends, in the thread in which that happens; arms work in threads of their own.
+    Its errors cost nobody the answer: the result names them.
+    """
+
+    def begin(self, name: str, inputs: Mapping[str, Any]) -> Step:
+        """Begin a step inside of this one.
+
+        Args:
+            name: the stage (`parse`, …, `deliver`), `cache` for an answer that was kept, `arm.<name>`, or `scope` where
+                several are searched, with the stages inside.
+            inputs: input of the step, as JSON has it. Empty unless `privacy="allow"`.
+        """
+        ...
+
+    def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
+        """End the step. Called once.
+
+        Args:
+            outputs: output of the step, as JSON has it. Unless `privacy="allow"`, only its problems (`degraded`).
+            error: error with which it failed, though the recall may go on.
+        """
+        ...
+
 
 Window = TemporalWindow | Literal[False] | None
 

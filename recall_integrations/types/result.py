@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, fields
 from datetime import datetime
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_integrations.records import record
 from recall_integrations.types import highlights as places
 from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import Memory, Scope
-from recall_integrations.types.plan import RetrievalPlan
-from recall_integrations.types.query import ParsedQuery
+from recall_integrations.types.query import ParsedQuery, RetrievalPlan
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -85,7 +83,7 @@ class _ReadLater:
                 return object.__getattribute__(self, name)
             made = why.reason(self.memory) if name == "reason" else why.contributions()
             _PUT[name](self, made)
-            if all(map(_is_made, _LATER, repeat(self))):
+            if all(_has(_GET[later], self) for later in _LATER):
                 _put_why(self, None)
             return made
 
@@ -203,10 +201,6 @@ def _has(read: Callable[[Hit], Any], hit: Hit) -> bool:
     except AttributeError:
         return False
     return True
-
-
-def _is_made(name: str, hit: Hit) -> bool:
-    return _has(_GET[name], hit)
 
 
 Held = tuple[str | None, datetime | None, datetime | None]

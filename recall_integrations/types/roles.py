@@ -27,13 +27,7 @@ class Role(str, Enum):
 
 NO_ROLE = 0
 # Codes for columns of int8.
-ROLE_CODES: Mapping[Role | None, int] = {
-    None: NO_ROLE,
-    Role.USER: 1,
-    Role.ASSISTANT: 2,
-    Role.SYSTEM: 3,
-    Role.TOOL: 4,
-}
+ROLE_CODES: Mapping[Role | None, int] = {None: NO_ROLE, **{role: code for code, role in enumerate(Role, 1)}}
 
 SPELLINGS: Mapping[Role, tuple[str, ...]] = {
     Role.USER: ("user", "human", "end user", "prompter"),

@@ -12,7 +12,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms import retrievers as semantic
-from recall_integrations.config import RetrievalConfig, VectorsConfig, vectors
+from recall_integrations.config import RetrievalConfig, VectorsConfig, keeping
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, served_collections
 from recall_integrations.store.doctor import Check, examine
@@ -100,7 +100,7 @@ def fill_on(store: MemoryStore) -> None:
 def test_at_chroma_cloud_no_request_is_larger_than_it_takes(
     limited: Limited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "CLOUD", "127.0.0.1")
+    monkeypatch.setattr(keeping, "CLOUD", "127.0.0.1")
     with MemoryStore.open(tmp_path / "s", config=config(limited)) as store:
         put(store, COUNT)
         assert store.indexes.settle(WAIT_S), store.stats()["notices"]
@@ -118,7 +118,7 @@ def test_at_chroma_cloud_no_request_is_larger_than_it_takes(
         assert not limited.refused and not store.stats()["notices"]
     check = compared(tmp_path / "s", config(limited))
     assert check.state == "ok" and set(limited.sizes("get")) == {300} and not limited.refused
-    monkeypatch.setattr(vectors, "CLOUD", "elsewhere")
+    monkeypatch.setattr(keeping, "CLOUD", "elsewhere")
     check = compared(tmp_path / "s", config(limited))
     assert check.state == "problem" and "Set vectors.results_max to 300 or less" in check.says
 

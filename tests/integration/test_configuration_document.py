@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from recall_integrations import RecallConfig
 from recall_integrations.cli import main
-from recall_integrations.config.changes import FIXED
+from recall_integrations.config.checking import OTHER_NAMES, OTHERS
 from recall_integrations.config.loading import loaded
-from recall_integrations.config.names import OTHER_NAMES, OTHERS
+from recall_integrations.config.recall_config import FIXED
 from recall_integrations.config.schema import table
 from recall_integrations.config.scopes import NOT_PER_SCOPE
 from tests.pages import DOCS, prints_what_it_says

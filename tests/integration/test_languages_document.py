@@ -13,7 +13,7 @@ from recall_integrations.languages import READ, name_of
 from recall_integrations.languages.tables import SECTIONS, unread
 from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
-from recall_integrations.text.stop_words import NAMES
+from recall_integrations.text.detection import NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "languages.md").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from recall_integrations.query.parser import QueryParser, clean
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery
-from recall_integrations.types.readings import ROLES
+from recall_integrations.types.query import ROLES
 from tests.quick import examples
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)

@@ -31,7 +31,7 @@ from recall_integrations.types import (
     RetrievalPlan,
     TemporalWindow,
 )
-from recall_integrations.types.readings import ConversationalVerdict, Identifier, Router
+from recall_integrations.types.query import ConversationalVerdict, Identifier, Router
 from tests.quick import examples
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)

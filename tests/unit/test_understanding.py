@@ -15,7 +15,7 @@ from recall_integrations.errors import ConfigError, InvalidArgument
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.types import EntityRef, ParsedQuery
-from recall_integrations.types.readings import Identifier, Router
+from recall_integrations.types.query import Identifier, Router
 
 NOW = datetime(2026, 5, 14, 1, 30, tzinfo=timezone.utc)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter
 from recall_integrations.adapters.sources.source import COSINE, IP, L2, Row, Source, Vector, in_pages, plain
-from recall_integrations.embeddings import identity
+from recall_integrations.embeddings import base as identity
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.vector_server import of_a_request
 

@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 
 from recall_integrations.adapters.sources.chroma import ChromaSource
 from recall_integrations.adapters.sources.source import COSINE, IP, L2, UNKNOWN, Row, Source, Vector, plain
-from recall_integrations.embeddings.identity import has_ancestor
+from recall_integrations.embeddings.base import has_ancestor
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, InvalidMemory
 
 _LISTED = "Chroma, InMemoryVectorStore and FAISS"

@@ -13,7 +13,7 @@ from recall_integrations.adapters.nodes import node_besides
 from recall_integrations.adapters.shapes import own
 from recall_integrations.adapters.sources.chroma import NODE_CONTENT, ChromaSource
 from recall_integrations.adapters.sources.source import COSINE, Row, Source, Vector, plain
-from recall_integrations.embeddings.identity import has_ancestor
+from recall_integrations.embeddings.base import has_ancestor
 from recall_integrations.errors import InvalidArgument
 
 __all__ = ["NODE_CONTENT", "IndexSource", "row_of_node", "source_of"]

@@ -99,9 +99,8 @@ def check(ctx: click.Context, file: Path) -> None:
     A line for each mistake: the file, its line and column, what is wrong, and what was probably meant. Exit code 0: it
     can be used. 1: it cannot. Neither the environment nor a store is looked at.
     """
-    from recall_integrations.config.changes import changed_settings
     from recall_integrations.config.loading import loaded
-    from recall_integrations.config.recall_config import RecallConfig
+    from recall_integrations.config.recall_config import RecallConfig, changed_settings
 
     try:
         found = loaded(file, {})

@@ -160,7 +160,7 @@ def moment(text: str | None, option: str = "--now", also: str = "") -> datetime 
     """Parse the value of `--now`, or of another option; return `None` where it is not given."""
     if text is None:
         return None
-    from recall_integrations.types.moments import iso
+    from recall_integrations.types.messages import iso
 
     found = iso(text)
     if found is None or found.tzinfo is None:
@@ -205,7 +205,7 @@ def console(*, stderr: bool = False) -> Console:
 
 def line(text: str) -> str:
     """Put a text of others on one line, without what would steer the terminal."""
-    from recall_integrations.text.one_line import plain
+    from recall_integrations.text.shortening import plain
 
     return plain(text)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, wording
 from recall_integrations.query.session_words import PLACES_MAX
-from recall_integrations.types.readings import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
+from recall_integrations.types.query import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
 
 BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.text import is_character, language_of, length_in_words, stems
-from recall_integrations.text.bm25 import K1, PIVOT, B
+from recall_integrations.text.analyser import K1, PIVOT, B
 
 THRESHOLD = 0.6
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.text.bm25 import K1, B
+from recall_integrations.text.analyser import K1, B
 
 Values = NDArray[np.float32]
 Real = TypeVar("Real", np.float32, np.float64)

@@ -36,7 +36,7 @@ from recall_integrations.ranking.features.bm25 import (
 )
 from recall_integrations.records import record
 from recall_integrations.text import idf, is_character, length_in_words
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 
 NEAR = 0.5
 DATE_WORDS_MAX = 3

@@ -36,7 +36,7 @@ from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, narrow, stem, stems, tokenize
 from recall_integrations.types import ParsedQuery
-from recall_integrations.types.readings import Identifier
+from recall_integrations.types.query import Identifier
 from recall_integrations.types.roles import SPELLINGS, Role, role_of
 
 

@@ -15,7 +15,7 @@ from recall_integrations.ranking.features.bm25 import Values, length_term, satur
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import FeatureInput, Match
 from recall_integrations.text import idf
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 
 _HOUR = 3_600_000_000
 TOGETHER_HOURS = 36.0  # memories of a scope without exchanges that belong together

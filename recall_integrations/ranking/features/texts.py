@@ -20,7 +20,7 @@ from recall_integrations.ranking.features.bm25 import (
 from recall_integrations.ranking.features.feature import Feature, Label
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.text import idf
-from recall_integrations.text.bm25 import K1, PIVOT
+from recall_integrations.text.analyser import K1, PIVOT
 
 LEAD = 12  # content words that a text begins with
 WEIGHTY = 0.5  # of the highest idf: stems from there on are what a query is about

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select, union_all
 
 from recall_integrations.config import VectorsConfig
-from recall_integrations.config.vectors import PGVECTOR
+from recall_integrations.config.keeping import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.pg_tables import has_catalogue

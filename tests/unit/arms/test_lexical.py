@@ -15,7 +15,7 @@ from recall_integrations.indexes.words import LexicalIndex, idf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
-from recall_integrations.text.bm25 import PIVOT
+from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
 
 Ask = Callable[..., ArmRequest]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import RecallConfig
-from recall_integrations.config.own_slots import KINDS, own_slots
+from recall_integrations.config.keeping import KINDS, own_slots
 from recall_integrations.config.schema import schema
 from recall_integrations.errors import ConfigError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations.config import PostgresConfig, RecallConfig
-from recall_integrations.config.changes import changed_settings, refuse_fixed
+from recall_integrations.config.recall_config import changed_settings, refuse_fixed
 from recall_integrations.errors import ConfigError
 
 

@@ -8,12 +8,11 @@ import pytest
 import yaml
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.config.catalogue import catalogue
+from recall_integrations.config.checking import OTHER_NAMES, OTHERS
 from recall_integrations.config.loading import value_of
-from recall_integrations.config.names import OTHER_NAMES, OTHERS
-from recall_integrations.config.schema import FILE, as_text, example, schema
+from recall_integrations.config.reading import SECTIONS
+from recall_integrations.config.schema import FILE, as_text, catalogue, example, schema
 from recall_integrations.config.scopes import NOT_PER_SCOPE
-from recall_integrations.config.shapes import SECTIONS
 from recall_integrations.errors import ConfigError
 
 PACKAGE = Path(__file__).resolve().parents[3] / "recall_integrations"
@@ -114,7 +113,7 @@ def test_the_example_is_a_file_that_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_names_in_the_environment_are_known() -> None:
-    """Whatever the package reads under `RECALL_…` is a setting or in `config/names.py`."""
+    """Whatever the package reads under `RECALL_…` is a setting or in `config/checking.py`."""
     found = {
         name
         for path in PACKAGE.rglob("*.py")

@@ -35,7 +35,7 @@ from recall_integrations.types import (
     Scope,
     TemporalWindow,
 )
-from recall_integrations.types.readings import ROLES, Correction, QueryToken
+from recall_integrations.types.query import ROLES, Correction, QueryToken
 from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
 from tests.quick import examples

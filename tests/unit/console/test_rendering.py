@@ -11,7 +11,7 @@ from rich.console import Console
 
 from recall_integrations.console.rendering import moves, show_result, window_words
 from recall_integrations.delivery.as_data import dumps, result_data
-from recall_integrations.text.one_line import plain
+from recall_integrations.text.shortening import plain
 from recall_integrations.types import (
     ArmPlan,
     CacheOutcome,

@@ -15,7 +15,7 @@ import pytest
 import tomllib
 from sqlalchemy import Connection, Engine, make_url, text
 
-from recall_integrations.config.catalogue import catalogue
+from recall_integrations.config.schema import catalogue
 from recall_integrations.database import postgres, postgres_errors
 from recall_integrations.database.portable import bounded, check_texts
 from recall_integrations.database.postgres import open_postgres

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.cli import main
-from recall_integrations.config.environment import settings_in
+from recall_integrations.config.loading import settings_in
 from recall_integrations.indexes.vector_server import MAJOR
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from recall_integrations.config.environment import settings_in
+from recall_integrations.config.loading import settings_in
 from tests.needs import required
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"

@@ -20,8 +20,7 @@ from recall_integrations.learning.learner import Step
 from recall_integrations.observability.families import ByPlan
 from recall_integrations.observability.metrics import Metrics
 from recall_integrations.types import CacheOutcome, Degradation, ParsedQuery, RecallResult, RerankOutcome, RetrievalPlan
-from recall_integrations.types.feedback import Feedback
-from recall_integrations.types.observing import ArmSeen, PartSeen, RecallEvent
+from recall_integrations.types.observing import ArmSeen, Feedback, PartSeen, RecallEvent
 from tests.needs import program
 
 LOCAL = ("recall_reranker_latency_ms", "recall_retrieval_latency_ms")  # named so by the optimizer's design

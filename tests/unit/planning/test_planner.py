@@ -10,8 +10,7 @@ import pytest
 from recall_integrations.config import ARMS, PlannerConfig, RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, QueryFeatures, TemporalWindow
-from recall_integrations.types.plan import PLANS
-from recall_integrations.types.readings import Identifier, Router
+from recall_integrations.types.query import PLANS, Identifier, Router
 
 DAY = TemporalWindow(
     start=datetime(2026, 3, 1, tzinfo=timezone.utc),

@@ -25,7 +25,7 @@ from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.text import stem
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, Scope
-from recall_integrations.types.readings import NEGATED, SESSION
+from recall_integrations.types.query import NEGATED, SESSION
 from recall_integrations.types.roles import Role
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

@@ -9,7 +9,7 @@ import pytest
 from recall_integrations.languages.tables import READ, tables
 from recall_integrations.query.occurrences import FIRST, LAST, Tense, occurrence_asked, tense_of
 from recall_integrations.query.temporal import parse_window
-from recall_integrations.types.readings import SessionRef
+from recall_integrations.types.query import SessionRef
 
 NOW = datetime(2026, 6, 20, 9, tzinfo=timezone.utc)
 

@@ -23,7 +23,7 @@ from recall_integrations.query.spelling import (
     verdict_of,
 )
 from recall_integrations.text import stem, stems, tokenize
-from recall_integrations.types.readings import Correction
+from recall_integrations.types.query import Correction
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "../shared/data"

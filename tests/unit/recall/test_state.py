@@ -10,8 +10,8 @@ import pytest
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.recall import RecallState, Stage, Turn
+from recall_integrations.records import changed
 from recall_integrations.types import Scope
-from recall_integrations.types.making import changed
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
-from recall_integrations.config.changes import changed_settings, refuse_fixed
+from recall_integrations.config.recall_config import changed_settings, refuse_fixed
 from recall_integrations.errors import ConfigError, StoreError
 from recall_integrations.indexes import array_file, kept_columns
 from recall_integrations.indexes.scope_view import ScopeView

@@ -8,7 +8,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.indexes.windows import in_order, settle, window_mask
-from recall_integrations.types.readings import SessionRef
+from recall_integrations.types.query import SessionRef
 
 START = datetime(2023, 5, 8, 10, tzinfo=timezone.utc)
 

@@ -6,7 +6,7 @@ import pytest
 
 from recall_integrations.text import stop_words
 from recall_integrations.text.by_language import content
-from recall_integrations.text.stop_words import CONTENT, NAMES, content_words, listed
+from recall_integrations.text.detection import CONTENT, NAMES, content_words, listed
 
 
 def unpointed(language: str) -> set[str]:

@@ -9,8 +9,7 @@ import pytest
 
 from recall_integrations.languages.detect import Language, detect_language
 from recall_integrations.text import detection
-from recall_integrations.text.detection import CHARS_MAX, UNKNOWN
-from recall_integrations.text.stop_words import NAMES, listed
+from recall_integrations.text.detection import CHARS_MAX, NAMES, UNKNOWN, listed
 
 TOLD = {
     "de": [

@@ -4,9 +4,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
+from recall_integrations.records import changed, maker
 from recall_integrations.types import ArmPlan, RuleCheck, TemporalWindow
-from recall_integrations.types.making import changed, maker
-from recall_integrations.types.readings import QueryToken
+from recall_integrations.types.query import QueryToken
 
 
 def test_a_record_is_made_as_by_its_constructor() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.types.moments import moment
+from recall_integrations.types.messages import moment
 
 UTC = timezone.utc
 EARLY = timezone(timedelta(hours=2))
