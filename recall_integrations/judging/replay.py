@@ -206,8 +206,8 @@ class Replays:
             if len(result.plan.arms) > 1:
                 for arm in result.plan.arms:
                     self._tried(pair, orders, f"{WITHOUT}{arm.name}", request.text, asked, gone=(arm.name,))
-            for label, served in to_replay(self._shelf, scope, self._optimizer.config.learned.shared):
-                self._tried(pair, orders, f"{VERSION}{label}", request.text, asked, served=served)
+            for served in to_replay(self._shelf, scope):
+                self._tried(pair, orders, f"{VERSION}{served.label}", request.text, asked, served=served)
             return Replay(plan=result.plan.name, orders=orders, **best)
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ from recall_integrations.store.learned_files import Kept, LearnedFiles, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 
-SHARED, STATE = "shared", "state.json"
+STATE = "state.json"
 _SUFFIX = ".json"
 NAMES_MAX = 10_000  # names of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
@@ -114,7 +114,7 @@ class Shelf:
         return there
 
     def state(self, name: str, *, fresh: bool = False) -> State:
-        """Return the state of a scope (or `SHARED`). A state that cannot be read is that of rules."""
+        """Return the state of a scope. A state that cannot be read is that of rules."""
         now, kept = self._timer(), self._states.get(name)
         if kept is not None and not fresh and now - kept[0] < LOOK_SECONDS:
             return kept[2]

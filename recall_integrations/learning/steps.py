@@ -246,10 +246,3 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
 
 def _clipped(steps: Numbers, length_max: float) -> Numbers:
     return steps * min(1.0, length_max / max(float(np.linalg.norm(steps)), 1e-9))
-
-
-def clipped(steps: Mapping[str, float], length_max: float) -> dict[str, float]:
-    """Return steps no longer than `length_max` together (Euclidean), in their direction."""
-    length = float(np.sqrt(sum(step * step for step in steps.values())))
-    factor = 1.0 if length <= length_max else length_max / length
-    return {name: step * factor for name, step in steps.items()}
