@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from recall_integrations.adapters.scopes import scope_text
@@ -51,11 +50,6 @@ def status_data(status: Status) -> dict[str, Any]:
         "ndcg_by_plan": dict(status.ndcg_by_plan),
         "signatures": dict(status.signatures),
     }
-
-
-def difference_data(rows: Iterable[tuple[str, object, object]]) -> list[dict[str, Any]]:
-    """Return the differences between two versions as data."""
-    return [{"what": what, "before": before, "after": after} for what, before, after in rows]
 
 
 def feedback_data(feedback: Feedback) -> dict[str, Any]:

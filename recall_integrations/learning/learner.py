@@ -149,11 +149,11 @@ class Learner:
                 steps.append(self._tell(self._scope(one, counts.get(one, 0), force=force)))
             return tuple(steps)
 
-    def due(self, now: int | None = None) -> bool:
+    def due(self) -> bool:
         """Say whether a run would look at any scope."""
-        moment = self._now() if now is None else now
+        now = self._now()
         counts = {self.shelf.name_of(scope): count for scope, count in self.store.judgements.counts().items()}
-        return any(self._due(self.shelf.state(name, fresh=True), moment, count) for name, count in counts.items())
+        return any(self._due(self.shelf.state(name, fresh=True), now, count) for name, count in counts.items())
 
     def _tell(self, step: Step) -> Step:
         if self._told is not None and step.step != SKIPPED:
@@ -277,7 +277,7 @@ class Learner:
             helpful=sum(one.positive() for one in judged),
             replayed=len(usable),
             signatures=dict(sorted(signatures.items(), key=lambda item: (-item[1], item[0]))),
-            ndcg_by_plan=ndcg_by_plan(usable, bias),
+            ndcg_by_plan={plan: value for plan, (value, _) in counted_by_plan(usable, bias).items()},
             ndcg={label: mean_ndcg(usable, key, bias) for label, key in by_label.items()},
             versions=self.shelf.versions(name),
         )
@@ -343,13 +343,8 @@ def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], 
     return tuple((what, first, second) for _, what, first, second in sorted(rows, key=lambda row: (row[0], row[1])))
 
 
-def ndcg_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, float]:
-    """Return plan that the rules chose → nDCG@5 of the rules, by the judgements."""
-    return {plan: value for plan, (value, _) in counted_by_plan(judged, position_bias).items()}
-
-
 def counted_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, tuple[float, int]]:
-    """Return `ndcg_by_plan` with the number of recalls in which something helped; plans without any are left out."""
+    """Return plan that the rules chose → nDCG@5 of the rules, and the recalls in which something helped, if any."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
         if one.replay is not None:

@@ -88,8 +88,6 @@ class Made:
 
     version: Version | None  # the version; `None` = nothing better was learned
     because: str  # reason in words
-    # gap of the steps to none, on recalls that they were not made from; `None` = there are no steps
-    gap: Gap | None = None
     too_few: bool = False  # whether too little was judged yet to learn anything
 
 
@@ -116,7 +114,7 @@ def made(
     if told_apart and (found or plans):
         arms = new_weights(arms, {arm: g.mean for arm, g in worth.items()})
     if not found and not plans:
-        return Made(version=None, because=f"no steps ({why}), and no signature whose plan should be another", gap=gap)
+        return Made(version=None, because=f"no steps ({why}), and no signature whose plan should be another")
     version = Version(
         id=version_id,
         parent=RULES if parent is None else parent.id,
@@ -139,7 +137,7 @@ def made(
     )
     parts = [f"{len(found)} steps ({why})"] if found else []
     parts += [f"{len(plans)} signatures with a plan of their own"] if plans else []
-    return Made(version=version, because=", ".join(parts), gap=gap)
+    return Made(version=version, because=", ".join(parts))
 
 
 def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str, float], Gap | None, str]:

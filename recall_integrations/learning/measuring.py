@@ -205,8 +205,6 @@ class Verdict:
 
     step: str  # `promoted`, `rolled_back`, `extended`, or empty: the trial goes on
     because: str  # reason in words
-    gap: Gap | None = None  # gap to the version that served before; `None` = nothing was compared
-    floor: Gap | None = None  # gap to the rules
 
 
 def decided(
@@ -226,25 +224,25 @@ def decided(
     count = floor.n
     if count >= LEAST and (early.high < 0 or floor.high < 0):
         worse, against = (early, "what served before") if early.high < 0 else (floor, "rules")
-        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}", gap=early, floor=floor)
+        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}")
     late, floor = gaps(LATE)
     if not over and count < ENOUGH:
-        return Verdict(step=WAITING, because=f"on trial: {told(late)}", gap=late, floor=floor)
+        return Verdict(step=WAITING, because=f"on trial: {told(late)}")
     if count < LEAST:
         if windows + 1 < WINDOWS_MAX:
-            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed", gap=late)
-        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times", gap=late)
+            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed")
+        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times")
     if late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK:
-        return Verdict(step=PROMOTED, because=f"better: {told(late)}", gap=late, floor=floor)
-    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}", gap=late, floor=floor)
+        return Verdict(step=PROMOTED, because=f"better: {told(late)}")
+    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}")
 
 
 def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
     """Decide whether a version that serves all is rolled back, as it is worse than rules by now."""
     gap = compared(judged, order_of(serving), RULES, position_bias)
     if gap.n >= LEAST and gap.high < 0:
-        return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}", floor=gap)
-    return Verdict(step=WAITING, because=told(gap), floor=gap)
+        return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}")
+    return Verdict(step=WAITING, because=told(gap))
 
 
 def told(gap: Gap) -> str:

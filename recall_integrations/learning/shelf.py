@@ -165,10 +165,6 @@ class Shelf:
         there = (file.removesuffix(_SUFFIX) for file in self._kept.texts(name) if file.endswith(_SUFFIX))
         return tuple(sorted((one for one in there if valid_id(one)), key=lambda one: int(one[1:])))
 
-    def names(self) -> tuple[str, ...]:
-        """Return the directories' names of scopes with a state."""
-        return tuple(name for name in self._kept.names() if STATE in self._kept.texts(name))
-
     def put(self, name: str, version: Version) -> None:
         """Write a version. It serves nobody yet."""
         self._kept.put(name, _file(version.id), version.to_json())
@@ -187,15 +183,6 @@ class Shelf:
             self._states.pop(name, None)
             self._there = (-LOOK_SECONDS, False)
             return state
-
-    def forget(self, name: str) -> None:
-        """Remove all that was learned of a scope."""
-        with self._lock:
-            self._states.pop(name, None)
-            for key in [key for key in {**self._versions, **self._rankers} if key[0] == name]:
-                self._versions.pop(key, None)
-                self._rankers.pop(key, None)
-            self._kept.remove(name)
 
 
 def _file(version_id: str) -> str:

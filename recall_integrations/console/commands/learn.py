@@ -273,10 +273,10 @@ def diff(
     """
     from recall_integrations.adapters.scopes import find_scope, scope_text
     from recall_integrations.console.learning import show_difference
-    from recall_integrations.learning.as_data import difference_data
 
     where = find_scope(scope, optimizer.store.scopes())
     rows = optimizer.learner().diff(old, new, where)
-    data = {"scope": scope_text(where), "old": old, "new": new, "changes": difference_data(rows)}
+    changes = [{"what": what, "before": before, "after": after} for what, before, after in rows]
+    data = {"scope": scope_text(where), "old": old, "new": new, "changes": changes}
     undo = _again(store, where, "rollback")
     _told(as_json, data, lambda on: show_difference(on, rows, old, new, undo))
