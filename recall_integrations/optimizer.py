@@ -315,14 +315,14 @@ class QueryOptimizer:
         scope: ScopeLike | None = None,
         *,
         force: bool = False,
-        progress: Callable[[Scope | None, int, int], None] | None = None,
+        progress: Callable[[Scope, int, int], None] | None = None,
     ) -> tuple[LearningStep, ...]:
         """Learn from feedback, as `recall learn STORE run` and `recall serve` do (docs/learning.md).
 
         Args:
-            scope: only this scope; default all, and the shared version.
+            scope: only this scope; default all.
             force: learn whatever was learned lately, and decide now about the version on trial.
-            progress: called before each scope with the scope, its place and their number; `None` = the shared version.
+            progress: called before each scope with the scope, its place and their number.
 
         Returns:
             The step that was taken in each scope.

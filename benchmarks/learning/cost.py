@@ -15,7 +15,6 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner
 from recall_integrations.learning.measuring import ndcg
-from recall_integrations.learning.shelf import SHARED
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.types.judged import RULES, Judged
@@ -39,9 +38,7 @@ class Cost:
 def read_path(halves: Halves, store: MemoryStore, version: Version, *, rounds: int = 15, queries: int = 60) -> float:
     """Processor time with a version that serves over that by rules, interleaved, query by query."""
     rules, learned = (QueryOptimizer(store, config=replace(store.config, mode=mode)) for mode in ("rule", "learned"))
-    learner = learned.learner()
-    learner.shelf.put(SHARED, replace(version, id="v1", ranker=FixedWeights.version))
-    learner.promote("v1", None)
+    _promote(learned, halves, replace(version, id="v1"))
     ratios = []
     for number in range(rounds + 1):
         taken = [0, 0]
@@ -53,10 +50,19 @@ def read_path(halves: Halves, store: MemoryStore, version: Version, *, rounds: i
                 taken[which] += time.process_time_ns() - began
         if number:  # the first one fills caches
             ratios.append(taken[1] / taken[0])
-    learner.rollback(None)
+    for scope in {asked.scope for asked in halves.measured}:
+        learned.learner().rollback(scope)
     rules.close()
     learned.close()
     return statistics.median(ratios)
+
+
+def _promote(optimizer: QueryOptimizer, halves: Halves, version: Version) -> None:
+    """Let a version answer in every scope of the measured half."""
+    learner = optimizer.learner()
+    for scope in {asked.scope for asked in halves.measured}:
+        learner.shelf.put(learner.shelf.name_of(scope), replace(version, ranker=FixedWeights.version))
+        learner.promote(version.id, scope)
 
 
 def job(halves: Halves, store: MemoryStore, judged: int = 10_000, seed: int = 0) -> float:
@@ -84,8 +90,7 @@ def wholes(halves: Halves, store: MemoryStore, version: Version | None) -> tuple
     """Mean nDCG@5 of whole recalls of the measured half: by rules, and by a version, with its arms and plans."""
     rules, learned = (QueryOptimizer(store, config=replace(store.config, mode=mode)) for mode in ("rule", "learned"))
     if version is not None:
-        learned.learner().shelf.put(SHARED, replace(version, id="v2", ranker=FixedWeights.version))
-        learned.learner().promote("v2", None)
+        _promote(learned, halves, replace(version, id="v2"))
     found = []
     for optimizer in (rules, learned):
         values = []

@@ -110,7 +110,7 @@ def curve(
 ) -> tuple[Curve, list[Days]]:
     """Let days pass in each seed."""
     rules, runs = measured(halves, None), []
-    learned = LearnedConfig(shared=False, position_bias=bias)
+    learned = LearnedConfig(position_bias=bias)
     for seed in range(seeds):
         clicks = Clicks(eta=eta, noise=noise_of(seed, seeds))
         use = Use(people=[Person(halves=halves, clicks=clicks, recalls=recalls)], seed=seed, learned=learned)
@@ -262,10 +262,7 @@ def show(report: Report, console: Console) -> None:
             f"{steps.count('rolled_back')} rolled back of {len(steps)}"
         )
     for each in report.poisoned:
-        console.print(
-            f"poison, {each.kind}: the scope's worst day {each.own:+.3f}, the others {each.others:+.3f} "
-            f"({each.clean:+.3f} without), shared steps moved {each.moved:.3f} (bound {each.bound:.3f})"
-        )
+        console.print(f"poison, {each.kind}: the scope's worst day {each.worst:+.3f}")
     if report.cost is not None:
         console.print(
             f"a recall by a version takes {report.cost.ratio:.3f} of one by rules; "

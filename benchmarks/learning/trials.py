@@ -9,16 +9,14 @@ from dataclasses import dataclass, replace
 from benchmarks.learning.clicking import Clicks
 from benchmarks.learning.oracle import measured
 from benchmarks.learning.recorded import Halves
-from benchmarks.learning.using import DAY, Person, Use, order_by
+from benchmarks.learning.using import DAY, TENANT, Person, Use, order_by
 from recall_integrations.config.keeping import LearnedConfig
-from recall_integrations.learning.making import influence_max, learnable
+from recall_integrations.learning.making import learnable
 from recall_integrations.learning.measuring import PROMOTED, ROLLED_BACK, decided
 from recall_integrations.learning.version import Version
-from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES, Judged
 
 WINDOW = 7  # days
-SCOPES = 10
 HARM = 0.02  # nDCG@5 below rules
 
 
@@ -41,23 +39,15 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Poisoned:
-    """What became of scopes of which one is poisoned.
+    """What became of a scope whose clicks are poisoned.
 
     Args:
         kind: of poison.
-        own: nDCG@5 of the poisoned scope against rules, on its worst day.
-        others: of the others together, at the end.
-        clean: of the others at the end where nobody is poisoned.
-        moved: the largest change of a shared step by the poison; 0 where nothing is shared.
-        bound: that it is held to.
+        worst: nDCG@5 against rules by the labels, on its worst day.
     """
 
     kind: str
-    own: float
-    others: float
-    clean: float
-    moved: float
-    bound: float
+    worst: float
 
 
 def bad_versions(halves: Halves, seed: int) -> dict[str, Version]:
@@ -109,30 +99,8 @@ def tried(halves: Halves, version: Version, kind: str, clicks: Clicks, seed: int
 
 
 def poisoned(halves: Halves, days: int, recalls: int, noise: float, seed: int) -> Iterator[Poisoned]:
-    """Ten scopes with questions of their own; the clicks of one are inverted, or say nothing."""
-    parts = [
-        replace(halves, learning=halves.learning[i::SCOPES] + halves.learning[(i + 1) % SCOPES :: SCOPES])
-        for i in range(SCOPES)
-    ]
-    honest = Clicks(noise=noise)
-    scopes = [Scope(user_id=f"tenant{i}") for i in range(SCOPES)]
-
-    def use(first: Clicks) -> Use:
-        people = [
-            Person(scope=scope, halves=part, clicks=first if i == 0 else honest, recalls=recalls)
-            for i, (scope, part) in enumerate(zip(scopes, parts, strict=True))
-        ]
-        return Use(people=people, seed=seed)
-
+    """A scope whose clicks are inverted, or say nothing."""
     rules = measured(halves, None).mean()
-    clean = use(honest).days(days)
-    end = sum(float(clean.ndcg[scope][-1].mean()) for scope in scopes[1:]) / (SCOPES - 1) - rules
     for kind, clicks in (("inverted", Clicks(noise=noise, inverted=True)), ("random", Clicks(blind=True))):
-        found = use(clicks).days(days)
-        own = float((found.ndcg[scopes[0]].mean(axis=1) - rules).min())
-        others = sum(float(found.ndcg[scope][-1].mean()) for scope in scopes[1:]) / (SCOPES - 1) - rules
-        moved = 0.0
-        if clean.shared is not None and found.shared is not None:
-            one, other = clean.shared.steps, found.shared.steps
-            moved = max((abs(one.get(name, 0.0) - other.get(name, 0.0)) for name in {**one, **other}), default=0.0)
-        yield Poisoned(kind=kind, own=own, others=others, clean=float(end), moved=moved, bound=influence_max(SCOPES))
+        found = Use(people=[Person(halves=halves, clicks=clicks, recalls=recalls)], seed=seed).days(days)
+        yield Poisoned(kind=kind, worst=float((found.ndcg[TENANT].mean(axis=1) - rules).min()))

@@ -28,7 +28,7 @@ from recall_integrations.config.keeping import LearnedConfig
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner, Step
 from recall_integrations.learning.measuring import ndcg
-from recall_integrations.learning.serving import label_of, served, to_replay
+from recall_integrations.learning.serving import served, to_replay
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version
 from recall_integrations.store.memory_store import MemoryStore
@@ -128,14 +128,12 @@ class Days:
         steps: of the job, with the day.
         judged: how many recalls were judged.
         last: scope → what served at the end; `None` = rules.
-        shared: what was shared at the end.
     """
 
     ndcg: Mapping[Scope, Numbers]
     steps: tuple[tuple[int, Step], ...]
     judged: int
     last: Mapping[Scope, Version | None]
-    shared: Version | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,7 +174,6 @@ class Use:
                 steps=tuple(steps),
                 judged=sum(ledger.counts().values()),
                 last=last,
-                shared=shelf.version("shared", shelf.state("shared").serving),
             )
 
     def _asked(self, person: Person, ledger: Ledger, shelf: Shelf, draw: random.Random, numbers: Any) -> None:
@@ -190,7 +187,7 @@ class Use:
             gains = person.clicks.on(self._order(person, asked, label, version), asked.relevant, draw)
             if not gains:
                 continue
-            orders = {f"version:{name}": self._order(person, asked, name, one.version) for name, one in there}
+            orders = {f"version:{one.label}": self._order(person, asked, one.label, one.version) for one in there}
             rows.append(
                 Judged(
                     result_id=f"{self.seed}-{next(numbers):x}",
@@ -212,8 +209,8 @@ class Use:
 
     def _served(self, person: Person, shelf: Shelf, asked: Asked) -> tuple[Version | None, str]:
         share = self.learned.traffic_fraction_for_new_weights
-        found = served(shelf, person.scope, asked.text, share, self.learned.shared)
-        return found.version, label_of(found.version, own=found.own)
+        found = served(shelf, person.scope, asked.text, share)
+        return found.version, found.label
 
     def _order(self, person: Person, asked: Asked, label: str, version: Version | None) -> Order:
         if version is None:

@@ -198,8 +198,6 @@ class LearnedConfig:
         rollback_on_ndcg_regression: whether a version that serves is rolled back where rules are better by now.
         position_bias: how fast people look at fewer hits from place to place, the `η` of `1 / place^η`; 0 = they look
             at all of them (docs/learning.md).
-        shared: whether weights that many scopes teach alike serve scopes that have learned nothing themselves. No data
-            of theirs is shared.
     """
 
     feedback: Switch = True
@@ -210,7 +208,6 @@ class LearnedConfig:
     traffic_fraction_for_new_weights: Share = 0.1
     rollback_on_ndcg_regression: Switch = True
     position_bias: Annotated[float, in_range(0, 3)] = 1.0
-    shared: Switch = True
 
     @property
     def cadence_days(self) -> int:

@@ -15,7 +15,6 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.console.rendering import pairs
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.learning.as_data import named
 from recall_integrations.learning.learner import Status, Step
 from recall_integrations.learning.shelf import Event, State
 from recall_integrations.text.shortening import plain
@@ -42,10 +41,10 @@ def show_status(console: Console, every: Sequence[Status], config: RecallConfig)
     for i, status in enumerate(every):
         if i:
             console.print()
-        console.print(Text(plain(named(status.scope)) if status.scope else "shared by all scopes", style="bold"))
+        console.print(Text(plain(scope_text(status.scope)), style="bold"))
         _show_one(console, status, config, zone)
     if not any(status.judged for status in every):
-        console.print(Text("\nNo recall was judged yet. Say which memories helped: recall feedback STORE --query …"))
+        console.print(Text("No recall was judged yet. Say which memories helped: recall feedback STORE --query …"))
     if config.mode != "learned":
         said = f"\nmode is {config.mode} in these settings: rules answer, whatever was learned. mode: learned lets it."
         console.print(Text(said, style="yellow"))
@@ -56,10 +55,9 @@ def _show_one(console: Console, status: Status, config: RecallConfig, zone: Zone
     grid = pairs()
     for label, words in _standing(state, config, zone):
         grid.add_row(label, Text(words))
-    if status.scope is not None:
-        need = config.learned.min_queries_per_signature
-        usable = f"{status.replayed:,} can be learned from" + (f", {need:,} are needed" * (status.replayed < need))
-        grid.add_row("judged", Text(f"{status.judged:,} recalls: in {status.helpful:,} something helped, {usable}"))
+    need = config.learned.min_queries_per_signature
+    usable = f"{status.replayed:,} can be learned from" + (f", {need:,} are needed" * (status.replayed < need))
+    grid.add_row("judged", Text(f"{status.judged:,} recalls: in {status.helpful:,} something helped, {usable}"))
     for label, (value, count) in sorted(status.ndcg.items(), key=lambda one: (one[0] != RULES, one[0])):
         grid.add_row(f"nDCG@5 {label}", Text(f"{value:.3f} on {count:,}"))
     if status.ndcg_by_plan:
@@ -103,7 +101,7 @@ def show_steps(console: Console, steps: Sequence[Step]) -> None:
         table.add_column(title, justify="right" if title == "judged" else "left", overflow="fold")
     for step in steps:
         table.add_row(
-            Text(plain(named(step.scope))),
+            Text(plain(scope_text(step.scope))),
             Text(STEPS.get(step.step, step.step)),
             step.version or "-",
             f"{step.judged:,}",
@@ -132,10 +130,9 @@ def show_difference(
     console.print(Text(f"To take back what is tried, or else what serves: {undo}"))
 
 
-def show_state(console: Console, scope: Scope | None, state: State, undo: str, *, config: RecallConfig) -> None:
+def show_state(console: Console, scope: Scope, state: State, undo: str, *, config: RecallConfig) -> None:
     """Print the state after a step by hand."""
-    of = "For scopes that have learned nothing themselves" if scope is None else f"In {plain(named(scope))}"
-    console.print(Text(f"{of}, from the next recall on:"))
+    console.print(Text(f"In {plain(scope_text(scope))}, from the next recall on:"))
     grid = pairs()
     for label, words in _standing(state, config, ZoneInfo(config.timezone)):
         grid.add_row(label, Text(words))

@@ -176,6 +176,20 @@ class _Pair:
         if watching:
             self.watched = optimizer.varied(config=config, ranker=self.ranker, stages=stages, outside=False)
 
+    def recalled(
+        self,
+        optimizer: Recalling,
+        text: str,
+        asked: dict[str, Any],
+        *,
+        plan: str = "",
+        gone: Collection[str] = (),
+        served: Served = BY_RULES,
+    ) -> tuple[RecallResult, Order | None]:
+        """Recall by a plan, without arms, or by a version; return the result and the first memories."""
+        self.serve.served, self.serve.plan, self.drop.arms, self.order.first = served, plan, gone, None
+        return optimizer.recall(text, **asked), self.order.first
+
     def close(self) -> None:
         self.plain.close()
         self.watched.close()
@@ -194,20 +208,21 @@ class Replays:
         with self._lock:
             pair = self._pair(scope)
             asked = _asked(request, scope)
-            result = self._recalled(pair, pair.watched, request.text, asked)
-            rules = pair.order.first
-            if result is None or not rules:
+            result, rules = pair.recalled(pair.watched, request.text, asked)
+            if not rules:
                 return None
             orders: dict[str, Order] = {RULES: rules}
             best = self._best(pair, result.plan.arms, scope, set(judged))
-            for name in PLANS:
-                if name != result.plan.name:
-                    self._tried(pair, orders, f"{PLAN}{name}", request.text, asked, plan=name)
+            ways: dict[str, dict[str, Any]] = {
+                f"{PLAN}{name}": {"plan": name} for name in PLANS if name != result.plan.name
+            }
             if len(result.plan.arms) > 1:
-                for arm in result.plan.arms:
-                    self._tried(pair, orders, f"{WITHOUT}{arm.name}", request.text, asked, gone=(arm.name,))
-            for label, served in to_replay(self._shelf, scope, self._optimizer.config.learned.shared):
-                self._tried(pair, orders, f"{VERSION}{label}", request.text, asked, served=served)
+                ways |= {f"{WITHOUT}{arm.name}": {"gone": (arm.name,)} for arm in result.plan.arms}
+            ways |= {f"{VERSION}{one.label}": {"served": one} for one in to_replay(self._shelf, scope)}
+            for name, way in ways.items():
+                _, order = pair.recalled(pair.plain, request.text, asked, **way)
+                if order is not None:
+                    orders[name] = order
             return Replay(plan=result.plan.name, orders=orders, **best)
 
     def close(self) -> None:
@@ -228,36 +243,6 @@ class Replays:
             config = settings.with_settings(values.items())
             found = self._pairs[settings.fingerprint] = _Pair(self._optimizer, config, watching=watching)
         return found
-
-    def _tried(
-        self,
-        pair: _Pair,
-        orders: dict[str, Order],
-        name: str,
-        text: str,
-        asked: dict[str, Any],
-        *,
-        plan: str = "",
-        gone: Collection[str] = (),
-        served: Served = BY_RULES,
-    ) -> None:
-        self._recalled(pair, pair.plain, text, asked, plan=plan, gone=gone, served=served)
-        if pair.order.first is not None:
-            orders[name] = pair.order.first
-
-    @staticmethod
-    def _recalled(
-        pair: _Pair,
-        optimizer: Recalling,
-        text: str,
-        asked: dict[str, Any],
-        *,
-        plan: str = "",
-        gone: Collection[str] = (),
-        served: Served = BY_RULES,
-    ) -> Any:
-        pair.serve.served, pair.serve.plan, pair.drop.arms, pair.order.first = served, plan, gone, None
-        return optimizer.recall(text, **asked)
 
     def _best(self, pair: _Pair, arms: Iterable[Any], scope: Scope, judged: set[int]) -> dict[str, Any]:
         """Return the best candidates, and those that were judged, with their features."""

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.learner import Status, Step
-from recall_integrations.learning.shelf import SHARED, Event, State
-from recall_integrations.types import Scope
+from recall_integrations.learning.shelf import Event, State
 from recall_integrations.types.observing import Feedback
 
 EVENTS_TOLD = 20  # the last ones
 
 
-def named(scope: Scope | None) -> str:
-    """Write a scope as text; `shared` = the version that all scopes share."""
-    return SHARED if scope is None else scope_text(scope)
-
-
 def step_data(step: Step) -> dict[str, Any]:
     """Return a step of a run as data."""
     return {
-        "scope": named(step.scope),
+        "scope": scope_text(step.scope),
         "step": step.step,
         "version": step.version or None,
         "because": step.because,
@@ -47,7 +40,7 @@ def state_data(state: State) -> dict[str, Any]:
 def status_data(status: Status) -> dict[str, Any]:
     """Return the status of a scope as data."""
     return {
-        "scope": named(status.scope),
+        "scope": scope_text(status.scope),
         **state_data(status.state),
         "versions": list(status.versions),
         "judged": status.judged,
@@ -57,11 +50,6 @@ def status_data(status: Status) -> dict[str, Any]:
         "ndcg_by_plan": dict(status.ndcg_by_plan),
         "signatures": dict(status.signatures),
     }
-
-
-def difference_data(rows: Iterable[tuple[str, object, object]]) -> list[dict[str, Any]]:
-    """Return the differences between two versions as data."""
-    return [{"what": what, "before": before, "after": after} for what, before, after in rows]
 
 
 def feedback_data(feedback: Feedback) -> dict[str, Any]:

@@ -11,27 +11,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field, replace
+from dataclasses import field
 from datetime import timedelta
 from typing import Any
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.learning.making import Made, made, pooled
+from recall_integrations.learning.making import made
 from recall_integrations.learning.measuring import (
     EXTENDED,
     PROMOTED,
     ROLLED_BACK,
     Verdict,
     decided,
-    decided_shared,
     mean_ndcg,
     regressed,
 )
-from recall_integrations.learning.serving import label_of
-from recall_integrations.learning.shelf import SHARED, Event, Shelf, State
+from recall_integrations.learning.shelf import Event, Shelf, State
 from recall_integrations.learning.version import Version
 from recall_integrations.records import record
 from recall_integrations.store.memory_store import MemoryStore
@@ -47,7 +44,7 @@ class Step:
     """A step of learning in a scope.
 
     Args:
-        scope: the tenant; `None` = the version that all share.
+        scope: the tenant.
         step: `started`, `promoted`, `rolled_back`, `extended`, `nothing` (nothing better was learned), or `skipped`.
         version: id of its version; empty = none.
         because: reason in words, with the figures.
@@ -56,7 +53,7 @@ class Step:
         ndcg_by_plan: plan that the rules chose → nDCG@5 of the rules by the judgements, and the number of recalls.
     """
 
-    scope: Scope | None
+    scope: Scope
     step: str
     version: str = ""
     because: str = ""
@@ -70,7 +67,7 @@ class Status:
     """The status of a scope.
 
     Args:
-        scope: the tenant; `None` = the version that all share.
+        scope: the tenant.
         state: the versions that serve and are tried, and the last steps.
         judged: number of recalls that were judged.
         helpful: number of these with a memory that helped.
@@ -81,7 +78,7 @@ class Status:
         versions: ids of the versions, oldest first.
     """
 
-    scope: Scope | None
+    scope: Scope
     state: State
     judged: int = 0
     helpful: int = 0
@@ -128,9 +125,9 @@ class Learner:
         scope: Scope | None = None,
         *,
         force: bool = False,
-        progress: Callable[[Scope | None, int, int], None] | None = None,
+        progress: Callable[[Scope, int, int], None] | None = None,
     ) -> tuple[Step, ...]:
-        """Look at every scope with judged recalls, then at what they share.
+        """Look at every scope with judged recalls.
 
         Args:
             scope: only this one.
@@ -142,35 +139,21 @@ class Learner:
             StoreError, StoreClosed: the run stopped; what was done stays.
         """
         with self.shelf.alone():
-            return self._run(scope, force=force, progress=progress)
+            self.store.judgements.prune(self._settings)
+            counts = self.store.judgements.counts()
+            scopes = list(counts) if scope is None else [scope]
+            steps = []
+            for place, one in enumerate(scopes):
+                if progress is not None:
+                    progress(one, place, len(scopes))
+                steps.append(self._tell(self._scope(one, counts.get(one, 0), force=force)))
+            return tuple(steps)
 
-    def _run(
-        self,
-        scope: Scope | None,
-        *,
-        force: bool,
-        progress: Callable[[Scope | None, int, int], None] | None,
-    ) -> tuple[Step, ...]:
-        self.store.judgements.prune(self._settings)
-        counts = self.store.judgements.counts()
-        scopes = list(counts) if scope is None else [scope]
-        steps = []
-        total = len(scopes) + (scope is None and self._settings.shared)
-        for place, one in enumerate(scopes):
-            if progress is not None:
-                progress(one, place, total)
-            steps.append(self._tell(self._scope(one, counts.get(one, 0), force=force)))
-        if scope is None and self._settings.shared:
-            if progress is not None:
-                progress(None, total - 1, total)
-            steps.append(self._tell(self._shared(scopes, force=force)))
-        return tuple(steps)
-
-    def due(self, now: int | None = None) -> bool:
+    def due(self) -> bool:
         """Say whether a run would look at any scope."""
-        moment = self._now() if now is None else now
+        now = self._now()
         counts = {self.shelf.name_of(scope): count for scope, count in self.store.judgements.counts().items()}
-        return any(self._due(self.shelf.state(name, fresh=True), moment, count) for name, count in counts.items())
+        return any(self._due(self.shelf.state(name, fresh=True), now, count) for name, count in counts.items())
 
     def _tell(self, step: Step) -> Step:
         if self._told is not None and step.step != SKIPPED:
@@ -178,127 +161,69 @@ class Learner:
         return step
 
     def _scope(self, scope: Scope, count: int, *, force: bool) -> Step:
-        began, now, name = self._timer(), self._now(), self.shelf.name_of(scope)
-        state = self.shelf.state(name, fresh=True)
+        began, now = self._timer(), self._now()
+        state = self.shelf.state(self.shelf.name_of(scope), fresh=True)
         if not force and not self._due(state, now, count):
             return Step(scope=scope, step=SKIPPED, because="its time has not come")
         judged = self.store.judgements.of(scope)
-        before = state.serving if state.serving != RULES else self._shared_label()
-
-        def verdict() -> Verdict:
-            own = [one for one in judged if one.at >= state.since]
-            over, windows = self._over(state, now, force=force)
-            return decided(
-                own,
-                state.candidate,
-                before,
-                position_bias=self._settings.position_bias,
-                over=over,
-                windows=windows,
-            )
-
-        def make(version_id: str) -> Made:
-            return made(
-                judged,
-                version_id=version_id,
-                now=now,
-                parent=self.shelf.version(name, state.serving),
-                least=self._settings.min_queries_per_signature,
-                position_bias=self._settings.position_bias,
-                steps=self._config.strategy == "fixed_weights",
-            )
-
-        def floor() -> Verdict | None:
-            if state.serving == RULES or not self._settings.rollback_on_ndcg_regression:
-                return None
-            since = [one for one in judged if one.at >= state.since]
-            return regressed(since, state.serving, position_bias=self._settings.position_bias)
-
-        step = self._moved(
-            name, state, now, verdict, make, floor, count, lambda: self.store.judgements.while_there(scope)
+        step, version, because = self._moved(scope, state, judged, count, now, force=force)
+        return Step(
+            scope=scope,
+            step=step,
+            version=version,
+            because=because,
+            judged=len(judged),
+            took_ms=round((self._timer() - began) * 1e3, 1),
+            ndcg_by_plan=counted_by_plan(judged, self._settings.position_bias),
         )
-        by_plan = counted_by_plan(judged, self._settings.position_bias)
-        took_ms = round((self._timer() - began) * 1e3, 1)
-        return replace(step, scope=scope, judged=len(judged), took_ms=took_ms, ndcg_by_plan=by_plan)
-
-    def _shared(self, scopes: Sequence[Scope], *, force: bool) -> Step:
-        began, now = self._timer(), self._now()
-        state = self.shelf.state(SHARED, fresh=True)
-        if not force and not self._due(state, now):
-            return Step(scope=None, step=SKIPPED, because="its time has not come")
-        judged = {self.shelf.name_of(scope): self.store.judgements.of(scope) for scope in scopes}
-        bias = self._settings.position_bias
-
-        def verdict() -> Verdict:
-            over, windows = self._over(state, now, force=force)
-            own = {name: [one for one in rows if one.at >= state.since] for name, rows in judged.items()}
-            tried, before = f"{SHARED} {state.candidate}", self._shared_label()
-            return decided_shared(own, tried, before, position_bias=bias, over=over, windows=windows)
-
-        def make(version_id: str) -> Made:
-            return pooled(
-                judged,
-                version_id=version_id,
-                now=now,
-                parent=self.shelf.version(SHARED, state.serving),
-                least=self._settings.min_queries_per_signature,
-                position_bias=bias,
-            )
-
-        def floor() -> Verdict | None:
-            if state.serving == RULES or not self._settings.rollback_on_ndcg_regression:
-                return None
-            own = [one for rows in judged.values() for one in rows if one.at >= state.since]
-            return regressed(own, self._shared_label(), position_bias=bias)
-
-        step = self._moved(SHARED, state, now, verdict, make, floor)
-        count = sum(map(len, judged.values()))
-        return replace(step, judged=count, took_ms=round((self._timer() - began) * 1e3, 1))
 
     def _moved(
-        self,
-        name: str,
-        state: State,
-        now: int,
-        verdict: Callable[[], Verdict],
-        make: Callable[[str], Made],
-        floor: Callable[[], Verdict | None],
-        judged: int = 0,
-        there: Callable[[], AbstractContextManager[bool]] = lambda: nullcontext(True),
-    ) -> Step:
-        """Decide first on what is tried, check next what serves, then make something."""
+        self, scope: Scope, state: State, judged: Sequence[Judged], count: int, now: int, *, force: bool
+    ) -> tuple[str, str, str]:
+        """Decide on what is tried, else check what serves, else make a version; return step, version and reason."""
+        name, settings = self.shelf.name_of(scope), self._settings
+        since = [one for one in judged if one.at >= state.since]
         if state.candidate:
-            found = verdict()
+            windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
+            over = force or now - state.since >= self._cadence * (windows + 1)
+            bias = settings.position_bias
+            found = decided(since, state.candidate, state.serving, position_bias=bias, over=over, windows=windows)
             if found.step:
                 self._apply(name, found, state.candidate, now)
-            step, version = found.step or SKIPPED, state.candidate
-            return Step(scope=None, step=step, version=version, because=found.because)
-        worse = floor()
-        if worse is not None and worse.step == ROLLED_BACK:
-            self._apply(name, worse, state.serving, now)
-            return Step(scope=None, step=ROLLED_BACK, version=state.serving, because=worse.because)
+            return found.step or SKIPPED, state.candidate, found.because
+        if state.serving != RULES and settings.rollback_on_ndcg_regression:
+            worse = regressed(since, state.serving, position_bias=settings.position_bias)
+            if worse.step == ROLLED_BACK:
+                self._apply(name, worse, state.serving, now)
+                return ROLLED_BACK, state.serving, worse.because
         if state.held_back:
-            return Step(scope=None, step=SKIPPED, because="it was rolled back by hand; promote a version to go on")
-        found_version = make(f"v{state.made + 1}")
-        event = Event(at=now, step=NOTHING, version="", because=found_version.because)
-        if found_version.too_few:  # the scope is looked at again as soon as there is more
-            return Step(scope=None, step=SKIPPED, because=found_version.because)
-        if found_version.version is None:
-            self.shelf.change(name, lambda old: old.after(event, learned_at=now, learned_from=judged))
-            return Step(scope=None, step=NOTHING, because=found_version.because)
-        new = found_version.version
-        event = replace(event, step=STARTED, version=new.id)
-
-        def started(old: State) -> State:
-            fields = {"since": now, "learned_at": now, "learned_from": judged}
-            return old.after(event, candidate=new.id, made=old.made + 1, **fields)
-
-        with there() as still:
+            return SKIPPED, "", "it was rolled back by hand; promote a version to go on"
+        new = made(
+            judged,
+            version_id=f"v{state.made + 1}",
+            now=now,
+            parent=self.shelf.version(name, state.serving),
+            least=settings.min_queries_per_signature,
+            position_bias=settings.position_bias,
+            steps=self._config.strategy == "fixed_weights",
+        )
+        if new.too_few:  # the scope is looked at again as soon as there is more
+            return SKIPPED, "", new.because
+        looked = {"learned_at": now, "learned_from": count}
+        if new.version is None:
+            event = Event(at=now, step=NOTHING, version="", because=new.because)
+            self.shelf.change(name, lambda old: old.after(event, **looked))
+            return NOTHING, "", new.because
+        version = new.version.id
+        event = Event(at=now, step=STARTED, version=version, because=new.because)
+        with self.store.judgements.while_there(scope) as still:
             if not still:
-                return Step(scope=None, step=SKIPPED, because="it was forgotten meanwhile")
-            self.shelf.put(name, new)
-            self.shelf.change(name, started)
-        return Step(scope=None, step=STARTED, version=new.id, because=found_version.because)
+                return SKIPPED, "", "it was forgotten meanwhile"
+            self.shelf.put(name, new.version)
+            self.shelf.change(
+                name, lambda old: old.after(event, candidate=version, made=old.made + 1, since=now, **looked)
+            )
+        return STARTED, version, new.because
 
     def _apply(self, name: str, verdict: Verdict, version: str, now: int, *, by_hand: bool = False) -> State:
         event = Event(at=now, step=verdict.step, version=version, because=verdict.because)
@@ -317,11 +242,6 @@ class Learner:
 
         return self.shelf.change(name, change)
 
-    def _over(self, state: State, now: int, *, force: bool) -> tuple[bool, int]:
-        """Say whether the time of what is tried is over, and how often it was extended."""
-        windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
-        return force or now - state.since >= self._cadence * (windows + 1), windows
-
     def _due(self, state: State, now: int, judged: int = 0) -> bool:
         """Say whether to look at a scope: something is tried, its time has come, or, where rules serve, twice as much
         was judged as when nothing could be learned."""
@@ -335,22 +255,14 @@ class Learner:
     def _now(self) -> int:
         return to_micros(self.store.clock())
 
-    def _shared_label(self) -> str:
-        """Return the label of what serves where no version of a scope's own does."""
-        serving = self.shelf.state(SHARED, fresh=True).serving if self._settings.shared else RULES
-        return label_of(self.shelf.version(SHARED, serving), own=False)
-
     # -- by hand -----------------------------------------------------------------------------------------------------
 
     def status(self, scope: Scope | None = None) -> tuple[Status, ...]:
-        """Return the status of each scope with judged recalls, then of what is shared; or of `scope` alone."""
-        scopes = self.store.judgements.counts() if scope is None else [scope]
-        found = [self._status(one, self.shelf.name_of(one), self.store.judgements.of(one)) for one in scopes]
-        if scope is None:
-            found.append(self._status(None, SHARED, ()))
-        return tuple(found)
+        """Return the status of each scope with judged recalls; or of `scope` alone."""
+        return tuple(self._status(one) for one in (self.store.judgements.counts() if scope is None else [scope]))
 
-    def _status(self, scope: Scope | None, name: str, judged: Sequence[Judged]) -> Status:
+    def _status(self, scope: Scope) -> Status:
+        name, judged = self.shelf.name_of(scope), self.store.judgements.of(scope)
         usable = [one for one in judged if one.replay is not None and one.positive()]
         signatures: dict[str, int] = {}
         for one in usable:
@@ -365,58 +277,54 @@ class Learner:
             helpful=sum(one.positive() for one in judged),
             replayed=len(usable),
             signatures=dict(sorted(signatures.items(), key=lambda item: (-item[1], item[0]))),
-            ndcg_by_plan=ndcg_by_plan(usable, bias),
+            ndcg_by_plan={plan: value for plan, (value, _) in counted_by_plan(usable, bias).items()},
             ndcg={label: mean_ndcg(usable, key, bias) for label, key in by_label.items()},
             versions=self.shelf.versions(name),
         )
 
-    def promote(self, version: str, scope: Scope | None = None) -> State:
-        """Let a version serve all recalls of a scope (`None` = what is shared) from now on.
+    def promote(self, version: str, scope: Scope) -> State:
+        """Let a version serve all recalls of a scope from now on.
 
         Raises:
             InvalidArgument: there is no such version, or its file is damaged; nothing was changed.
         """
-        name = self._name(scope)
-        self.shelf.read(name, version)
+        self.shelf.read(self.shelf.name_of(scope), version)
         return self._by_hand(scope, PROMOTED, version)
 
-    def rollback(self, scope: Scope | None = None) -> State:
+    def rollback(self, scope: Scope) -> State:
         """Take back what is tried, else what serves: its parent serves again, and nothing is learned until somebody
         promotes a version.
 
         Raises:
             InvalidArgument: rules serve already.
         """
-        state = self.shelf.state(self._name(scope), fresh=True)
+        state = self.shelf.state(self.shelf.name_of(scope), fresh=True)
         version = state.candidate or state.serving
         if version == RULES:
             raise InvalidArgument("Rules serve already: there is nothing to take back.")
         return self._by_hand(scope, ROLLED_BACK, version)
 
-    def _by_hand(self, scope: Scope | None, step: str, version: str) -> State:
+    def _by_hand(self, scope: Scope, step: str, version: str) -> State:
         verdict = Verdict(step=step, because=BY_HAND)
-        state = self._apply(self._name(scope), verdict, version, self._now(), by_hand=True)
+        state = self._apply(self.shelf.name_of(scope), verdict, version, self._now(), by_hand=True)
         self._tell(Step(scope=scope, step=step, version=version, because=BY_HAND))
         return state
 
-    def version(self, version: str, scope: Scope | None = None) -> Version:
+    def version(self, version: str, scope: Scope) -> Version:
         """Return a version of a scope; `rules` is an empty one.
 
         Raises:
             InvalidArgument: there is no such version.
         """
-        return Version(id="v0") if version == RULES else self.shelf.read(self._name(scope), version)
+        return Version(id="v0") if version == RULES else self.shelf.read(self.shelf.name_of(scope), version)
 
-    def diff(self, old: str, new: str, scope: Scope | None = None) -> tuple[tuple[str, object, object], ...]:
+    def diff(self, old: str, new: str, scope: Scope) -> tuple[tuple[str, object, object], ...]:
         """Return the differences between two versions: (what, before, after), steps by size first.
 
         Raises:
             InvalidArgument: there is no such version.
         """
         return difference(self.version(old, scope), self.version(new, scope))
-
-    def _name(self, scope: Scope | None) -> str:
-        return SHARED if scope is None else self.shelf.name_of(scope)
 
 
 def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], ...]:
@@ -435,13 +343,8 @@ def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], 
     return tuple((what, first, second) for _, what, first, second in sorted(rows, key=lambda row: (row[0], row[1])))
 
 
-def ndcg_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, float]:
-    """Return plan that the rules chose → nDCG@5 of the rules, by the judgements."""
-    return {plan: value for plan, (value, _) in counted_by_plan(judged, position_bias).items()}
-
-
 def counted_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, tuple[float, int]]:
-    """Return `ndcg_by_plan` with the number of recalls in which something helped; plans without any are left out."""
+    """Return plan that the rules chose → nDCG@5 of the rules, and the recalls in which something helped, if any."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
         if one.replay is not None:

@@ -1,24 +1,17 @@
-"""Make a version from judged recalls: of one scope, or shared by many.
+"""Make a version from the judged recalls of a scope.
 
 It is checked on recalls that it was not made from, before anybody gets it; four times, each with another quarter kept
 apart (cross-fitting), so that every recall has its say. An arm's marginal utility is `nDCG(full) − nDCG(without it)`;
 its new weight is `w · (1 + 0.1 · normalize(utility))`, in [0.1, 3.0]; `normalize` divides by the largest utility.
-
-Weights that all scopes share are steps of each scope, at most `STEP_LENGTH` long, and their trimmed mean (Yin et al.
-2018): what one scope can do to them is bounded, whatever it says.
 """
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from recall_integrations import __version__
-from recall_integrations.learning.measuring import PLAN, WITHOUT, Gap, bootstrap, compared, mean_ndcg, told
-from recall_integrations.learning.steps import Lists, clipped, figures, fitted, gap_of, learned_steps, lists_of
+from recall_integrations.learning.measuring import PLAN, WITHOUT, Gap, compared, mean_ndcg, told
+from recall_integrations.learning.steps import learned_steps, lists_of
 from recall_integrations.learning.version import WEIGHT_MAX, WEIGHT_MIN, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.ranking.features.compute import FEATURES
@@ -85,9 +78,8 @@ def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[
     return {**old, **{arm: round(weight, 6) for arm, weight in moved.items()}}
 
 
-HELD_OUT = 4  # one in so many judged recalls
 LEVEL = 0.90  # probability of the interval on the held-out recalls: better with a probability of 95 %
-LENGTH_MAX = 3.0  # length of all steps together, in a scope of its own
+LENGTH_MAX = 3.0  # length of all steps together
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -96,16 +88,7 @@ class Made:
 
     version: Version | None  # the version; `None` = nothing better was learned
     because: str  # reason in words
-    # gap of the steps to none, on recalls that they were not made from; `None` = there are no steps
-    gap: Gap | None = None
     too_few: bool = False  # whether too little was judged yet to learn anything
-
-
-def held_out(judged: Judged) -> bool:
-    """Say whether a judged recall is kept apart: always the same ones, whatever their ids are."""
-    said = f"{judged.signature}\0{judged.at}\0{sorted(one.num for one in judged.gains if one.gain > 0)}"
-    digest = hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=4).digest()
-    return int.from_bytes(digest, "big") % HELD_OUT == 0
 
 
 def made(
@@ -131,7 +114,7 @@ def made(
     if told_apart and (found or plans):
         arms = new_weights(arms, {arm: g.mean for arm, g in worth.items()})
     if not found and not plans:
-        return Made(version=None, because=f"no steps ({why}), and no signature whose plan should be another", gap=gap)
+        return Made(version=None, because=f"no steps ({why}), and no signature whose plan should be another")
     version = Version(
         id=version_id,
         parent=RULES if parent is None else parent.id,
@@ -154,7 +137,7 @@ def made(
     )
     parts = [f"{len(found)} steps ({why})"] if found else []
     parts += [f"{len(plans)} signatures with a plan of their own"] if plans else []
-    return Made(version=version, because=", ".join(parts), gap=gap)
+    return Made(version=version, because=", ".join(parts))
 
 
 def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str, float], Gap | None, str]:
@@ -170,12 +153,6 @@ def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str,
     return found.steps, found.gap, f"on held-out recalls {told(found.gap)}"
 
 
-def gained(held: Lists, steps: Mapping[str, float]) -> Gap:
-    """Return by how much steps are better than none on some recalls."""
-    moved = figures(held, np.asarray([steps.get(name, 0.0) for name in held.names]))
-    return gap_of(held, moved - figures(held, np.zeros(len(held.names))), LEVEL)
-
-
 def learnable() -> tuple[str, ...]:
     """Return the features that may get a step: those of the fixed sum."""
     return tuple(FEATURES.weights)
@@ -183,80 +160,3 @@ def learnable() -> tuple[str, ...]:
 
 def _figures(gap: Gap) -> dict[str, float]:
     return {"mean": round(gap.mean, 4), "low": round(gap.low, 4), "high": round(gap.high, 4), "n": gap.n}
-
-
-SCOPES_MIN = 5
-STEP_LENGTH = 1.0
-TRIMMED = 0.2  # share of the scopes that does not count at either end
-PENALTY = 0.1  # penalty of each scope's steps
-
-
-def influence_max(scopes: int) -> float:
-    """Return how far one scope can move a step of the shared weights."""
-    left = scopes - 2 * math.ceil(TRIMMED * scopes)
-    return 2 * STEP_LENGTH / max(1, left)
-
-
-def trimmed_mean(steps: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean step of each feature, without the highest and the lowest fifth."""
-    cut = math.ceil(TRIMMED * len(steps))
-    found = {}
-    for name in sorted({name for one in steps for name in one}):
-        values = sorted(one.get(name, 0.0) for one in steps)
-        middle = values[cut : len(values) - cut]
-        value = round(sum(middle) / len(middle), 4) if middle else 0.0
-        if value:
-            found[name] = value
-    return found
-
-
-def pooled(
-    judged: Mapping[str, Sequence[Judged]],
-    *,
-    version_id: str,
-    now: int,
-    parent: Version | None,
-    least: int,
-    position_bias: float,
-) -> Made:
-    """Make shared weights of all scopes, if they are better in most of them on recalls that they were not made from."""
-    names = learnable()
-    steps, held, used, last, first, count = [], [], 0, 0, now, 0
-    for _, own in sorted(judged.items()):
-        usable = [one for one in own if one.replay is not None and one.positive()]
-        if len(usable) < least:
-            continue
-        lists = lists_of([one for one in usable if not held_out(one)], names, position_bias)
-        apart = lists_of([one for one in usable if held_out(one)], names, position_bias)
-        if lists is None or apart is None:
-            continue
-        found = dict(zip(names, fitted(lists, PENALTY).tolist(), strict=True))
-        steps.append(clipped(found, STEP_LENGTH))
-        held.append(apart)
-        used += len(usable)
-        count += apart.recalls
-        first, last = min(first, *(one.at for one in usable)), max(last, *(one.at for one in usable))
-    if len(steps) < SCOPES_MIN:
-        because = f"{len(steps)} scopes have enough judged recalls, {SCOPES_MIN} are needed"
-        return Made(version=None, because=because, too_few=True)
-    shared = trimmed_mean(steps)
-    means = np.asarray([gained(apart, shared).mean for apart in held])
-    gap = bootstrap(means, level=LEVEL)
-    if not shared or gap.low <= 0:
-        return Made(version=None, because=f"not better in most scopes: {told(gap)} scopes", gap=gap)
-    version = Version(
-        id=version_id,
-        parent=RULES if parent is None else parent.id,
-        made_at=now,
-        data_from=first,
-        data_to=last,
-        judged=used,
-        held_out=count,
-        steps=shared,
-        figures={"scopes": len(steps), "gap_by_scope": {"mean": round(gap.mean, 4), "low": round(gap.low, 4)}},
-        ranker=FixedWeights.version,
-        package=__version__,
-    )
-    return Made(
-        version=version, because=f"{len(shared)} steps shared by {len(steps)} scopes: {told(gap)} scopes", gap=gap
-    )

@@ -77,7 +77,7 @@ def gains_by_num(judged: Judged, position_bias: float) -> dict[int, float]:
 
 
 def order_of(label: str) -> str:
-    """Return the name of an order in a replay, given the label `rules`, `v3` or `shared v2`."""
+    """Return the name of an order in a replay, given the label `rules` or `v3`."""
     return RULES if label == RULES else f"{VERSION}{label}"
 
 
@@ -205,68 +205,44 @@ class Verdict:
 
     step: str  # `promoted`, `rolled_back`, `extended`, or empty: the trial goes on
     because: str  # reason in words
-    gap: Gap | None = None  # gap to the version that served before; `None` = nothing was compared
-    floor: Gap | None = None  # gap to the rules
 
 
 def decided(
     judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
 ) -> Verdict:
     """Decide on a version on trial."""
-    return decided_shared({"": judged}, tried, before, position_bias=position_bias, over=over, windows=windows)
 
+    def gaps(level: float) -> tuple[Gap, Gap]:
+        """Return the gaps to what served before, and to rules."""
+        ours = order_of(tried)
+        before_gap, rules_gap = (
+            compared(judged, ours, order_of(other), position_bias, level=level) for other in (before, RULES)
+        )
+        return before_gap, rules_gap
 
-def decided_shared(
-    judged: Mapping[str, Sequence[Judged]],
-    tried: str,
-    before: str,
-    *,
-    position_bias: float,
-    over: bool,
-    windows: int = 0,
-) -> Verdict:
-    """Decide on a shared version on trial: every scope counts the same, however much was judged there."""
-    early, floor, count = _gaps(judged, tried, before, position_bias, EARLY)
+    early, floor = gaps(EARLY)
+    count = floor.n
     if count >= LEAST and (early.high < 0 or floor.high < 0):
         worse, against = (early, "what served before") if early.high < 0 else (floor, "rules")
-        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}", gap=early, floor=floor)
-    late, floor, _ = _gaps(judged, tried, before, position_bias, LATE)
+        return Verdict(step=ROLLED_BACK, because=f"worse than {against}: {told(worse)}")
+    late, floor = gaps(LATE)
     if not over and count < ENOUGH:
-        return Verdict(step=WAITING, because=f"on trial: {told(late)}", gap=late, floor=floor)
+        return Verdict(step=WAITING, because=f"on trial: {told(late)}")
     if count < LEAST:
         if windows + 1 < WINDOWS_MAX:
-            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed", gap=late)
-        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times", gap=late)
+            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed")
+        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times")
     if late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK:
-        return Verdict(step=PROMOTED, because=f"better: {told(late)}", gap=late, floor=floor)
-    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}", gap=late, floor=floor)
+        return Verdict(step=PROMOTED, because=f"better: {told(late)}")
+    return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}")
 
 
 def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
     """Decide whether a version that serves all is rolled back, as it is worse than rules by now."""
     gap = compared(judged, order_of(serving), RULES, position_bias)
     if gap.n >= LEAST and gap.high < 0:
-        return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}", floor=gap)
-    return Verdict(step=WAITING, because=told(gap), floor=gap)
-
-
-def _gaps(
-    judged: Mapping[str, Sequence[Judged]], tried: str, before: str, position_bias: float, level: float
-) -> tuple[Gap, Gap, int]:
-    """Return the gaps to what served before, and to rules; and the number of recalls compared."""
-    found = []
-    count = 0
-    for other in (before, RULES):
-        of_scopes = [
-            compared(own, order_of(tried), order_of(other), position_bias, level=level) for own in judged.values()
-        ]
-        of_scopes = [gap for gap in of_scopes if gap.n]
-        count = sum(gap.n for gap in of_scopes)
-        if len(judged) == 1:
-            found.append(of_scopes[0] if of_scopes else Gap(mean=0.0, low=0.0, high=0.0, n=0))
-        else:
-            found.append(bootstrap(np.asarray([gap.mean for gap in of_scopes]), level=level))
-    return found[0], found[1], count
+        return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}")
+    return Verdict(step=WAITING, because=told(gap))
 
 
 def told(gap: Gap) -> str:

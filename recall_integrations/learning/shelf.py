@@ -25,7 +25,7 @@ from recall_integrations.store.learned_files import Kept, LearnedFiles, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 
-SHARED, STATE = "shared", "state.json"
+STATE = "state.json"
 _SUFFIX = ".json"
 NAMES_MAX = 10_000  # names of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
@@ -114,7 +114,7 @@ class Shelf:
         return there
 
     def state(self, name: str, *, fresh: bool = False) -> State:
-        """Return the state of a scope (or `SHARED`). A state that cannot be read is that of rules."""
+        """Return the state of a scope. A state that cannot be read is that of rules."""
         now, kept = self._timer(), self._states.get(name)
         if kept is not None and not fresh and now - kept[0] < LOOK_SECONDS:
             return kept[2]
@@ -165,10 +165,6 @@ class Shelf:
         there = (file.removesuffix(_SUFFIX) for file in self._kept.texts(name) if file.endswith(_SUFFIX))
         return tuple(sorted((one for one in there if valid_id(one)), key=lambda one: int(one[1:])))
 
-    def names(self) -> tuple[str, ...]:
-        """Return the directories' names of scopes with a state."""
-        return tuple(name for name in self._kept.names() if STATE in self._kept.texts(name))
-
     def put(self, name: str, version: Version) -> None:
         """Write a version. It serves nobody yet."""
         self._kept.put(name, _file(version.id), version.to_json())
@@ -187,15 +183,6 @@ class Shelf:
             self._states.pop(name, None)
             self._there = (-LOOK_SECONDS, False)
             return state
-
-    def forget(self, name: str) -> None:
-        """Remove all that was learned of a scope."""
-        with self._lock:
-            self._states.pop(name, None)
-            for key in [key for key in {**self._versions, **self._rankers} if key[0] == name]:
-                self._versions.pop(key, None)
-                self._rankers.pop(key, None)
-            self._kept.remove(name)
 
 
 def _file(version_id: str) -> str:

@@ -202,28 +202,20 @@ def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.i
     for penalty in PENALTIES:
         got = np.zeros(len(fold))
         for part, (others, held) in enumerate(parts):
-            begin[part] = steps = fitted(others, penalty, begin[part])
-            got[fold == part] = figures(held, _clipped(steps, length_max))
+            begin[part] = fold_steps = fitted(others, penalty, begin[part])
+            got[fold == part] = figures(held, _clipped(fold_steps, length_max))
         value = float(lists.weight @ (got - none))
         if value > best:
             best, chosen, gaps = value, penalty, got - none
     if chosen is None:
         return Learned(steps={})
-    return Learned(
-        steps=_named(lists.names, _clipped(fitted(lists, chosen), length_max)),
-        penalty=chosen,
-        gap=gap_of(lists, gaps, level),
-    )
-
-
-def gap_of(lists: Lists, gaps: Numbers, level: float) -> Gap:
-    """Return the mean of differences, one for each query of the lists."""
     gap = bootstrap(gaps, lists.weight, queries=lists.queries.tolist(), level=level)
-    return replace(gap, n=lists.recalls)
-
-
-def _named(names: Sequence[str], steps: Numbers) -> dict[str, float]:
-    return {name: round(float(step), 4) for name, step in zip(names, steps, strict=True) if abs(step) >= 5e-5}
+    steps = zip(lists.names, _clipped(fitted(lists, chosen), length_max).tolist(), strict=True)
+    return Learned(
+        steps={name: round(step, 4) for name, step in steps if abs(step) >= 5e-5},
+        penalty=chosen,
+        gap=replace(gap, n=lists.recalls),
+    )
 
 
 def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
@@ -246,10 +238,3 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
 
 def _clipped(steps: Numbers, length_max: float) -> Numbers:
     return steps * min(1.0, length_max / max(float(np.linalg.norm(steps)), 1e-9))
-
-
-def clipped(steps: Mapping[str, float], length_max: float) -> dict[str, float]:
-    """Return steps no longer than `length_max` together (Euclidean), in their direction."""
-    length = float(np.sqrt(sum(step * step for step in steps.values())))
-    factor = 1.0 if length <= length_max else length_max / length
-    return {name: step * factor for name, step in steps.items()}

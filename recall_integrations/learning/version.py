@@ -42,15 +42,6 @@ def signature_of(parsed: ParsedQuery) -> str:
     return f"{named}, {bucket}, {'long' if len(parsed.original.split()) >= LONG else 'short'}"
 
 
-def signatures() -> tuple[str, ...]:
-    """Return all signatures."""
-    found = []
-    for bits in range(2 ** len(_HAS)):
-        named = "+".join(name for i, name in enumerate(_HAS) if bits >> i & 1) or "plain"
-        found += [f"{named}, {b}, {s}" for b in ("vague", "middling", "specific") for s in ("short", "long")]
-    return tuple(sorted(found))
-
-
 WEIGHT_MIN, WEIGHT_MAX = 0.1, 3.0  # of an arm
 FORMAT = "recall-version-1"
 _ID = regex(r"v[0-9]{1,9}")

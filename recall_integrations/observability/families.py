@@ -66,19 +66,12 @@ REASONS = (
 LEVELS = frozenset("01234")
 OUTCOMES = frozenset({"ok", "degraded", "empty", "error", "refused"})
 # What answers a recall, kinds of feedback, and steps of versions (docs/learning.md).
-SERVED = frozenset({"rules", "own", "shared"})
+SERVED = frozenset({"rules", "own"})
 KINDS = frozenset({"helpful", "wrong", "cited", "rating", "asked_again"})
 LEARNING = frozenset({"started", "promoted", "rolled_back", "extended", "nothing"})
 COMPLEXITIES = frozenset({"simple", "moderate", "complex"})
 SHOWN = ("shown", "redacted", "withheld")
 OVERLAPS = ("none", "some", "most", "all")
-
-
-def served_by(version: str) -> str:
-    """Return the kind of version that answered: `v3` is the scope's own, `shared v2` one that all scopes share."""
-    if version == "rules":
-        return version
-    return "shared" if version.startswith("shared ") else "own"
 
 
 class Series:

@@ -280,7 +280,7 @@ class Metrics(RecallObserver):
         trouble = [d for d in result.degraded if d.reason not in families.WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
         of.recalls.of(answered if event.error is None else "error").inc()
-        of.served.of(families.served_by(result.version)).inc()
+        of.served.of("rules" if result.version == "rules" else "own").inc()
         of.latency_ms.of(result.plan.name).observe(event.took_ms)
         kind = families.complexity(
             result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)

@@ -24,7 +24,7 @@ class Recalled:
 
     request: RecallRequest  # the recall's arguments
     shown: tuple[tuple[Scope, str], ...]  # scope and id of each hit, in order
-    version: str = RULES  # name of the version that answered: `rules`, `v3`, `shared v2`
+    version: str = RULES  # name of the version that answered: `rules`, `v3`
     signature: Callable[[], str]  # makes the signature of the query when somebody asks
 
 

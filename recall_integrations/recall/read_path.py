@@ -450,7 +450,7 @@ class ReadPaths:
         self.base = ReadPath(sources, config.with_entry(None), self._results)
         learned = config.learned
         sources.lately.hold(RESULTS_MAX if learned.feedback else 0)
-        self._learned = (learned.traffic_fraction_for_new_weights, learned.shared) if config.mode == "learned" else None
+        self._share = learned.traffic_fraction_for_new_weights if config.mode == "learned" else None
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
         self._lock = threading.Lock()
@@ -554,9 +554,9 @@ class ReadPaths:
 
     def _served(self, request: RecallRequest) -> Served:
         """Return the version learned from use that answers a request for one scope; by default the rules."""
-        if self._learned is None:
+        if self._share is None:
             return BY_RULES
-        return served_by(self.sources.shelf, request.scope, request.text, *self._learned)
+        return served_by(self.sources.shelf, request.scope, request.text, self._share)
 
     def _of_several(
         self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None

@@ -324,7 +324,7 @@ class RecallReply(Reply):
     notes: list[dict[str, Any]]
     timings_ms: dict[str, float | None]
     id: str = Field(description="By which `POST /feedback` names this answer.")
-    version: str = Field(description="What chose plan and weights: `rules`, or what was learned: `v3`, `shared v2`.")
+    version: str = Field(description="What chose plan and weights: `rules`, or what was learned: `v3`.")
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:

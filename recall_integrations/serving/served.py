@@ -239,7 +239,7 @@ class Learning:
         finally:
             self._one_at_a_time.release()
 
-    def _rest(self, _scope: Scope | None, _done: int, _total: int) -> None:
+    def _rest(self, _scope: Scope, _done: int, _total: int) -> None:
         """Pause between two scopes; stop the run if the server stops."""
         took = self._timer() - self._rested
         if self._stop.wait(min(max(took, REST_S[0]), REST_S[1])):

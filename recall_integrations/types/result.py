@@ -443,8 +443,8 @@ class RecallResult:
         parts: for a recall of several scopes, the result of each, in their order, without hits; `query`, `plan`,
             `rewrite` and `rerank` are those of the first.
         id: id by which feedback names this answer (`QueryOptimizer.feedback`); every answer has another one.
-        version: plans and weights that made it: `rules`, or what was learned from use, such as `v3` or `shared v1`
-            (docs/learning.md); of several scopes, that of the first.
+        version: plans and weights that made it: `rules`, or what was learned from use, such as `v3` (docs/learning.md);
+            of several scopes, that of the first.
     """
 
     hits: tuple[Hit, ...]

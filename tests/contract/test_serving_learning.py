@@ -12,7 +12,7 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.learning.learner import Step
 from recall_integrations.learning.making import learnable
-from recall_integrations.learning.shelf import SHARED, Shelf
+from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.serving.app import create_app
@@ -31,8 +31,8 @@ def store() -> Iterator[MemoryStore]:
         store.remember_many([Memory("Priya runs the deploy", id="m1"), Memory("Sam drinks tea", id="m2")], scope=U1)
         store.remember(Memory("The deploy of u2 is a secret", id="x1"), scope=U2)
         shelf, steps = Shelf(store.learned, store.entity_key), {learnable()[0]: 0.1}
-        for name in (shelf.name_of(U1), SHARED):
-            shelf.put(name, Version(id="v1", steps=steps, ranker=FixedWeights.version))
+        for scope in (U1, U2):
+            shelf.put(shelf.name_of(scope), Version(id="v1", steps=steps, ranker=FixedWeights.version))
         yield store
 
 
@@ -150,7 +150,7 @@ async def test_how_a_scope_stands(client: httpx.AsyncClient) -> None:
     assert (reply.mode, own.scope, own.serving, own.tried) == ("learned", "u1/-/-", "rules", None)
     assert (own.judged, own.helpful, own.versions) == (1, 1, ["v1"])
     every = LearningReply.model_validate((await client.get("/learning", params={"everything": True})).json())
-    assert [one.scope for one in every.scopes] == ["u1/-/-", "shared"]
+    assert [one.scope for one in every.scopes] == ["u1/-/-"]
     assert (await client.get("/learning", params={"scope": "never seen"})).json()["scopes"][0]["judged"] == 0
 
 
@@ -163,8 +163,6 @@ async def test_a_version_serves_and_is_taken_back(client: httpx.AsyncClient) -> 
     back = StateReply.model_validate((await client.post("/learning/rollback", json={"scope": "u1"})).json())
     assert back.serving == "rules" and back.held_back
     assert (await recalled(client))["version"] == "rules"
-    assert (await client.post("/learning/promote", json={"version": "v1", "shared": True})).json()["scope"] == "shared"
-    assert (await recalled(client, "u2"))["version"] == "shared v1"
 
 
 async def test_a_run_says_what_was_done(client: httpx.AsyncClient, served: Served) -> None:
@@ -172,7 +170,7 @@ async def test_a_run_says_what_was_done(client: httpx.AsyncClient, served: Serve
     run = RunReply.model_validate((await client.post("/learning/run", json={"scope": "u1", "force": True})).json())
     assert [(step.scope, step.step) for step in run.steps] == [("u1/-/-", "skipped")]
     run = RunReply.model_validate((await client.post("/learning/run", json={"everything": True})).json())
-    assert [step.scope for step in run.steps] == ["u1/-/-", "shared"]
+    assert [step.scope for step in run.steps] == ["u1/-/-"]
     busy: list[int] = []
 
     def learn(_scope: Scope | None = None, **_given: Any) -> tuple[Step, ...]:
@@ -211,8 +209,7 @@ async def test_a_token_changes_its_own_scope_and_nothing_else(served: Served, tm
         assert (await client.get("/learning")).json()["scopes"][0]["scope"] == "u1/-/-"
         refused: list[tuple[str, dict[str, Any]]] = [
             ("/learning/promote", {"version": "v1", "scope": "u2"}),
-            ("/learning/promote", {"version": "v1", "shared": True}),
-            ("/learning/rollback", {"shared": True}),
+            ("/learning/rollback", {"scope": "u2"}),
             ("/learning/run", {"everything": True}),
             ("/learning/run", {"scope": "u2"}),
         ]
@@ -226,6 +223,5 @@ async def test_a_token_changes_its_own_scope_and_nothing_else(served: Served, tm
         for path in ("/learning/promote", "/learning/rollback", "/learning/run"):
             body = {"version": "v1"} if path.endswith("promote") else {}
             assert (await client.post(path, json=body)).status_code == 403
-    async with asking(closed, authorization=f"Bearer {rules}") as client:  # sees what it reaches, and what is shared
-        every = (await client.get("/learning", params={"everything": True})).json()["scopes"]
-        assert [one["scope"] for one in every] == ["shared"]
+    async with asking(closed, authorization=f"Bearer {rules}") as client:  # sees what it reaches
+        assert (await client.get("/learning", params={"everything": True})).json()["scopes"] == []

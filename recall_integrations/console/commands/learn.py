@@ -30,11 +30,9 @@ if TYPE_CHECKING:
 
     from recall_integrations.config import RecallConfig
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Scope
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-SHARED = click.option("--shared", is_flag=True, help="What all scopes have in common, instead of one scope.")
 VERSION = click.argument("version")
 THUMBS = {"up": 1.0, "down": 0.0}
 
@@ -146,15 +144,6 @@ def learn(ctx: click.Context, store: Place) -> None:
     ctx.obj = store
 
 
-def _which(scope: str | None, shared: bool, store: MemoryStore) -> Scope | None:
-    """Return the scope that is meant; `None` = the weights that are shared."""
-    from recall_integrations.adapters.scopes import find_scope
-
-    if shared and scope is not None:
-        raise InvalidArgument("Give --scope or --shared, not both.")
-    return None if shared else find_scope(scope, store.scopes())
-
-
 def _common(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that all of these commands have; they get an open optimizer, and its settings."""
 
@@ -178,34 +167,28 @@ def _told(as_json: bool, data: dict[str, Any], show: Callable[[Console], None]) 
         show(console())
 
 
-def _again(store: Place, scope: Scope | None, words: str) -> str:
+def _again(store: Place, scope: Scope, words: str) -> str:
     """Return a command line that may be copied and run."""
     import shlex
 
     from recall_integrations.adapters.scopes import scope_text
 
-    where = ["--shared"] if scope is None else ["--scope", scope_text(scope)]
-    return shlex.join(["recall", "learn", str(store), *words.split(), *where])
+    return shlex.join(["recall", "learn", str(store), *words.split(), "--scope", scope_text(scope)])
 
 
 @learn.command("status")
-@SHARED
 @_common
-def status(
-    optimizer: QueryOptimizer, config: RecallConfig, scope: str | None, shared: bool, as_json: bool, **_: Any
-) -> None:
+def status(optimizer: QueryOptimizer, config: RecallConfig, scope: str | None, as_json: bool, **_: Any) -> None:
     """How each scope stands: what serves, what is tried, how good.
 
     nDCG@5 is by what was judged: 1 = what helped stood first. `rules` is what
     the shipped weights find, a version what it finds.
     """
+    from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console.learning import show_status
     from recall_integrations.learning.as_data import status_data
 
-    where = None if scope is None and not shared else _which(scope, shared, optimizer.store)
-    found = optimizer.learner().status(where)
-    if shared:
-        found = tuple(one for one in found if one.scope is None)
+    found = optimizer.learner().status(None if scope is None else find_scope(scope, optimizer.store.scopes()))
     data = {"mode": config.mode, "scopes": [status_data(one) for one in found]}
     _told(as_json, data, lambda on: show_status(on, found, config))
 
@@ -216,8 +199,8 @@ def status(
 def run(optimizer: QueryOptimizer, scope: str | None, force: bool, as_json: bool, **_: Any) -> None:
     """Learn from what was judged, and decide about what is tried.
 
-    Each scope, then what they have in common. It may be ended at any time: what
-    was done stays. `recall serve` does it by itself with mode: learned.
+    It may be ended at any time: what was done stays. `recall serve` does it by
+    itself with mode: learned.
     """
     from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console.learning import show_steps
@@ -233,7 +216,6 @@ def run(optimizer: QueryOptimizer, scope: str | None, force: bool, as_json: bool
 
 @learn.command("promote")
 @VERSION
-@SHARED
 @_common
 def promote(version: str, **options: Any) -> None:
     """Let VERSION answer all recalls of a scope from now on."""
@@ -241,7 +223,6 @@ def promote(version: str, **options: Any) -> None:
 
 
 @learn.command("rollback")
-@SHARED
 @_common
 def rollback(**options: Any) -> None:
     """Take back what is tried, or else what serves.
@@ -259,23 +240,22 @@ def _by_hand(
     optimizer: QueryOptimizer,
     config: RecallConfig,
     scope: str | None,
-    shared: bool,
     as_json: bool,
 ) -> None:
+    from recall_integrations.adapters.scopes import find_scope, scope_text
     from recall_integrations.console.learning import show_state
-    from recall_integrations.learning.as_data import named, state_data
+    from recall_integrations.learning.as_data import state_data
 
-    where, learner = _which(scope, shared, optimizer.store), optimizer.learner()
+    where, learner = find_scope(scope, optimizer.store.scopes()), optimizer.learner()
     state = learner.rollback(where) if version is None else learner.promote(version, where)
     undo = _again(store, where, f"promote {state.events[-1].version}" if version is None else "rollback")
-    data = {"scope": named(where), **state_data(state)}
+    data = {"scope": scope_text(where), **state_data(state)}
     _told(as_json, data, lambda on: show_state(on, where, state, undo, config=config))
 
 
 @learn.command("diff")
 @click.argument("old")
 @click.argument("new")
-@SHARED
 @_common
 def diff(
     store: Place,
@@ -283,7 +263,6 @@ def diff(
     old: str,
     new: str,
     scope: str | None,
-    shared: bool,
     as_json: bool,
     **_: Any,
 ) -> None:
@@ -292,11 +271,12 @@ def diff(
     Weights of features are steps from the shipped ones, weights of arms
     factors; the largest first.
     """
+    from recall_integrations.adapters.scopes import find_scope, scope_text
     from recall_integrations.console.learning import show_difference
-    from recall_integrations.learning.as_data import difference_data, named
 
-    where = _which(scope, shared, optimizer.store)
+    where = find_scope(scope, optimizer.store.scopes())
     rows = optimizer.learner().diff(old, new, where)
-    data = {"scope": named(where), "old": old, "new": new, "changes": difference_data(rows)}
+    changes = [{"what": what, "before": before, "after": after} for what, before, after in rows]
+    data = {"scope": scope_text(where), "old": old, "new": new, "changes": changes}
     undo = _again(store, where, "rollback")
     _told(as_json, data, lambda on: show_difference(on, rows, old, new, undo))

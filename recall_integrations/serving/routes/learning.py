@@ -8,8 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, FiniteFloat
 
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.errors import InvalidArgument, NotFound
-from recall_integrations.learning.as_data import feedback_data, named, state_data, status_data, step_data
+from recall_integrations.learning.as_data import feedback_data, state_data, status_data, step_data
+from recall_integrations.learning.learner import Learner
+from recall_integrations.learning.shelf import State
 from recall_integrations.serving.models import (
     Asked,
     Listed,
@@ -69,7 +72,7 @@ class EventReply(Reply):
 class StateReply(Reply):
     """The version that serves a scope, and the one on trial."""
 
-    scope: str = Field(description="`shared` = what all scopes have in common.")
+    scope: str
     serving: str = Field(description="`rules`, or a version.")
     tried: str | None = Field(description="The version that a share of the queries gets.")
     since: str | None
@@ -101,7 +104,7 @@ class RunAsked(Asked):
     """A request to learn now."""
 
     scope: WhichScope = None
-    everything: bool = Field(False, description="Every scope, and what they share: for the right `admin`.")
+    everything: bool = Field(False, description="Every scope: for the right `admin`.")
     force: bool = Field(False, description="Whatever was learned lately, and decide now about what is tried.")
 
 
@@ -126,7 +129,6 @@ class RollbackAsked(Asked):
     """A request to take back the version on trial, or else the one that serves."""
 
     scope: WhichScope = None
-    shared: bool = Field(False, description="What all scopes have in common: for the right `admin`.")
 
 
 class PromoteAsked(RollbackAsked):
@@ -177,7 +179,7 @@ def _status(routes: APIRouter, served: Served) -> None:
     async def status(
         caller: Reader,
         scope: Where = None,
-        everything: Annotated[bool, Query(description="Every scope, and what they share: for `admin`.")] = False,
+        everything: Annotated[bool, Query(description="Every scope: for `admin`.")] = False,
     ) -> Response:
         """Return the version that serves a scope, the one on trial, the quality of both, and the last steps."""
         if everything:
@@ -187,8 +189,8 @@ def _status(routes: APIRouter, served: Served) -> None:
         def read() -> dict[str, Any]:
             every = served.optimizer.learner().status(where)
             if caller.grants is not None:
-                reached = caller.everywhere(one.scope for one in every if one.scope is not None)
-                every = tuple(one for one in every if one.scope is None or one.scope in reached)
+                reached = caller.everywhere(one.scope for one in every)
+                every = tuple(one for one in every if one.scope in reached)
             reply: dict[str, Any] = {"mode": served.optimizer.config.mode}
             return {**reply, "scopes": [status_data(one) for one in every]}
 
@@ -209,27 +211,18 @@ def _changing(routes: APIRouter, served: Served) -> None:
             lambda: {"steps": [step_data(one) for one in served.learning.run(where, force=asked.force)]}
         )
 
-    async def changed(where: Scope | None, change: Callable[[Any, Scope | None], Any]) -> Response:
+    async def changed(asked: RollbackAsked, caller: Caller, change: Callable[[Learner, Scope], State]) -> Response:
+        where = caller.where(scope_of(asked.scope))
         return await served.writes.reply(
-            lambda: {"scope": named(where), **state_data(change(served.optimizer.learner(), where))}
+            lambda: {"scope": scope_text(where), **state_data(change(served.optimizer.learner(), where))}
         )
 
     @routes.post("/learning/promote", response_model=StateReply, summary="Let a version serve")
     async def promote(asked: PromoteAsked, caller: Writer) -> Response:
         """Let a version answer all recalls of the scope from the next one on."""
-        return await changed(_scope_of(asked, caller), lambda learner, where: learner.promote(asked.version, where))
+        return await changed(asked, caller, lambda learner, where: learner.promote(asked.version, where))
 
     @routes.post("/learning/rollback", response_model=StateReply, summary="Take it back")
     async def rollback(asked: RollbackAsked, caller: Writer) -> Response:
         """Let the version before serve again; the scope learns nothing until a version is promoted."""
-        return await changed(_scope_of(asked, caller), lambda learner, where: learner.rollback(where))
-
-
-def _scope_of(asked: RollbackAsked, caller: Caller) -> Scope | None:
-    """Return the scope that is changed; `None` = what all scopes share."""
-    if not asked.shared:
-        return caller.where(scope_of(asked.scope))
-    caller.must("admin")
-    if asked.scope is not None:
-        raise InvalidArgument("Give `scope` or `shared`, and not both.")
-    return None
+        return await changed(asked, caller, lambda learner, where: learner.rollback(where))

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
 from recall_integrations.learning.making import learnable
-from recall_integrations.learning.shelf import SHARED, Shelf
+from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def versions(store: Path) -> Path:
-    """A store with two versions in u1, and a shared one."""
+    """A store with two versions in u1."""
     one, other = learnable()[:2]
     with MemoryStore.open(store) as opened:
         shelf = Shelf(opened.learned, opened.entity_key)
@@ -57,7 +57,6 @@ def versions(store: Path) -> Path:
                 ranker=FixedWeights.version,
             ),
         )
-        shelf.put(SHARED, Version(id="v1", steps={one: 0.2}, ranker=FixedWeights.version))
     return store
 
 
@@ -83,7 +82,7 @@ def test_feedback_says_what_is_kept_and_status_shows_it(store: Path, recall: Rec
     shown = ok(recall("learn", store, "status"))
     assert "u1/-/- serves rules and shipped weights" in shown
     assert "judged 2 recalls: in 2 something helped, 2 can be learned from, 30 are needed" in shown
-    assert "nDCG@5 rules " in shown and "nDCG@5 by plan " in shown and "shared by all scopes" in shown
+    assert "nDCG@5 rules " in shown and "nDCG@5 by plan " in shown
     assert "mode is rule in these settings" in shown
 
 
@@ -117,16 +116,13 @@ def test_feedback_that_is_none_is_told(store: Path, recall: Recall) -> None:
 def test_a_store_without_feedback_says_how_to_give_some(store: Path, recall: Recall) -> None:
     assert "recall feedback STORE --query" in ok(recall("learn", store, "status"))
     assert "-/-/-" not in ok(recall("learn", store, "status"))
-    assert "shared" in ok(recall("learn", store, "run"))
+    assert "No recall was judged yet" in ok(recall("learn", store, "run"))
 
 
 def test_a_run_says_of_each_scope_why(store: Path, recall: Recall) -> None:
     ok(recall("feedback", store, "--query", ASKED, "--scope", "u1", "--helpful", "m1"))
     steps = json.loads(ok(recall("learn", store, "run", "--force", "--json")))["steps"]
-    assert [(s["scope"], s["step"], s["version"]) for s in steps] == [
-        ("u1/-/-", "skipped", None),
-        ("shared", "skipped", None),
-    ]
+    assert [(s["scope"], s["step"], s["version"]) for s in steps] == [("u1/-/-", "skipped", None)]
     assert "30 are needed" in steps[0]["because"]
     assert "u1/-/- not now - 1 1 recalls were judged" in ok(recall("learn", store, "run", "--scope", "u1"))
 
@@ -151,12 +147,12 @@ def test_only_mode_learned_answers_by_a_version(versions: Path, recall: Recall, 
     config = tmp_path / "config.yaml"
     config.write_text("recall: {mode: learned}\n", encoding="utf-8")
     ok(recall("learn", versions, "promote", "v1", "--scope", "u1"))
-    ok(recall("learn", versions, "promote", "v1", "--shared"))
-    for scope, version in (("u1", "v1"), ("u2", "shared v1")):
-        asked = (versions, ASKED, "--scope", scope, "--config", config)
-        assert json.loads(recall("search", *asked, "--json").stdout)["version"] == version
-        assert f"answered by {version}" in ok(recall("explain", *asked))
-        assert f"answered by {version}" in ok(recall("search", *asked))
+    asked = (versions, ASKED, "--scope", "u1", "--config", config)
+    assert json.loads(recall("search", *asked, "--json").stdout)["version"] == "v1"
+    assert "answered by v1" in ok(recall("explain", *asked))
+    assert "answered by v1" in ok(recall("search", *asked))
+    other = (versions, ASKED, "--scope", "u2", "--config", config)
+    assert json.loads(recall("search", *other, "--json").stdout)["version"] == "rules"
     assert "mode is" not in ok(recall("learn", versions, "status", "--config", config))
     assert "answered by" not in ok(recall("search", versions, ASKED, "--scope", "u1"))
 
@@ -173,13 +169,12 @@ def test_diff_shows_what_is_otherwise_the_largest_first(versions: Path, recall: 
     shown = ok(recall("learn", versions, "diff", "rules", "v2", "--scope", "u1"))
     assert f"weight of {other} 0.000 -0.500 -0.500" in shown and "rollback --scope u1/-/-" in shown
     assert "plan for plain, vague, short rules precise" in shown
-    assert ok(recall("learn", versions, "diff", "v1", "v1", "--shared")) == "v1 and v1 are the same."
+    assert ok(recall("learn", versions, "diff", "v1", "v1", "--scope", "u1")) == "v1 and v1 are the same."
 
 
 def test_what_cannot_be_done_is_told(versions: Path, recall: Recall, tmp_path: Path) -> None:
     failed(recall("learn", versions, "promote", "v9", "--scope", "u1"), "v9", "v1, v2")
     failed(recall("learn", versions, "rollback", "--scope", "u1"), "Rules serve already")
-    failed(recall("learn", versions, "rollback", "--scope", "u1", "--shared"), "not both")
     failed(recall("learn", versions, "diff", "v1", "nothing", "--scope", "u1"), "nothing")
     failed(recall("learn", tmp_path / "none", "status"), "There is no store")
 

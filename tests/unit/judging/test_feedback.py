@@ -15,7 +15,7 @@ from recall_integrations.config.scopes import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
 from recall_integrations.judging.replay import PAIRS_KEPT
-from recall_integrations.learning.shelf import SHARED, Shelf
+from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import read_path as read_paths
@@ -260,16 +260,18 @@ def test_what_replays_scopes_of_other_settings_is_closed_when_it_leaves(store, m
                 one.recall("kestrel", scope=ANN)
 
 
-@pytest.mark.parametrize("shared", [True, False])
-def test_what_scopes_share_is_replayed_where_it_may_answer(store, shared) -> None:
+def test_what_serves_a_scope_is_replayed_there_and_in_no_other(store) -> None:
     shelf = Shelf(store.learned, store.entity_key)
-    shelf.put(SHARED, Version(id="v1", ranker=FixedWeights.version))
-    shelf.change(SHARED, lambda state: replace(state, serving="v1"))
-    config = RecallConfig(mode="learned", learned=LearnedConfig(shared=shared))
-    with closing(QueryOptimizer(store, config=config, clock=lambda: NOW)) as made:
-        result = made.recall("kestrel", scope=ANN)
-        assert result.version == ("shared v1" if shared else "rules")
-        made.feedback(result, helpful=["m0"])
+    shelf.put(name := shelf.name_of(ANN), Version(id="v1", ranker=FixedWeights.version))
+    shelf.change(name, lambda state: replace(state, serving="v1"))
+    other = Scope(user_id="other")
+    store.remember(Memory("The kestrel deploy failed", id="m0"), scope=other)
+    with closing(QueryOptimizer(store, config=RecallConfig(mode="learned"), clock=lambda: NOW)) as made:
+        for scope, version in ((ANN, "v1"), (other, "rules")):
+            result = made.recall("kestrel", scope=scope)
+            assert result.version == version
+            made.feedback(result, helpful=["m0"])
         made.flush()
-    (judged,) = store.judgements.of(ANN)
-    assert judged.replay is not None and ("version:shared v1" in judged.replay.orders) is shared
+    for scope, noted in ((ANN, True), (other, False)):
+        (judged,) = store.judgements.of(scope)
+        assert judged.replay is not None and ("version:v1" in judged.replay.orders) is noted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recall_integrations.learning.measuring import ENOUGH, LEAST, WINDOWS_MAX, decided, decided_shared, regressed
+from recall_integrations.learning.measuring import ENOUGH, LEAST, WINDOWS_MAX, decided, regressed
 
 
 def of(judged_of, n, share, *, seed=0, before=None):
@@ -48,12 +48,3 @@ def test_better_than_what_served_but_worse_than_rules_is_rolled_back(judged_of) 
 @pytest.mark.parametrize(("share", "step"), [(0.02, "rolled_back"), (0.9, "")])
 def test_what_serves_is_checked_against_rules(judged_of, share, step) -> None:
     assert regressed(of(judged_of, 100, share), "v2", position_bias=1.0).step == step
-
-
-def test_every_scope_counts_the_same_for_what_is_shared(judged_of) -> None:
-    orders = {"version:shared v1": 0.95}
-    good = {f"s{i}": judged_of(40, seed=i, orders=orders) for i in range(8)}
-    loud = judged_of(2_000, seed=50, orders={"version:shared v1": 0.0})
-    found = decided_shared({**good, "loud": loud}, "shared v1", "rules", position_bias=1.0, over=True)
-    assert found.gap is not None and found.gap.mean > 0
-    assert decided_shared(good, "shared v1", "rules", position_bias=1.0, over=True).step == "promoted"

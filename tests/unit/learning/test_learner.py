@@ -12,7 +12,6 @@ from recall_integrations.config import LearnedConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner
-from recall_integrations.learning.shelf import SHARED
 
 START = datetime(2026, 6, 1, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -54,9 +53,9 @@ def steps(learner, **given):
 
 
 def test_a_good_version_is_made_tried_and_promoted(store, learner, clock, judged_of) -> None:
-    assert steps(learner) == [(None, "skipped", "")]
+    assert steps(learner) == []
     say(store, judged_of(120, since=to_micros(START)))
-    assert steps(learner) == [(ANN, "started", "v1"), (None, "skipped", "")]
+    assert steps(learner) == [(ANN, "started", "v1")]
     state = learner.status(ANN)[0].state
     assert (state.serving, state.candidate) == ("rules", "v1")
     version = learner.version("v1", ANN)
@@ -140,9 +139,9 @@ def test_a_run_that_was_killed_goes_on_where_it_was(store, learner, judged_of) -
 
     with pytest.raises(KeyboardInterrupt):
         learner.run(progress=killed)
-    done = [status.state.candidate for status in learner.status() if status.scope is not None]
+    done = [status.state.candidate for status in learner.status()]
     assert done == ["v1", ""]
-    assert steps(Learner(store))[:2] == [(ANN, "skipped", "v1"), (BOB, "started", "v1")]
+    assert steps(Learner(store)) == [(ANN, "skipped", "v1"), (BOB, "started", "v1")]
 
 
 def test_by_hand(store, learner, judged_of) -> None:
@@ -166,17 +165,6 @@ def test_what_one_scope_says_moves_no_other(store, learner, judged_of) -> None:
     learner.run()
     assert learner.status(BOB)[0].state == learner.shelf.state(learner.shelf.name_of(BOB), fresh=True)
     assert learner.shelf.state(learner.shelf.name_of(BOB), fresh=True).made == 0
-    assert learner.shelf.state(SHARED, fresh=True).made == 0
-
-
-def test_shared_weights_come_from_several_scopes(store, learner, judged_of) -> None:
-    for i in range(6):
-        scope = Scope(user_id=f"u{i}")
-        store.remember("Tea is ready", scope=scope)
-        say(store, judged_of(60, seed=i, since=to_micros(START)), scope)
-    assert steps(learner)[-1] == (None, "started", "v1")
-    off = Learner(store, RecallConfig(learned=LearnedConfig(shared=False)))
-    assert all(step.scope is not None for step in off.run(force=True))
 
 
 def test_events_are_told(store, judged_of) -> None:

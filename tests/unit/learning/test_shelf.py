@@ -10,7 +10,7 @@ import pytest
 from recall_integrations.database.postgres import make_ready, open_postgres
 from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
 from recall_integrations.learning.serving import served, share_of, to_replay
-from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, SHARED, STATE, Event, Shelf
+from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, STATE, Event, Shelf
 from recall_integrations.learning.version import Version, from_json
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.store.learned_files import Kept, LearnedFiles
@@ -57,8 +57,8 @@ def shelf(kept, timer) -> Shelf:
     return Shelf(kept, b"key", timer)
 
 
-def put(shelf: Shelf, scope: Scope | None = ANN, version: Version = V1, **state: object) -> str:
-    name = SHARED if scope is None else shelf.name_of(scope)
+def put(shelf: Shelf, scope: Scope = ANN, version: Version = V1, **state: object) -> str:
+    name = shelf.name_of(scope)
     shelf.put(name, version)
     shelf.change(name, lambda old: old.after(Event(at=1, step="started", version=version.id), **state))
     return name
@@ -67,7 +67,7 @@ def put(shelf: Shelf, scope: Scope | None = ANN, version: Version = V1, **state:
 def test_a_version_comes_back_as_it_was(shelf, kept) -> None:
     name = put(shelf)
     assert shelf.read(name, "v1") == V1 and from_json(V1.to_json(), "x") == V1
-    assert shelf.versions(name) == ("v1",) and shelf.names() == (name,)
+    assert shelf.versions(name) == ("v1",) and kept.names() == (name,)
     assert "ann" not in name and name != shelf.name_of(BOB) == Shelf(kept, b"key").name_of(BOB)
     assert Shelf(kept, b"another").name_of(ANN) != name
 
@@ -142,13 +142,10 @@ def test_what_is_tried_gets_its_share_of_the_queries_always_the_same(shelf) -> N
     assert share_of("a", "v1", "x") != share_of("a", "v2", "x")
 
 
-def test_shared_weights_serve_who_has_none(shelf) -> None:
-    put(shelf, None, serving="v1")
-    put(shelf, BOB, Version(id="v2", ranker=FixedWeights.version), serving="v2")
-    assert served(shelf, ANN, "x", 0.1).label == "shared v1"
-    assert served(shelf, BOB, "x", 0.1).label == "v2"
-    assert served(shelf, ANN, "x", 0.1, shared=False).label == "rules"
-    assert [label for label, _ in to_replay(shelf, BOB)] == ["v2", "shared v1"]
+def test_a_replay_notes_what_serves_and_what_is_tried_in_its_scope(shelf) -> None:
+    put(shelf, BOB, Version(id="v2", ranker=FixedWeights.version), serving="v2", candidate="v1")
+    shelf.put(shelf.name_of(BOB), V1)
+    assert [one.label for one in to_replay(shelf, BOB)] == ["v2", "v1"] and to_replay(shelf, ANN) == ()
 
 
 def test_steps_from_other_weights_are_not_taken(shelf) -> None:
@@ -162,15 +159,15 @@ def test_a_plan_with_the_weights_of_a_version() -> None:
     assert V1.plan_for("plain, vague, short") == "precision" and V1.plan_for("time, vague, short") is None
 
 
-def test_events_are_bounded_and_forgetting_removes_all(shelf) -> None:
+def test_events_are_bounded_and_forgetting_removes_all(shelf, kept) -> None:
     name = put(shelf)
     for i in range(EVENTS_MAX + 5):
         shelf.change(name, lambda old, i=i: old.after(Event(at=i, step="nothing", version="", because="é")))
     state = shelf.state(name, fresh=True)
     assert len(state.events) == EVENTS_MAX and state.events[-1].because == "é"
     other = put(shelf, BOB)
-    shelf.forget(name)
-    assert shelf.names() == (other,) and shelf.state(name, fresh=True).serving == "rules"
+    kept.remove(name)
+    assert kept.names() == (other,) and shelf.state(name, fresh=True).serving == "rules"
 
 
 def test_one_learns_at_a_time(shelf, kept) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.learning.making import learnable
-from recall_integrations.learning.steps import Learned, clipped, figures, fitted, learned_steps, lists_of
+from recall_integrations.learning.steps import Learned, figures, fitted, learned_steps, lists_of
 from recall_integrations.ranking.feature_sum import STEP_MAX
 
 
@@ -59,7 +59,9 @@ def test_a_feature_that_is_not_there_is_zero(judged_of) -> None:
     assert fitted(lists, 0.1)[1] == pytest.approx(0.0)
 
 
-def test_steps_are_bounded() -> None:
-    assert clipped({"a": 3.0, "b": 4.0}, 1.0) == {"a": pytest.approx(0.6), "b": pytest.approx(0.8)}
-    assert clipped({"a": 0.1}, 1.0) == {"a": 0.1}
+def test_steps_are_bounded(judged_of) -> None:
+    lists = lists_of(judged_of(120), learnable(), 1.0)
+    free, short = learned_steps(lists).steps, learned_steps(lists, length_max=0.3).steps
+    assert np.linalg.norm(list(free.values())) > 0.3
+    assert np.linalg.norm(list(short.values())) == pytest.approx(0.3, abs=1e-3)
     assert STEP_MAX == 3.0

@@ -370,7 +370,7 @@ def test_figures_of_scopes_are_bounded() -> None:
     assert means["precise"] == pytest.approx(0.6)
 
 
-@pytest.mark.parametrize(("version", "by"), [("rules", "rules"), ("v3", "own"), ("shared v2", "shared")])
+@pytest.mark.parametrize(("version", "by"), [("rules", "rules"), ("v3", "own")])
 def test_recalls_are_counted_by_what_answered(version: str, by: str) -> None:
     metrics = Metrics()
     told = event()

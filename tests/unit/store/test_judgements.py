@@ -96,7 +96,7 @@ def test_forgetting_a_user_forgets_what_was_said_and_learned(store) -> None:
     for scope in (ANN, BOB):
         shelf.change(shelf.name_of(scope), lambda old: old.after(Event(at=1, step="nothing", version="")))
     store.forget(user_id="ann")
-    assert store.judgements.counts() == {BOB: 1} and shelf.names() == (shelf.name_of(BOB),)
+    assert store.judgements.counts() == {BOB: 1} and store.learned.names() == (shelf.name_of(BOB),)
 
 
 def test_texts_wait_for_their_replay(store) -> None:

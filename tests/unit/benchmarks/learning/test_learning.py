@@ -83,11 +83,11 @@ def test_days_of_use_teach_what_the_labels_teach(halves: Halves) -> None:
     rules, best = measured(halves, None).mean(), measured(halves, oracle(halves)).mean()
     assert best > rules + 0.05
     person = Person(halves=halves, clicks=Clicks(noise=0.1), recalls=60)
-    found = Use(people=[person], learned=LearnedConfig(shared=False, update_cadence="daily")).days(12)
+    found = Use(people=[person], learned=LearnedConfig(update_cadence="daily")).days(12)
     served = found.ndcg[TENANT].mean(axis=1)
     assert served[0] == pytest.approx(rules) and served[-1] > rules + (best - rules) / 2
     assert found.judged > 100 and {step.step for _, step in found.steps} >= {"started", "promoted"}
-    again = Use(people=[person], learned=LearnedConfig(shared=False, update_cadence="daily")).days(12)
+    again = Use(people=[person], learned=LearnedConfig(update_cadence="daily")).days(12)
     assert np.array_equal(found.ndcg[TENANT], again.ndcg[TENANT])
 
 
