@@ -18,11 +18,7 @@ NOT_SEARCHED = "recall:not_searched"  # a tag of a retriever's run that has ende
 
 
 class Run:
-    """A step of a recall that callbacks see (`types.watching.Step`).
-
-    Args:
-        run: the run of the step.
-    """
+    """A step of a recall that callbacks see (`types.watching.Step`)."""
 
     def __init__(self, run: CallbackManagerForRetrieverRun | CallbackManagerForChainRun) -> None:
         self._run = run
@@ -52,12 +48,6 @@ def tell_not_searched(
     told: CallbackManagerForRetrieverRun,
     error: NotSearched,
 ) -> None:
-    """Tell callbacks that the list is empty because nothing could be looked at: by a step that failed, and by a tag.
-
-    Args:
-        run: of the retriever; the end of it has the tag.
-        told: the same run, without `async`.
-        error: why nothing was looked at.
-    """
+    """Tell callbacks that the list is empty because nothing could be looked at: by a step that failed, and by a tag."""
     run.tags = [*run.tags, NOT_SEARCHED]  # a list of its own: the other belongs to all runs of the call
     Run(told).begin("searched", {}).end({}, error)

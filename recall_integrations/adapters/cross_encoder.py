@@ -37,14 +37,6 @@ _SCALES = {"Identity": LOGIT, "Sigmoid": PROBABILITY}
 class CrossEncoderReranker:
     """A cross-encoder by name or path, loaded once: by `warm`, or at the first use. Thread-safe: one batch at a time,
     as the tokenizers are not, and a batch uses all cores anyway.
-
-    Args:
-        source: name or path, as `CrossEncoder` takes it.
-        batch_size: pairs per forward pass.
-
-    Raises:
-        InvalidArgument: an empty name, or a batch size below 1.
-        MissingExtra: sentence-transformers is not installed.
     """
 
     local = True  # what it reads leaves the process nowhere
@@ -73,22 +65,12 @@ class CrossEncoderReranker:
         return self._model is not None
 
     def warm(self) -> None:
-        """Load the model and let it score one pair. Takes seconds; call it off the hot path.
-
-        Raises:
-            MissingExtra: sentence-transformers, or torch under it, cannot be imported.
-            RerankError: the model cannot be loaded, or fails.
-        """
+        """Load the model and let it score one pair. Takes seconds; call it off the hot path."""
         if not self.ready:
             self._loaded()
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`.
-
-        Raises:
-            MissingExtra: sentence-transformers, or torch under it, cannot be imported.
-            RerankError: the model cannot be loaded, fails, or gives several labels for a text.
-        """
+        """See `Reranker.scores`."""
         return list(self.scores_until(query, texts, Deadline.after(None)).scores)
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:

@@ -18,9 +18,6 @@ _documents = Made(Document(id="", page_content="", metadata={}))
 def memory_of_document(document: Document) -> Memory | None:
     """Return the memory that a document makes, a `chunk`. It keeps the id and the metadata, which may give the time
     (`moments.WHEN`). `None` where the document has no text.
-
-    Raises:
-        InvalidMemory: the memory cannot be stored; the message names the field.
     """
     if not document.page_content.strip():
         return None
@@ -33,15 +30,7 @@ def memory_of_document(document: Document) -> Memory | None:
 def documents_of(
     hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
 ) -> list[Document]:
-    """Return hits as plain documents, in order, without hits whose text is withheld: they would say nothing.
-
-    Args:
-        hits: of a recall.
-        text_of: returns the text of a hit.
-        zone: time zone of dates.
-        highlights: whether the metadata hold the highlights.
-        result_id: of the recall.
-    """
+    """Return hits as plain documents, in order, without hits whose text is withheld: they would say nothing."""
     return [_document(hit, text_of(hit, zone), zone, highlights, result_id) for hit in hits if hit.memory.text]
 
 

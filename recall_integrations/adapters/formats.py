@@ -60,11 +60,7 @@ NOTHING = _Nothing()
 
 @functools.lru_cache(maxsize=64)
 def format_of(given: str) -> Format:
-    """Return the function from a hit to its text.
-
-    Raises:
-        InvalidArgument: neither `text` nor `dated`, and no template that can be filled.
-    """
+    """Return the function from a hit to its text."""
     if not isinstance(given, str):
         raise InvalidArgument(f"document_format must be text, not {type(given).__name__}. {_KNOWN}")
     if given == TEXT:

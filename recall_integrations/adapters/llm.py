@@ -32,19 +32,7 @@ class LlmError(RecallError):
 
 
 def resolve_llm(source: object) -> Callable[[str], str] | None:
-    """Return a function from prompt to answer; `None` stays `None`.
-
-    Args:
-        source: `None`; a LangChain chat model, LLM or any other `Runnable` that takes a prompt; a LlamaIndex LLM; or a
-            function from text to text, `async` or not; or any object with a method `invoke`, `complete`, `ainvoke` or
-            `acomplete`.
-
-    Returns:
-        A function that raises `LlmError` if the model fails or answers without text.
-
-    Raises:
-        InvalidArgument: `source` is none of these.
-    """
+    """Return a function from prompt to answer; `None` stays `None`."""
     if source is None:
         return None
     if comes_from(source, "langchain_core"):

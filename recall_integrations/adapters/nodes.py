@@ -61,9 +61,6 @@ _sources = Made(RelatedNodeInfo(node_id=""))
 def memory_of_node(node: BaseNode) -> Memory | None:
     """Return the memory that a node makes, a `chunk`: it keeps the id, the document becomes the thread, and the
     metadata may give the time (`moments.WHEN`). `None` where the node has no text.
-
-    Raises:
-        InvalidMemory: the memory cannot be stored; the message names the field.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     if not text.strip():
@@ -97,15 +94,7 @@ def objects_of(nodes: Iterable[Any]) -> dict[str, Any]:
 def nodes_of(
     hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
 ) -> list[NodeWithScore]:
-    """Return hits as plain nodes with their scores, in order, without hits whose text is withheld.
-
-    Args:
-        hits: of a recall.
-        text_of: returns the text of a hit.
-        zone: time zone of dates.
-        highlights: whether the metadata hold the highlights.
-        result_id: of the recall.
-    """
+    """Return hits as plain nodes with their scores, in order, without hits whose text is withheld."""
     return [
         _scored.like({"node": _node(hit, text_of(hit, zone), zone, highlights, result_id), "score": hit.score})
         for hit in hits

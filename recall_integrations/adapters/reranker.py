@@ -15,17 +15,7 @@ _SCORE_KEYS = ("relevance_score", "rerank_score", "query_similarity_score", "sco
 
 
 def resolve_reranker(source: object) -> Reranker | None:
-    """Return a `Reranker` for the object that the user passed; `None` stays `None`.
-
-    Args:
-        source: `None`; the name or path of a sentence-transformers cross-encoder, loaded at its first use; a LangChain
-            `BaseDocumentCompressor`; a LlamaIndex `BaseNodePostprocessor`; a `Reranker`; or a function from a query
-            and a list of texts to a list of scores.
-
-    Raises:
-        MissingExtra: a cross-encoder is named and sentence-transformers is not installed.
-        InvalidArgument: `source` is none of these.
-    """
+    """Return a `Reranker` for the object that the user passed; `None` stays `None`."""
     if source is None:
         return None
     if isinstance(source, str | Path):

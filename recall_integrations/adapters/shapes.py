@@ -102,12 +102,7 @@ def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
-    """Return the data of a hit that a result shows besides its text and the user's metadata.
-
-    Args:
-        hit: of a recall.
-        zone: time zone of `recall_date`.
-    """
+    """Return the data of a hit that a result shows besides its text and the user's metadata."""
     memory = hit.memory
     about: dict[str, Any] = {"recall_score": hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
     if (scope := _parts(hit.scope)) is not None:

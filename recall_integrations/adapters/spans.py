@@ -63,12 +63,7 @@ _SIGNATURE = inspect.signature(_given)
 
 
 class Span:
-    """A step of a recall that the dispatcher sees (`types.watching.Step`).
-
-    Args:
-        span_id: id of the span.
-        name, inputs: of the step; empty for the recall itself, whose span LlamaIndex makes.
-    """
+    """A step of a recall that the dispatcher sees (`types.watching.Step`)."""
 
     def __init__(self, span_id: str | None, name: str = "", inputs: Mapping[str, Any] | None = None) -> None:
         self._id, self._name, self._inputs = span_id, name, dict(inputs or {})

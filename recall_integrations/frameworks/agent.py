@@ -102,10 +102,6 @@ class JudgeRecall(BaseModel):
 class AgentMemory:
     """The memory of one agent; questions and answers are words.
 
-    Args:
-        store: a `MemoryStore`, or a `QueryOptimizer` over one.
-        scope: of the memory; a function where it is known only in use.
-
     A failure is a `RecallError`, whose message says what to do instead.
     """
 
@@ -135,11 +131,7 @@ class AgentMemory:
         return f"Remembered (id: {memory_id})."
 
     def forget(self, memory_id: str) -> str:
-        """Remove one memory.
-
-        Raises:
-            NotFound: there is no memory with this id.
-        """
+        """Remove one memory."""
         memory_id = _bare(memory_id, "id:")
         if not self.store.forget(memory_id, scope=self.scope):
             raise NotFound(
@@ -154,12 +146,7 @@ class AgentMemory:
         return config.mode == "learned" and config.learned.feedback
 
     def judge(self, answer_id: str, used: Sequence[str] = (), wrong: Sequence[str] = ()) -> str:
-        """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query.
-
-        Raises:
-            NotFound: the answer is unknown, or too old.
-            InvalidArgument: neither `used` nor `wrong` is given.
-        """
+        """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query."""
         answer_id, scope = _bare(answer_id, "answer:"), self.scope
         used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]
         if scope not in self.optimizer.scopes_of(answer_id):
@@ -178,11 +165,7 @@ class AgentMemory:
         return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
 
     def shown(self, result: RecallResult) -> str:
-        """Return the hits as numbered lines.
-
-        Raises:
-            NotSearched: nothing could be looked at, so it is unknown whether there are memories.
-        """
+        """Return the hits as numbered lines."""
         if not checked(result).hits:
             return "Nothing is remembered about that."
         lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]

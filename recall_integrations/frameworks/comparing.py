@@ -23,11 +23,7 @@ _EXACT_MAX = 2**53  # whole numbers that a float holds exactly
 
 
 def meets(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
-    """Say whether a value meets a filter.
-
-    Raises:
-        ValueError: the filter has an operator that LangGraph does not know.
-    """
+    """Say whether a value meets a filter."""
     return all(_same(value.get(key), wanted) for key, wanted in (conditions or {}).items())
 
 
@@ -91,12 +87,7 @@ def _narrowed(key: str, name: str, operand: Any) -> dict[str, Any] | None:
 
 
 def check_operators(conditions: Mapping[str, Any] | None) -> None:
-    """Check the operators of a filter before the search.
-
-    Raises:
-        InvalidArgument: the filter is no mapping.
-        ValueError: as `meets`, whatever the values are.
-    """
+    """Check the operators of a filter before the search."""
     if conditions is not None and not isinstance(conditions, Mapping):
         raise InvalidArgument(f"filter must be a mapping such as {{'kind': 'fact'}}, not {type(conditions).__name__}.")
     for wanted in (conditions or {}).values():
@@ -109,11 +100,7 @@ def check_operators(conditions: Mapping[str, Any] | None) -> None:
 
 
 def matches(kind: str, path: Sequence[str], namespace: Sequence[str]) -> bool:
-    """Say whether a namespace begins (`prefix`) or ends (`suffix`) with a path, in which `*` stands for any label.
-
-    Raises:
-        ValueError: `kind` is neither.
-    """
+    """Say whether a namespace begins (`prefix`) or ends (`suffix`) with a path, in which `*` stands for any label."""
     if kind not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {kind}")
     if len(namespace) < len(path):

@@ -10,15 +10,7 @@ from recall_integrations.errors import MissingExtra, installing
 
 @contextmanager
 def extra(name: str, what: str) -> Iterator[None]:
-    """Turn an import error in the block into `MissingExtra`.
-
-    Args:
-        name: the extra that installs the packages.
-        what: the feature that needs them, for the message.
-
-    Raises:
-        MissingExtra: a package is not installed.
-    """
+    """Turn an import error in the block into `MissingExtra`."""
     try:
         yield
     except ImportError as e:

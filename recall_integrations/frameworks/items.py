@@ -28,24 +28,15 @@ Namespace = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An item as it is kept.
-
-    Args:
-        namespace, key, value: as they were put.
-        created_at: when the key was put first; stays when its value is replaced.
-        updated_at: when this value was put.
-        born: when the namespace got its first item, in microseconds: its place among all namespaces.
-        ttl: minutes that the item lives from when it was last put or read; `None` = for ever.
-        expires_at: when the item ends.
-    """
+    """An item as it is kept."""
 
     namespace: Namespace
     key: str
     value: dict[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    born: int
-    ttl: float | None = None
+    created_at: datetime  # of the key: stays when its value is replaced
+    updated_at: datetime  # of this value
+    born: int  # microseconds of the first item of the namespace: its place among all namespaces
+    ttl: float | None = None  # minutes from when it was last put or read; `None` = for ever
     expires_at: datetime | None = None
 
 
@@ -60,11 +51,7 @@ def _place(namespace: Namespace, key: str) -> str:
 
 
 def place_of(own: Mapping[str, Any]) -> tuple[Namespace, str]:
-    """Return namespace and key of an item, from the metadata under `OWN`.
-
-    Raises:
-        KeyError, TypeError, ValueError: the metadata are not those of an item.
-    """
+    """Return namespace and key of an item, from the metadata under `OWN`."""
     *labels, key = json.loads(own["place"])
     return tuple(labels), key
 
@@ -80,15 +67,7 @@ def _short(text: str) -> str:
 
 
 def memory_of(item: Kept, text: str | None) -> Memory:
-    """Return the memory of an item.
-
-    Args:
-        item: the item.
-        text: the text that queries search; `None` = no query finds the item.
-
-    Raises:
-        InvalidMemory: the value is no JSON; the message names the item.
-    """
+    """Return the memory of an item; without a text, no query finds it."""
     own: dict[str, Any] = {
         "place": _place(item.namespace, item.key),
         "updated_at": item.updated_at.isoformat(),

@@ -154,11 +154,7 @@ def http_app(
 
 
 def check_access(host: str, token: str | None) -> None:
-    """Check that a server may listen on `host`.
-
-    Raises:
-        InvalidArgument: other machines reach it, and there is no token; or the token cannot be used.
-    """
+    """Check that a server may listen on `host`."""
     if token is not None and (not token.strip() or not token.isascii()):
         raise InvalidArgument("The token is blank, or has other characters than ASCII. Make one: openssl rand -hex 32.")
     if token is None and not is_loopback(host):

@@ -94,13 +94,7 @@ def _tool(
     call: Callable[..., str],
     acall: Callable[..., Awaitable[str]] | None = None,
 ) -> _Tool:
-    """Return a tool that checks its arguments, which not all frameworks do, and answers with its errors.
-
-    Args:
-        name, description, schema: shown to the model.
-        call: the function of the tool.
-        acall: the same without blocking; default in a thread.
-    """
+    """Return a tool that checks its arguments, which not all frameworks do, and answers with its errors."""
 
     def now(**given: Any) -> str:
         arguments = schema(**given).model_dump()

@@ -27,14 +27,7 @@ _FALL = 10.0  # of the score by places: the tenth is worth half of the first
 
 
 class TheirArm:
-    """Candidates from the user's vector store, in its order.
-
-    Args:
-        name: of the arm.
-        source, borrowed: the vector store, and its vectors.
-        store: holds our copy.
-        unknown: called with ids that our copy lacks.
-    """
+    """Candidates from the user's vector store, in its order. `unknown` is called with ids that our copy lacks."""
 
     def __init__(
         self,
@@ -48,11 +41,7 @@ class TheirArm:
         self._source, self._borrowed, self._store, self._unknown = source, borrowed, store, unknown
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return the nearest memories by the vector store.
-
-        Raises:
-            IndexUnavailable: there is no query vector, or the store failed.
-        """
+        """Return the nearest memories by the vector store."""
         view = request.view
         if not view.size:
             return ArmResult.empty(self.name)

@@ -21,12 +21,7 @@ Vector = NDArray[np.float32]
 
 
 class Borrowed:
-    """An `Embedding`. Texts that are `lent` have their vector from the vector store; others are embedded by its model.
-
-    Args:
-        source: the vector store.
-        dimensions: of its vectors; `None` = the store is empty, so the model is asked.
-    """
+    """An `Embedding`. `lent` texts have their vector from the vector store, its model embeds others."""
 
     def __init__(self, source: Source, dimensions: int | None) -> None:
         self._source = source
@@ -67,11 +62,7 @@ class Borrowed:
             self._lent = {}
 
     def embed_documents(self, texts: Sequence[str]) -> Vector:
-        """Embed texts as unit rows; lent ones as they are.
-
-        Raises:
-            EmbeddingError: the model failed, or is not the one that made the vectors.
-        """
+        """Embed texts as unit rows; lent ones as they are."""
         lent = self._lent
         made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         others = []
@@ -86,11 +77,7 @@ class Borrowed:
         return made
 
     def embed_query(self, text: str) -> Vector:
-        """Embed a query as a unit vector.
-
-        Raises:
-            EmbeddingError: as for `embed_documents`.
-        """
+        """Embed a query as a unit vector."""
         if self._model is None:
             return np.zeros(self.dimensions, dtype=np.float32)
         given = self._checked(self._source.as_given(text))
@@ -116,11 +103,7 @@ class Borrowed:
 
 
 def unit(vector: Any) -> Vector:
-    """Scale a vector to length 1; a zero vector stays 0.
-
-    Raises:
-        EmbeddingError: it is no vector of finite numbers.
-    """
+    """Scale a vector to length 1; a zero vector stays 0."""
     made = np.asarray(vector, dtype=np.float64)
     if made.ndim != 1 or not np.isfinite(made).all():
         raise EmbeddingError(f"A vector of theirs is no row of finite numbers: {shown(vector)}.")

@@ -27,12 +27,7 @@ logger = logging.getLogger("recall_integrations")
 
 
 class OnTopOptimizer(QueryOptimizer):
-    """An optimizer whose semantic arm is a user's vector store.
-
-    Args:
-        following: keeps our store in step.
-        sources: as for `QueryOptimizer`.
-    """
+    """An optimizer whose semantic arm is a user's vector store."""
 
     def __init__(self, following: Following, arms: Sequence[ArmSpec], **sources: Any) -> None:
         super().__init__(following.store, arms=arms, **sources)
@@ -122,15 +117,7 @@ def on_top_of(
 ) -> OnTopOptimizer:
     """Return an optimizer over a source, with a store of ours beside it; `store.close()` closes that.
 
-    Args:
-        source: the vector store.
-        path: of our copy; `None` = a temporary one.
-        fields: keys of the metadata for fields.
-        scope: of the copy.
-        progress: show the progress of reading; `None` = where it takes long, on a terminal.
-        config: all settings.
-        extractor: finds names in the texts, as in `MemoryStore.open`.
-        sources: `llm` and `reranker`.
+    Without a path our copy is a temporary one; `sources` are `llm` and `reranker`.
     """
     where = checked_scope(scope)
     if path is None and not source.listed:
@@ -154,11 +141,7 @@ def on_top_of(
 
 
 def _check(source: Source, borrowed: Borrowed) -> None:
-    """Check that the embedding makes vectors as long as those of the source.
-
-    Raises:
-        InvalidArgument: its vectors have another length.
-    """
+    """Check that the embedding makes vectors as long as those of the source."""
     if not source.readable or source.embedding is None:
         return
     try:

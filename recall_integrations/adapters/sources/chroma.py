@@ -19,12 +19,7 @@ _HERE = ("default", "onnx", "sentence_transformer", "sentencetransformer")  # fu
 
 
 class ChromaSource(Source):
-    """A Chroma collection.
-
-    Args:
-        collection: `chromadb.Collection`.
-        embedding: the embedding of its vectors; default: the collection's embedding function.
-    """
+    """A Chroma collection."""
 
     def __init__(self, collection: Any, embedding: Any = None) -> None:
         if not all(hasattr(collection, name) for name in ("get", "query", "count", "name")):

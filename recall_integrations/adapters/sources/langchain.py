@@ -17,16 +17,7 @@ _LISTED = "Chroma, InMemoryVectorStore and FAISS"
 
 
 def source_of(store: Any, embedding: Any = None, documents: Iterable[Any] | None = None) -> Source:
-    """Return a vector store as a source.
-
-    Args:
-        store: a LangChain `VectorStore`.
-        embedding: the embedding of its vectors; default: the store's.
-        documents: its documents, where it cannot be listed.
-
-    Raises:
-        InvalidArgument: `store` is no vector store, or lists its documents itself and some are given.
-    """
+    """Return a vector store as a source."""
     if not has_ancestor(store, "langchain_core", "VectorStore"):
         raise InvalidArgument(f"from_vectorstore takes a LangChain vector store, not {type(store).__name__}.")
     given = embedding if embedding is not None else store.embeddings
@@ -166,11 +157,7 @@ class AskedSource(_Searched):
 
 
 def given_rows(documents: Iterable[Any]) -> dict[str, Row]:
-    """Return documents or nodes as rows, by id.
-
-    Raises:
-        InvalidArgument, InvalidMemory: an item is something else, or has no id.
-    """
+    """Return documents or nodes as rows, by id."""
     from llama_index.core.schema import BaseNode
 
     from recall_integrations.adapters.sources.llama_index import row_of_node

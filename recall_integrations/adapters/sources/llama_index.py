@@ -20,16 +20,7 @@ __all__ = ["NODE_CONTENT", "IndexSource", "row_of_node", "source_of"]
 
 
 def source_of(index: Any, embedding: Any = None, nodes: Iterable[Any] | None = None) -> Source:
-    """Return an index as a source.
-
-    Args:
-        index: a `VectorStoreIndex`.
-        embedding: the embedding of its vectors; default: the index's.
-        nodes: its nodes, where it cannot be listed.
-
-    Raises:
-        InvalidArgument: `index` is no such index, or lists its nodes itself and some are given.
-    """
+    """Return an index as a source."""
     if not has_ancestor(index, "llama_index", "BaseIndex") or not hasattr(index, "vector_store"):
         raise InvalidArgument(f"from_index takes a LlamaIndex VectorStoreIndex, not {type(index).__name__}.")
     given = embedding if embedding is not None else getattr(index, "_embed_model", None)

@@ -22,44 +22,27 @@ Vector = NDArray[np.float32]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A document of the vector store.
-
-    Args:
-        id: of the document in the vector store.
-        text: of the document; may be empty.
-        metadata: the user's.
-        besides: other fields of a node (`adapters.nodes`), kept under keys of ours.
-        document: id of the document of a LlamaIndex node; `None` = unknown.
-    """
+    """A document of the vector store."""
 
     id: str
-    text: str
-    metadata: Mapping[str, Any]
-    besides: Mapping[str, Any] = field(default_factory=dict)
-    document: str | None = None
+    text: str  # may be empty
+    metadata: Mapping[str, Any]  # of the user
+    besides: Mapping[str, Any] = field(default_factory=dict)  # other fields of a node, kept under keys of ours
+    document: str | None = None  # id of the document of a LlamaIndex node; `None` = unknown
 
 
 class Source(ABC):
-    """A user's vector store, read only.
-
-    Args:
-        name: for messages, and to recognise the source when a kept copy is opened again.
-        kind: class of the vector store.
-        metric: of its order: `cosine`, `l2`, `ip`; empty = unknown.
-        embedding: the embedding of its vectors; `None` = unknown, so the source is asked by text.
-        readable: whether its vectors can be read.
-        listed: whether its ids can be listed.
-    """
+    """A user's vector store, read only. Its `name` recognises it when a kept copy is opened again."""
 
     def __init__(
         self,
         name: str,
         kind: str,
         *,
-        metric: str = UNKNOWN,
-        embedding: Any = None,
-        readable: bool = True,
-        listed: bool = True,
+        metric: str = UNKNOWN,  # of its order
+        embedding: Any = None,  # of its vectors; without one the store is asked by text
+        readable: bool = True,  # whether its vectors can be read
+        listed: bool = True,  # whether its ids can be listed
     ) -> None:
         self.name, self.kind, self.metric = name, kind, metric
         self.embedding: Embedding | None = None if embedding is None else resolve_embedding(embedding)
@@ -89,20 +72,10 @@ class Source(ABC):
 
     @abstractmethod
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Return the ids of the nearest documents, best first.
-
-        Args:
-            text: the query.
-            vector: of the query, as its embedding gives it; `None` = the store makes it.
-            limit: number of ids.
-        """
+        """Return the ids of the nearest documents, best first; without a vector the store embeds the text."""
 
     def take(self, documents: Iterable[Any]) -> None:
-        """Take the documents of a store that cannot be listed.
-
-        Raises:
-            InvalidArgument: the store can be listed.
-        """
+        """Take the documents of a store that cannot be listed."""
         raise InvalidArgument(f"{self.title} says itself what is in it. Leave documents out.")
 
     def let_go(self) -> None:
@@ -110,11 +83,7 @@ class Source(ABC):
         return
 
     def as_given(self, text: str) -> Vector:
-        """Embed a query with the embedding's own vector length: `l2` depends on it.
-
-        Raises:
-            EmbeddingError: there is no embedding, or it failed.
-        """
+        """Embed a query with the embedding's own vector length: `l2` depends on it."""
         if self.embedding is None:
             raise EmbeddingError(
                 f"{self.name} says nothing of its embedding. Pass embedding=…, the one that filled it."
