@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from recall_integrations.adapters.formats import DATED, format_of
+from recall_integrations.adapters.shapes import DATED, format_of
 from recall_integrations.errors import InvalidArgument, InvalidScope
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from recall_integrations.adapters.sources.source import Source
+from recall_integrations.adapters.sources import Source
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.errors import IndexUnavailable

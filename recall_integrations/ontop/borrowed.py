@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.adapters.sources.source import Source
+from recall_integrations.adapters.sources import Source
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.types.numbers import shown
 

@@ -12,7 +12,7 @@ from datetime import timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from recall_integrations.adapters.sources.source import Row
+from recall_integrations.adapters.sources import Row
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types.moments import moment
 from recall_integrations.types.roles import role_of

@@ -22,7 +22,7 @@ import numpy as np
 from sqlalchemy import Text, select, type_coerce
 
 from recall_integrations.adapters.shapes import DIGEST, own
-from recall_integrations.adapters.sources.source import Row, Source, in_pages
+from recall_integrations.adapters.sources import Row, Source, in_pages
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.portable import in_parts
@@ -78,7 +78,7 @@ class Following:
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def start(self, progress: bool | None) -> Refreshed | None:
-        """Read documents that are not kept yet: of a copy, new ids. `None` where the copy stays, as ids cannot be listed."""
+        """Read documents that are not kept yet. `None` where ids cannot be listed: the copy stays as it is."""
         noted, kept = self._noted(), self.store.count(scope=self.scope)
         if noted is None and kept:
             raise StorePathError(

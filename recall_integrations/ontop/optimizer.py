@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recall_integrations.adapters.sources.source import Source
+from recall_integrations.adapters.sources import Source
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import RecallConfig, checked_config
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument, StorePathError
