@@ -19,10 +19,10 @@ from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.frameworks import agent as words
-from recall_integrations.frameworks.agent import AgentMemory
-from recall_integrations.frameworks.extras import extra
+from recall_integrations.frameworks import extra
+from recall_integrations.frameworks import tools as words
 from recall_integrations.frameworks.given import WhichScope
+from recall_integrations.frameworks.tools import AgentMemory
 from recall_integrations.types import RecallResult
 
 with extra("mcp", "The MCP server"):

@@ -28,7 +28,7 @@ from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import InvalidArgument, InvalidMemory, StorePathError
 from recall_integrations.observability.progress import counted
-from recall_integrations.ontop.borrowed import Borrowed, Vector, unit
+from recall_integrations.ontop.arm import Borrowed, Vector, unit
 from recall_integrations.ontop.fields import FIELDS, checked, read, said, zone_of
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures

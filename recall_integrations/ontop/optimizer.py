@@ -14,8 +14,7 @@ from recall_integrations.adapters.sources import Source
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import RecallConfig, checked_config
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument, StorePathError
-from recall_integrations.ontop.arm import SEMANTIC, spec_of
-from recall_integrations.ontop.borrowed import Borrowed
+from recall_integrations.ontop.arm import SEMANTIC, Borrowed, spec_of
 from recall_integrations.ontop.following import Following, Refreshed, stored_dimensions
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
