@@ -30,8 +30,7 @@ from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 from recall_integrations.types.query import PLANS
 
 METRIC, FIRST, K = "ndcg@10", "first", 10

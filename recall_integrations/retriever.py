@@ -32,11 +32,15 @@ from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
-from recall_integrations.adapters.callbacks import run_of, tell_not_searched
-from recall_integrations.adapters.documents import documents_of, memory_of_document
-from recall_integrations.adapters.formats import TEXT, format_of
-from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
-from recall_integrations.adapters.spans import errors_told, event_not_searched, span
+from recall_integrations.adapters.documents import (
+    documents_of,
+    memory_of_document,
+    memory_of_node,
+    nodes_of,
+    objects_of,
+)
+from recall_integrations.adapters.shapes import TEXT, format_of
+from recall_integrations.adapters.watching import errors_told, event_not_searched, run_of, span, tell_not_searched
 from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
@@ -96,7 +100,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         time_budget_ms, tokens_max, privacy, window, timezone, context, strict, score_min, as_of: as in
             `QueryOptimizer.recall`.
         document_format: text of a document or node: `text` (the memory's, the default), `dated`
-            ("[2026-03-12, Priya] …") or a template (`adapters.formats`).
+            ("[2026-03-12, Priya] …") or a template (`adapters.shapes`).
         bundle_embedding: whether the embedding in a `QueryBundle` is the query's, by the store's own model;
             default no: another retriever's may have the same length. One of another length never counts.
         highlights: whether metadata name the places of the text that support a hit (`recall_highlights`: a list of
@@ -270,7 +274,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             InvalidArgument: no collection, a key in `fields` that no document has, or an embedding of another length.
             StorePathError: `path` holds a copy of something else.
         """
-        from recall_integrations.adapters.sources.chroma import ChromaSource
+        from recall_integrations.adapters.sources import ChromaSource
 
         return cls._on_top(ChromaSource(collection, given.pop("embedding", None)), given)
 
@@ -288,9 +292,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidArgument, StorePathError: as for `from_chroma`; or the store cannot be listed and none are given.
         """
-        from recall_integrations.adapters.sources import langchain
+        from recall_integrations.adapters.framework_sources import source_of_store
 
-        return cls._on_top(langchain.source_of(vector_store, given.pop("embedding", None), documents), given)
+        return cls._on_top(source_of_store(vector_store, given.pop("embedding", None), documents), given)
 
     @classmethod
     def from_index(
@@ -306,9 +310,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidArgument, StorePathError: as for `from_vectorstore`.
         """
-        from recall_integrations.adapters.sources import llama_index
+        from recall_integrations.adapters.framework_sources import source_of_index
 
-        return cls._on_top(llama_index.source_of(index, given.pop("embedding", None), documents), given)
+        return cls._on_top(source_of_index(index, given.pop("embedding", None), documents), given)
 
     @classmethod
     def _on_top(cls, source: Any, given: dict[str, Any]) -> OptimizedRecallRetriever:

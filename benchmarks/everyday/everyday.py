@@ -38,8 +38,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 from recall_integrations.types import indexed_text
 
 ALL = "all"

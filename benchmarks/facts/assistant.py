@@ -18,8 +18,7 @@ from benchmarks.facts.measuring import FACTS, PLAIN, K, figure, wilson, without_
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.metrics import interval
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -22,8 +22,7 @@ from benchmarks.datasets.data import Collection
 from benchmarks.facts.measuring import K
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 
 if TYPE_CHECKING:
     from rich.console import Console

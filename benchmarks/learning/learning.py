@@ -21,8 +21,7 @@ from benchmarks.learning.using import TENANT, Days, Person, Use
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations import RecallConfig
 from recall_integrations.config.keeping import LearnedConfig
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 from recall_integrations.learning.measuring import bootstrap
 
 if TYPE_CHECKING:

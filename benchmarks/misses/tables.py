@@ -11,7 +11,7 @@ from benchmarks.datasets.data import EvaluationData
 from benchmarks.misses.misses import PLACES, Gold, Miss, MissReport
 from benchmarks.misses.signs import SIGNS
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import compact_table
 from recall_integrations.text.shortening import plain
 from recall_integrations.types import Memory
 

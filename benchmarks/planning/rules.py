@@ -34,8 +34,7 @@ from benchmarks.shared.reports import environment, write_report
 from recall_integrations.config import PLAN_RULES, RecallConfig
 from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 from recall_integrations.types import RecallResult
 
 if TYPE_CHECKING:

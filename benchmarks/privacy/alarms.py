@@ -17,8 +17,7 @@ from rich.console import Console
 from benchmarks.datasets.loading import load
 from benchmarks.privacy.recalls import MODES, Cost, measured
 from benchmarks.shared.reports import environment, write_report
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 from recall_integrations.privacy.redactor import Redactor, find
 from recall_integrations.types import Memory
 

@@ -36,8 +36,7 @@ from benchmarks.shared.terminal import progress
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer

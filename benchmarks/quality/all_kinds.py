@@ -20,8 +20,7 @@ from benchmarks.shared.embedding_cache import shared_embedding
 from benchmarks.shared.reports import write_report
 from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation.metrics import OVERALL
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 
 
 def run(

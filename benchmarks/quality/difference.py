@@ -23,8 +23,7 @@ from benchmarks.quality.tables import interval
 from benchmarks.shared.reports import write_report
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.metrics import Interval
-from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import checked_output, compact_table
 
 METRIC = "ndcg@10"
 

@@ -13,7 +13,7 @@ from benchmarks.quality.metrics import Average
 from benchmarks.quality.paired import METRICS
 from benchmarks.quality.report import COMPARED, OURS, QualityReport
 from recall_integrations.evaluation.metrics import OVERALL, Interval
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import compact_table
 
 HEADINGS = ("R@1", "R@5", "R@10", "nDCG", "MRR")  # of METRICS, so that the table fits
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import compact_table
 
 if TYPE_CHECKING:
     from benchmarks.resilience.callers import Crowd

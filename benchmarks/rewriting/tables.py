@@ -13,7 +13,7 @@ from benchmarks.rewriting import thresholds
 from benchmarks.rewriting.measuring import METRICS
 from benchmarks.rewriting.thresholds import Groups, LeftOut, Step
 from benchmarks.rewriting.writers import GOOD
-from recall_integrations.evaluation.tables import compact_table
+from recall_integrations.evaluation.reports import compact_table
 
 RECALL, NDCG = METRICS
 MEAN = "mean of kinds"

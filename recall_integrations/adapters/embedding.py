@@ -102,11 +102,7 @@ def _adapter_of(source: object) -> Callable[..., Embedding] | None:
 
 
 def import_sentence_transformers() -> Any:
-    """Import the optional package; the only place that does.
-
-    Raises:
-        MissingExtra: the package cannot be imported.
-    """
+    """Import the optional package; the only place that does."""
     try:
         import sentence_transformers
     except ImportError as e:
@@ -119,13 +115,7 @@ def import_sentence_transformers() -> Any:
 
 
 class Adapter(ABC):
-    """Base of adapters: checks, batches and normalises; a subclass calls its model.
-
-    Args:
-        source: the user's object.
-        batch_size: most documents in one call of the model.
-        remote: whether a call leaves the machine; default: declared or judged, see `resolve_embedding`.
-    """
+    """Base of adapters: checks, batches and normalises; a subclass calls its model."""
 
     def __init__(self, source: Any, *, batch_size: int = BATCH_SIZE, remote: bool | None = None) -> None:
         self._source = source
@@ -152,11 +142,7 @@ class Adapter(ABC):
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector. Found by embedding a short text if nothing was embedded yet.
-
-        Raises:
-            EmbeddingError: the model failed or returned something else.
-        """
+        """Length of a vector. Found by embedding a short text if nothing was embedded yet."""
         if self._dimensions is None:
             self.embed_documents([PROBE])
         assert self._dimensions is not None
@@ -168,13 +154,7 @@ class Adapter(ABC):
         return self._remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts as unit rows, `(len(texts), dimensions)`; a zero row where the model returns one.
-
-        Raises:
-            EmbeddingError: the model raised, or returned a wrong shape, other dimensions than before, or numbers that
-                are not finite.
-            InvalidArgument: `texts` is one string.
-        """
+        """Embed texts as unit rows, `(len(texts), dimensions)`; a zero row where the model returns one."""
         if isinstance(texts, str):
             raise InvalidArgument("`texts` must be a list of strings, not one string. Write [text].")
         batches = [list(texts[i : i + self._batch_size]) for i in range(0, len(texts), self._batch_size)]
@@ -183,20 +163,12 @@ class Adapter(ABC):
         return np.concatenate([self._checked(self._call(self._documents, batch), len(batch)) for batch in batches])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a query as a unit vector, `(dimensions,)`.
-
-        Raises:
-            EmbeddingError: as for `embed_documents`.
-        """
+        """Embed a query as a unit vector, `(dimensions,)`."""
         row: NDArray[np.float32] = self._checked(self._call(self._query, text), 1)[0]
         return row
 
     def query_as_given(self, text: str) -> NDArray[np.float32]:
-        """Embed a query with the model's own vector length, for a store that compares lengths, too.
-
-        Raises:
-            EmbeddingError: as for `embed_documents`.
-        """
+        """Embed a query with the model's own vector length, for a store that compares lengths, too."""
         self._checked(made := self._call(self._query, text), 1)
         row: NDArray[np.float32] = np.asarray(made, dtype=np.float32)[0]
         return row
@@ -339,11 +311,7 @@ def _one(vector: Any) -> list[Any]:
 
 
 def _matrix(returned: Any, count: int, name: str) -> NDArray[np.float64]:
-    """Return the model's answer as `(count, d)`, d > 0, finite.
-
-    Raises:
-        EmbeddingError: the answer has another shape, or is not finite.
-    """
+    """Return the model's answer as `(count, d)`, d > 0, finite."""
     wanted = f"The embedding {name} must return {count} vector{'s' if count != 1 else ''} of equal length"
     if inspect.isawaitable(returned):
         close = getattr(returned, "close", None)  # an un-awaited coroutine would warn later, far from the cause

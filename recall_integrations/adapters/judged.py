@@ -22,13 +22,7 @@ _CITED = regex(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
 class Runs:
-    """The results of the last runs of callbacks, by the ids of a run, its parent and its trace. Threads share it.
-
-    Threads share it.
-
-    Args:
-        most: ids that are known; the oldest is forgotten.
-    """
+    """The results of the last runs of callbacks, by the ids of a run, its parent and its trace. Threads share it."""
 
     def __init__(self, most: int = RUNS_MAX) -> None:
         self._most = most
@@ -36,12 +30,7 @@ class Runs:
         self._lock = threading.Lock()
 
     def note(self, manager: Any, result_id: str) -> None:
-        """Note the result of a retriever's run.
-
-        Args:
-            manager: of its callbacks (LangChain's).
-            result_id: of the result.
-        """
+        """Note the result of a retriever's run."""
         own = manager.run_id
         traces = (getattr(handler, "order_map", {}).get(own, (None,))[0] for handler in manager.handlers)
         ids = dict.fromkeys(str(one) for one in (own, manager.parent_run_id, *traces) if one is not None)
@@ -52,11 +41,7 @@ class Runs:
                 self._results.popitem(last=False)
 
     def of(self, run_id: object) -> str | None:
-        """Return the result of a run; `None` = no such run is known.
-
-        Raises:
-            InvalidArgument: several recalls belong to the run.
-        """
+        """Return the result of a run; `None` = no such run is known."""
         with self._lock:
             found = self._results.get(str(run_id), ())
         if len(found) > 1:
@@ -68,18 +53,10 @@ class Runs:
 
 
 def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, ...], dict[str, Any]] | None:
-    """Read feedback in LangSmith's format as feedback on a recall.
+    """Read feedback in LangSmith's format: a mapping, or one of its records.
 
-    Args:
-        given: a mapping, or one of LangSmith's records: `run_id`, `trace_id`, `key`, `score`, `value`, `correction`.
-        keys: keys that rate an answer.
-
-    Returns:
-        Ids of the run and its trace, and arguments of `feedback`; `None` = its key is none of `keys`, and nothing
-        corrects it.
-
-    Raises:
-        InvalidArgument: the feedback names no run, or its score is not from 0 to 1.
+    Return ids of the run and its trace, and arguments of `feedback`; `None` = its key is none of `keys`, and nothing
+    corrects it.
     """
 
     def read(name: str) -> Any:
@@ -116,12 +93,7 @@ def _score(score: object) -> float | bool:
 def cited_of(given: Any) -> dict[str, list[str]]:
     """Return, for each result, the memories that an answer cites.
 
-    Args:
-        given: a LlamaIndex response, whose text cites `[2]` or `[1, 3]` of its `source_nodes`; or the nodes that are
-            cited, themselves.
-
-    Raises:
-        NotFound: no cited node came from a recall of ours.
+    `given` is a LlamaIndex response, whose text cites `[2]` or `[1, 3]` of its `source_nodes`, or the cited nodes.
     """
     sources = getattr(given, "source_nodes", None)
     nodes = list(given) if sources is None and isinstance(given, Iterable) else _numbered(given, sources or [])

@@ -1,19 +1,17 @@
-"""Any language model of a user as a function from text to text.
-
-Frameworks are imported only if the object's class comes from one.
-"""
+"""Any language model of a user as a function from text to text. Frameworks are not imported for it."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import inspect
 import os
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, TypeVar
 
-from recall_integrations.adapters.event_loop import awaited
-from recall_integrations.adapters.origin import comes_from
+from recall_integrations.embeddings.base import has_ancestor
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.resilience.failures import failures
 
@@ -32,34 +30,17 @@ class LlmError(RecallError):
 
 
 def resolve_llm(source: object) -> Callable[[str], str] | None:
-    """Return a function from prompt to answer; `None` stays `None`.
-
-    Args:
-        source: `None`; a LangChain chat model, LLM or any other `Runnable` that takes a prompt; a LlamaIndex LLM; or a
-            function from text to text, `async` or not; or any object with a method `invoke`, `complete`, `ainvoke` or
-            `acomplete`.
-
-    Returns:
-        A function that raises `LlmError` if the model fails or answers without text.
-
-    Raises:
-        InvalidArgument: `source` is none of these.
-    """
+    """Return a function from prompt to answer; `None` stays `None`."""
     if source is None:
         return None
-    if comes_from(source, "langchain_core"):
-        from langchain_core.runnables import Runnable
-
-        if isinstance(source, Runnable):
-            return _asking(_either(source.invoke, source.ainvoke), _named(source), source)
-    if comes_from(source, "llama_index"):
-        from llama_index.core.base.llms.base import BaseLLM
-
-        if isinstance(source, BaseLLM):
-            return _asking(_either(source.complete, source.acomplete), _named(source), source)
     by_name = [getattr(source, name, None) for name in METHODS]
-    if not callable(source) and not isinstance(source, type) and any(map(callable, by_name)):  # as a client of theirs
-        return _asking(next(filter(callable, by_name)), _named(source), source)
+    if has_ancestor(source, "langchain_core", "Runnable"):
+        return _asking(_either(by_name[0], by_name[2]), _named(source), source)
+    if has_ancestor(source, "llama_index", "BaseLLM"):
+        return _asking(_either(by_name[1], by_name[3]), _named(source), source)
+    found = next(filter(callable, by_name), None)
+    if found is not None and not callable(source) and not isinstance(source, type):  # as a client of theirs
+        return _asking(found, _named(source), source)
     if callable(source) and not isinstance(source, type):
         return _asking(source, str(getattr(source, "__qualname__", _named(source))), source)
     raise InvalidArgument(
@@ -96,7 +77,7 @@ def _named(source: object) -> str:
     return f"{type(source).__name__} {model}".strip()
 
 
-def _either(function: Callable[..., Any], in_a_loop: Callable[..., Any]) -> Callable[[str], Any]:
+def _either(function: Any, in_a_loop: Any) -> Callable[[str], Any]:
     """Return a function that calls the one that works: a client may have been written for the event loop only."""
     only_async = [False]
 
@@ -164,3 +145,27 @@ def _joined(blocks: list[Any]) -> str:
         elif getattr(block, "type", getattr(block, "block_type", None)) == "text":
             parts.append(str(getattr(block, "text", "")))
     return "".join(parts)
+
+
+T = TypeVar("T")
+LONGEST_SECONDS = 600.0  # the longest time limit that can be set: nobody waits any more, so it is cancelled
+_lock = threading.Lock()
+_running: dict[int, asyncio.AbstractEventLoop] = {}  # by process: a fork has its parent's loop, and nobody who runs it
+
+
+def awaited(answer: Awaitable[T]) -> T:
+    """Wait for an awaitable and return its result. Blocks the thread; errors of the awaitable are raised here."""
+
+    async def waiting() -> T:
+        return await asyncio.wait_for(answer, LONGEST_SECONDS)
+
+    return asyncio.run_coroutine_threadsafe(waiting(), _loop()).result()
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    with _lock:
+        loop = _running.get(os.getpid())
+        if loop is None or loop.is_closed():
+            loop = _running[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="recall-event-loop", daemon=True).start()
+        return loop

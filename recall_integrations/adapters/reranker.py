@@ -1,130 +1,107 @@
-"""Rerankers of the frameworks: LangChain document compressors, LlamaIndex node postprocessors, and plain functions."""
+"""Rerankers: LangChain document compressors, LlamaIndex node postprocessors, functions, and cross-encoders by name.
+
+A cross-encoder reads query and text together: one forward pass through a transformer per pair, in batches.
+
+- Texts are cut by the model's own tokenizer to what the model reads beside the query. The query keeps up to three
+  quarters of the model's length, so no text pushes it out (the tokenizer's `longest_first` would cut either).
+- Pairs of about the same number of tokens share a batch, so little is padded. Batches run in the order of the best
+  candidate that each holds, so the least important candidates are left when the time is up.
+- Between batches it looks at the deadline, and stops when the next batch would not fit by the pace so far.
+
+Scores are those of the model. Some models with one label give logits (ms-marco MiniLM: about -12 to 11), others
+squeeze them through a sigmoid into [0, 1]. `scale` says which; the order is the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import importlib.util
+import sys
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from recall_integrations.adapters.origin import comes_from
-from recall_integrations.errors import InvalidArgument
-from recall_integrations.reranking.reranker import Reranker, RerankError, called, checked_scores, listed, number
+from recall_integrations.embeddings.base import has_ancestor
+from recall_integrations.errors import InvalidArgument, MissingExtra, installing
+from recall_integrations.reranking.gate import LOGIT, PROBABILITY
+from recall_integrations.reranking.reranker import Judged, Reranker, RerankError, called, checked_scores, listed, number
+from recall_integrations.resilience.deadline import Deadline
 
 MARKER = "recall_rerank_id"
 _SCORE_KEYS = ("relevance_score", "rerank_score", "query_similarity_score", "score")
 
 
 def resolve_reranker(source: object) -> Reranker | None:
-    """Return a `Reranker` for the object that the user passed; `None` stays `None`.
-
-    Args:
-        source: `None`; the name or path of a sentence-transformers cross-encoder, loaded at its first use; a LangChain
-            `BaseDocumentCompressor`; a LlamaIndex `BaseNodePostprocessor`; a `Reranker`; or a function from a query
-            and a list of texts to a list of scores.
-
-    Raises:
-        MissingExtra: a cross-encoder is named and sentence-transformers is not installed.
-        InvalidArgument: `source` is none of these.
-    """
+    """Return a `Reranker` for the object that the user passed; `None` stays `None`."""
     if source is None:
         return None
     if isinstance(source, str | Path):
-        from recall_integrations.adapters.cross_encoder import CrossEncoderReranker
-
         return CrossEncoderReranker(source)
-    if comes_from(source, "langchain_core"):
-        from langchain_core.documents import BaseDocumentCompressor
-
-        if isinstance(source, BaseDocumentCompressor):
-            return CompressorReranker(source)
-    if comes_from(source, "llama_index"):
-        from llama_index.core.postprocessor.types import BaseNodePostprocessor
-
-        if isinstance(source, BaseNodePostprocessor):
-            return PostprocessorReranker(source)
+    if has_ancestor(source, "langchain_core", "BaseDocumentCompressor"):
+        return AdaptedReranker(source, _of_compressor)
+    if has_ancestor(source, "llama_index", "BaseNodePostprocessor"):
+        return AdaptedReranker(source, _of_postprocessor)
     if not isinstance(source, type):
         if isinstance(source, Reranker):
             return source
         if callable(source):
-            return FunctionReranker(source)
+            return AdaptedReranker(source, _of_function)
     raise InvalidArgument(
         f"{source!r} cannot rerank. Pass the name or path of a sentence-transformers cross-encoder, a LangChain "
         "document compressor, a LlamaIndex node postprocessor, or a function (query, texts) -> scores."
     )
 
 
-class FunctionReranker:
-    """A function `(query, texts) -> scores`; a score of `None` drops the text."""
+class AdaptedReranker:
+    """A user's object as a `Reranker`; `score` asks it for the scores of texts, of which there is one at least."""
 
-    __slots__ = ("_function", "name")
+    __slots__ = ("_score", "_source", "name")
 
-    def __init__(self, function: Callable[[str, list[str]], Iterable[float | None]]) -> None:
-        self._function = function
-        self.name = str(getattr(function, "__name__", type(function).__name__))
+    def __init__(self, source: Any, score: Callable[[Any, str, str, list[str]], list[float | None]]) -> None:
+        self._source, self._score = source, score
+        self.name = str(getattr(source, "__name__", type(source).__name__))
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
         """See `Reranker.scores`."""
-        if not texts:
-            return []
-        return checked_scores(called(self.name, self._function, query, list(texts)), len(texts), self.name)
+        return self._score(self._source, self.name, query, list(texts)) if texts else []
 
 
-class CompressorReranker:
-    """A LangChain `BaseDocumentCompressor`."""
-
-    __slots__ = ("_compressor", "name")
-
-    def __init__(self, compressor: Any) -> None:
-        self._compressor = compressor
-        self.name = type(compressor).__name__
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. Returns its scores if every document has one, else 1 downwards by its order."""
-        if not texts:
-            return []
-        from langchain_core.documents import Document
-
-        documents = [Document(page_content=t, metadata={MARKER: str(i)}, id=str(i)) for i, t in enumerate(texts)]
-        returned = listed(called(self.name, self._compressor.compress_documents, documents, query), self.name)
-        found: list[tuple[object, object]] = []
-        for document in returned:
-            metadata = getattr(document, "metadata", None) or {}
-            found.append((metadata.get(MARKER, getattr(document, "id", None)), _document_score(document, metadata)))
-        return _assembled(found, len(texts), self.name)
+def _of_function(function: Any, name: str, query: str, texts: list[str]) -> list[float | None]:
+    """Return the scores of a function `(query, texts) -> scores`; a score of `None` drops the text."""
+    return checked_scores(called(name, function, query, texts), len(texts), name)
 
 
-class PostprocessorReranker:
-    """A LlamaIndex `BaseNodePostprocessor`."""
+def _of_compressor(compressor: Any, name: str, query: str, texts: list[str]) -> list[float | None]:
+    """Return the scores of a LangChain compressor if every document has one, else 1 downwards by its order."""
+    from langchain_core.documents import Document
 
-    __slots__ = ("_postprocessor", "name")
-
-    def __init__(self, postprocessor: Any) -> None:
-        self._postprocessor = postprocessor
-        self.name = type(postprocessor).__name__
-
-    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`. Nodes go in with scores from 1 downwards by rank; if the postprocessor leaves these as
-        they are, its order counts."""
-        if not texts:
-            return []
-        from llama_index.core.schema import NodeWithScore, TextNode
-
-        n = len(texts)
-        given = [_by_rank(i, n) for i in range(n)]
-        nodes = [
-            NodeWithScore(node=TextNode(id_=f"{MARKER}-{i}", text=text), score=given[i]) for i, text in enumerate(texts)
-        ]
-        returned = listed(called(self.name, self._postprocessor.postprocess_nodes, nodes, query_str=query), self.name)
-        found: list[tuple[object, object]] = []
-        for node in returned:
-            marker = str(getattr(getattr(node, "node", None), "node_id", "")).removeprefix(f"{MARKER}-")
-            found.append((marker, getattr(node, "score", None)))
-        if all(score == given[int(str(m))] for m, score in found if _index(m, n) is not None):
-            found = [(marker, None) for marker, _ in found]
-        return _assembled(found, n, self.name)
+    documents = [Document(page_content=t, metadata={MARKER: str(i)}, id=str(i)) for i, t in enumerate(texts)]
+    found: list[tuple[object, object]] = []
+    for document in listed(called(name, compressor.compress_documents, documents, query), name):
+        metadata = getattr(document, "metadata", None) or {}
+        found.append((metadata.get(MARKER, getattr(document, "id", None)), _document_score(document, metadata)))
+    return _assembled(found, len(texts), name)
 
 
-# -- shared -------------------------------------------------------------------------------------------------------
+def _of_postprocessor(postprocessor: Any, name: str, query: str, texts: list[str]) -> list[float | None]:
+    """Return the scores of a LlamaIndex postprocessor.
+
+    Nodes go in with scores from 1 downwards by rank; if the postprocessor leaves these as they are, its order counts.
+    """
+    from llama_index.core.schema import NodeWithScore, TextNode
+
+    n = len(texts)
+    given = [_by_rank(i, n) for i in range(n)]
+    nodes = [
+        NodeWithScore(node=TextNode(id_=f"{MARKER}-{i}", text=text), score=given[i]) for i, text in enumerate(texts)
+    ]
+    found: list[tuple[object, object]] = []
+    for node in listed(called(name, postprocessor.postprocess_nodes, nodes, query_str=query), name):
+        marker = str(getattr(getattr(node, "node", None), "node_id", "")).removeprefix(f"{MARKER}-")
+        found.append((marker, getattr(node, "score", None)))
+    if all(score == given[int(str(m))] for m, score in found if _index(m, n) is not None):
+        found = [(marker, None) for marker, _ in found]
+    return _assembled(found, n, name)
 
 
 def _by_rank(place: int, n: int) -> float:
@@ -164,3 +141,175 @@ def _assembled(found: list[tuple[object, object]], n: int, name: str) -> list[fl
         current = scores[index]
         scores[index] = value if current is None else max(current, value)
     return scores
+
+
+BATCH = 8
+QUERY_SHARE = 0.75  # of the model's length, at most
+TOKENS_MAX = 512  # where neither model nor tokenizer says how much it reads
+TOKEN_CHARS_MAX = 32  # a bound on what a token may hold, so that a text of megabytes is not tokenized whole
+UNKNOWN = "unknown"
+_SCALES = {"Identity": LOGIT, "Sigmoid": PROBABILITY}
+
+
+class CrossEncoderReranker:
+    """A cross-encoder by name or path, loaded once: by `warm`, or at the first use. Thread-safe: one batch at a time,
+    as the tokenizers are not, and a batch uses all cores anyway.
+    """
+
+    local = True  # what it reads leaves the process nowhere
+    __slots__ = ("_batch_size", "_lock", "_model", "_running", "_source", "_tokens_max", "name", "scale")
+
+    def __init__(self, source: str | Path, *, batch_size: int = BATCH) -> None:
+        self.name = str(source)
+        if not self.name.strip():
+            raise InvalidArgument(
+                "The name of the reranker is empty. Name a cross-encoder, or pass None for no rerank."
+            )
+        if batch_size < 1:
+            raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
+        self.scale = UNKNOWN  # until it is loaded
+        self._source = self.name
+        self._batch_size = batch_size
+        self._model: Any = None
+        self._tokens_max = TOKENS_MAX
+        self._lock, self._running = threading.Lock(), threading.Lock()
+        if "sentence_transformers" not in sys.modules and importlib.util.find_spec("sentence_transformers") is None:
+            raise _missing_extra(self.name)
+
+    @property
+    def ready(self) -> bool:
+        """True once the model is loaded."""
+        return self._model is not None
+
+    def warm(self) -> None:
+        """Load the model and let it score one pair. Takes seconds; call it off the hot path."""
+        if not self.ready:
+            self._loaded()
+
+    def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
+        """See `Reranker.scores`."""
+        return list(self.scores_until(query, texts, Deadline.after(None)).scores)
+
+    def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
+        """See `TimedReranker.scores_until`. Raises as `scores` does."""
+        scores: list[float | None] = [None] * len(texts)
+        waiting = set(range(len(texts)))
+        if not texts:
+            return Judged(scores=(), unscored=frozenset())
+        model = self._loaded()
+        with _Held(self._running, deadline) as held:
+            if held:
+                query, cut, tokens = self._fitted(model, query, texts)
+                done, begin = 0, deadline.remaining()
+                for batch in batches(tokens, self._batch_size):
+                    cost = len(batch) * max(tokens[i] for i in batch)  # with the padding
+                    left = deadline.remaining()
+                    if deadline.over or (done and (begin - left) / done * cost > left):
+                        break
+                    found = self._predict(model, query, [cut[i] for i in batch])
+                    for i, score in zip(batch, found, strict=True):
+                        scores[i] = score
+                    waiting.difference_update(batch)
+                    done += cost
+        return Judged(scores=tuple(scores), unscored=frozenset(waiting))
+
+    def _predict(self, model: Any, query: str, texts: Sequence[str]) -> list[float | None]:
+        pairs = [(query, text) for text in texts]
+        found = called(self.name, model.predict, pairs, batch_size=len(pairs), show_progress_bar=False)
+        return checked_scores(found, len(pairs), self.name)
+
+    def _fitted(self, model: Any, query: str, texts: Sequence[str]) -> tuple[str, list[str], list[int]]:
+        """Return the query and the texts, cut to the model's length, and the number of tokens of each pair."""
+        tokenizer = getattr(model, "tokenizer", None)
+        if not callable(tokenizer):  # a model that does not read through a tokenizer cuts by itself
+            return query, list(texts), [len(query) + len(text) for text in texts]
+        return called(self.name, fitted, tokenizer, query, texts, self._tokens_max)  # type: ignore[no-any-return]
+
+    def _loaded(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                try:
+                    from sentence_transformers import CrossEncoder
+                except ImportError as e:
+                    raise _missing_extra(self.name) from e
+                model = called(self.name, CrossEncoder, self._source)
+                self._predict(model, "query", ["text"])  # the first pass allocates; and several labels show here
+                self._tokens_max, self.scale = _tokens_max(model), _scale(model)
+                self._model = model
+            return self._model
+
+
+def batches(tokens: Sequence[int], size: int) -> list[list[int]]:
+    """Group indices into batches of like length, those with the best (first) candidates first."""
+    by_length = sorted(range(len(tokens)), key=lambda i: (tokens[i], i))
+    made = [by_length[i : i + size] for i in range(0, len(by_length), size)]
+    return sorted(made, key=min)
+
+
+def fitted(tokenizer: Any, query: str, texts: Sequence[str], tokens_max: int) -> tuple[str, list[str], list[int]]:
+    """Cut `query` and `texts` to at most `tokens_max` tokens a pair; return both and the tokens of each pair."""
+    special = tokenizer.num_special_tokens_to_add(pair=True)
+    room = max(2, tokens_max - special)
+    (query, asked), *_ = _cut(tokenizer, [query], max(1, int(room * QUERY_SHARE)))
+    found = _cut(tokenizer, texts, room - asked)
+    return query, [text for text, _ in found], [asked + count + special for _, count in found]
+
+
+def _cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[tuple[str, int]]:
+    """Return each text up to its `limit`-th token, with its number of tokens."""
+    shown = [text[: limit * TOKEN_CHARS_MAX] for text in texts]
+    fast = bool(getattr(tokenizer, "is_fast", False))
+    # One more than may stay, so that only a text which is too long is touched.
+    options = {"add_special_tokens": False, "truncation": True, "max_length": limit + 1}
+    encoded = tokenizer(shown, return_offsets_mapping=fast, return_attention_mask=False, verbose=False, **options)
+    cut = []
+    for i, (text, ids) in enumerate(zip(shown, encoded["input_ids"], strict=True)):
+        if len(ids) <= limit:
+            cut.append((text, len(ids)))
+        elif fast:
+            cut.append((text[: encoded["offset_mapping"][i][limit - 1][1]], limit))
+        else:  # tokenizers written in Python do not say where a token ends
+            cut.append((tokenizer.decode(ids[:limit], skip_special_tokens=True), limit))
+    return cut
+
+
+def _tokens_max(model: Any) -> int:
+    """Return the tokens that the model reads: the least limit of model, tokenizer and position embeddings."""
+    config = getattr(model, "config", None)
+    known = [
+        getattr(model, "max_seq_length", None) or getattr(model, "max_length", None),
+        getattr(getattr(model, "tokenizer", None), "model_max_length", None),
+        getattr(config, "max_position_embeddings", None),
+    ]
+    limits = [n for n in known if isinstance(n, int) and 0 < n < 1_000_000]  # tokenizers say 1e30 for "no limit"
+    return min(limits, default=TOKENS_MAX)
+
+
+def _scale(model: Any) -> str:
+    activation = getattr(model, "activation_fn", None) or getattr(model, "default_activation_function", None)
+    return _SCALES.get(type(activation).__name__, UNKNOWN)
+
+
+def _missing_extra(name: str) -> MissingExtra:
+    return MissingExtra(
+        f"The reranker {name!r} is a cross-encoder and needs sentence-transformers. Install it with: "
+        f"{installing('sentence-transformers')}"
+    )
+
+
+class _Held:
+    """A lock held until the block ends, if it was free before the deadline."""
+
+    def __init__(self, lock: threading.Lock, deadline: Deadline) -> None:
+        self._lock = lock
+        self._deadline = deadline
+        self._got = False
+
+    def __enter__(self) -> bool:
+        left = self._deadline.remaining()
+        self._got = self._lock.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left)
+        return self._got
+
+    def __exit__(self, *_: object) -> None:
+        if self._got:
+            self._lock.release()

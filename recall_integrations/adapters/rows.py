@@ -35,11 +35,7 @@ RELATION_KEYS = ("subject", "predicate", "object", "confidence")
 
 
 def parse_line(raw: bytes) -> dict[str, Any]:
-    """Return the JSON object on a line.
-
-    Raises:
-        InvalidMemory: not UTF-8, not JSON, not an object, or a key that comes twice.
-    """
+    """Return the JSON object on a line."""
     try:
         row = json.loads(raw.decode("utf-8"), object_pairs_hook=_unique)
     except UnicodeDecodeError as e:
@@ -63,16 +59,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
-    """Return the scope and the memory of a row. Keys are fields of `Memory` and parts of a scope; `null` = left out.
-
-    Args:
-        row: the JSON object.
-        default: parts of the scope that the row does not give.
-
-    Raises:
-        InvalidMemory: an unknown key, or a value that cannot be used; the message names the field.
-        InvalidScope: a part of the scope that cannot be used.
-    """
+    """Return the scope and the memory of a row. Keys are fields of `Memory` and parts of a scope; `null` = left out."""
     given = {key: value for key, value in row.items() if value is not None}
     for key in given:
         if key not in MEMORY_KEYS and key not in SCOPE_KEYS:

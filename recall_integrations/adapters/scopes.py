@@ -23,11 +23,7 @@ SYNTAX = (
 
 
 def parse_scope(text: str) -> Scope:
-    """Read `user[/agent[/namespace]]`.
-
-    Raises:
-        InvalidScope: more than three parts, or a part that is not usable text.
-    """
+    """Read `user[/agent[/namespace]]`."""
     from recall_integrations.types import Scope
 
     parts = [] if text == "" else text.split("/")
@@ -48,16 +44,7 @@ def _part(value: str) -> str:
 
 
 def find_scope(text: str | None, known: Sequence[tuple[Scope, int]]) -> Scope:
-    """Return the scope that a text means: the one written, or else the only one that has `text` as one of its parts.
-
-    Args:
-        text: the user's text; `None` = the default scope.
-        known: scopes of the store with their number of memories.
-
-    Raises:
-        InvalidScope: `text` is no scope, or the short form fits several.
-        NotFound: the store has no such scope; the message lists its scopes.
-    """
+    """Return the scope that a text means: the one written, or else the only one that has `text` as one of its parts."""
     wanted = parse_scope(text or "")
     scopes = [scope for scope, _ in known]
     if wanted in scopes:

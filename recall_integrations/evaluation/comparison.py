@@ -149,7 +149,7 @@ class Comparison:
 
     def table(self) -> str:
         """Return the tables as text, for a terminal or a notebook."""
-        from recall_integrations.evaluation.tables import of_comparison, text_of
+        from recall_integrations.evaluation.reports import of_comparison, text_of
 
         return text_of(of_comparison(self))
 

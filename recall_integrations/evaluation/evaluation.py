@@ -212,7 +212,7 @@ class Evaluation:
 
     def table(self) -> str:
         """Return the tables as text, for a terminal or a notebook."""
-        from recall_integrations.evaluation.tables import of_evaluation, text_of
+        from recall_integrations.evaluation.reports import of_evaluation, text_of
 
         return text_of(of_evaluation(self))
 

@@ -1,13 +1,176 @@
-"""Files of reports: the path is checked before the work, and the file is written whole."""
+"""Reports: tables for a terminal of 100 columns, and files, whose path is checked before the work.
+
+The console prints the tables, `.table()` gives their text. A file is written whole."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.comparison import Comparison
+from recall_integrations.evaluation.metrics import Interval
+from recall_integrations.text.shortening import plain
+
+if TYPE_CHECKING:
+    from recall_integrations.evaluation.evaluation import Evaluation, Worst
+
+
+def compact_table(title: str) -> Table:
+    """Return a table without a frame, for figures that need the width; the caller adds its columns."""
+    return Table(title=title, title_justify="left", box=SIMPLE, show_edge=False, padding=(0, 1, 0, 0))
+
+
+WIDTH = 100
+HEADS = {"recall": "R", "precision": "P", "ndcg": "nDCG", "mrr": "MRR", "hit": "hit"}
+WORST_SHOWN, CAME_SHOWN, TEXT_SHOWN = 3, 3, 90
+FEW = 30  # questions, below which a bootstrap has seen too little to say how sure a mean is
+
+
+def text_of(parts: Iterable[RenderableType]) -> str:
+    """Return the text that a terminal would show, without colours."""
+    out = io.StringIO()
+    console = Console(
+        file=out,
+        width=WIDTH,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        color_system=None,
+        force_jupyter=False,  # in a notebook it would show itself, and leave the text empty
+    )
+    for part in parts:
+        console.print(part)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def head(name: str) -> str:
+    """Return the heading of a figure: `R@5` for `recall@5`; the cut of MRR is left out."""
+    kind, _, cut = name.partition("@")
+    return HEADS.get(kind, kind) if kind == "mrr" else f"{HEADS.get(kind, kind)}@{cut}"
+
+
+def change(one: Interval) -> str:
+    """Write the mean and the interval of a difference."""
+    return f"{one.mean:+.3f} ({one.low:+.3f} {one.high:+.3f})"
+
+
+def of_evaluation(found: Evaluation) -> list[RenderableType]:
+    """Return the parts that `recall eval` shows."""
+    parts = _averages(found)
+    ms = found.latency
+    parts.append(f"Latency: p50 {ms.p50:.1f} ms, p95 {ms.p95:.1f} ms of {ms.recalls:,} recalls")
+    parts.append(f"Scores are off by {found.calibration_error:.3f} on the average (expected calibration error)")
+    if found.questions < FEW:
+        parts.append(f"Fewer than {FEW} questions: intervals are narrower than they should be. Label more.")
+    else:
+        needed = ", ".join(f"± {width:g}: {count:,}" for width, count in found.labels_needed.items())
+        parts.append(f"Labelled questions for an interval of nDCG of {needed}")
+    parts += [Text(line) for line in left_out(found)]
+    if found.worst:
+        parts.append(Text(f"\nWorst {min(WORST_SHOWN, len(found.worst))} of {len(found.worst)} in the report:"))
+        parts += [_worst(one) for one in found.worst[:WORST_SHOWN]]
+    return parts
+
+
+def left_out(found: Evaluation) -> list[str]:
+    """Return a line for each kind of label, question, line or step that was left out, with their number."""
+    lines = []
+    gone = sum(map(len, found.missing.values()))
+    if gone:
+        first = next(iter(found.missing.values()))[0]
+        lines.append(f"Labels that name no memory of their scope, left out: {gone:,} (such as {plain(first, 60)!r})")
+    if found.unanswerable:
+        some = ", ".join(plain(one, 40) for one in found.unanswerable[:5])
+        lines.append(f"Questions without any label in the store, not asked: {len(found.unanswerable):,} ({some})")
+    if found.unwritten or found.unlabelled:
+        lines.append(f"Lines without a query: {found.unwritten:,}; without a relevant id: {found.unlabelled:,}")
+    if found.degraded:
+        said = ", ".join(f"{reason} {count}" for reason, count in found.degraded.items())
+        lines.append(f"Recalls in which something was left out: {said}")
+    return lines
+
+
+def _averages(found: Evaluation) -> list[RenderableType]:
+    overall = next(iter(found.averages.values()))
+    table = compact_table(f"{found.questions:,} questions, k = {found.k}")
+    for name in ("", "mean", "95 % interval"):
+        table.add_column(name, justify="right" if name else "left")
+    for name, one in overall.items():
+        table.add_row(head(name), f"{one.mean:.3f}", f"{one.low:.3f} to {one.high:.3f}")
+    if len(found.averages) == 1:
+        return [table]
+    groups = compact_table("By group")
+    groups.add_column("", overflow="fold")
+    for name in ("asked", *map(head, overall)):
+        groups.add_column(name, justify="right")
+    for group, row in found.averages.items():
+        groups.add_row(plain(group, 24), f"{found.sizes[group]:,}", *(f"{one.mean:.3f}" for one in row.values()))
+    return [table, groups]
+
+
+def _worst(one: Worst) -> Text:
+    lines = [f"  {plain(one.id, 40)} [{one.plan}] {plain(one.query, TEXT_SHOWN)}"]
+    for wanted in one.expected[:CAME_SHOWN]:
+        place = "not found" if wanted.place is None else f"at {wanted.place}"
+        lines.append(f"    expected {place}: {plain(wanted.id, 40)}  {plain(wanted.text, TEXT_SHOWN)}")
+    for rank, hit in enumerate(one.came[:CAME_SHOWN], start=1):
+        sign = "+" if hit.relevant else "-"
+        lines.append(f"    {rank} {sign} {hit.score:.2f} {plain(hit.id, 40)}  {plain(hit.text, TEXT_SHOWN)}")
+        if hit.reason:
+            lines.append(f"        {plain(hit.reason, TEXT_SHOWN)}")
+    return Text("\n".join(lines))
+
+
+NAME = 24
+
+
+def of_comparison(found: Comparison) -> list[RenderableType]:
+    """Return the parts that `recall ab` shows."""
+    first = found.compared[0].name
+    means = compact_table(f"{found.questions:,} questions, k = {found.k}, relevant by {plain(found.judge, NAME)}")
+    means.add_column("")
+    for name in (*map(head, found.figures), "p50 ms", "p95 ms", "reranked", "rewritten"):
+        means.add_column(name, justify="right")
+    for one in found.compared:
+        row = [f"{one.averages[figure].mean:.3f}" for figure in found.figures]
+        row += [f"{one.latency.p50:.1f}", f"{one.latency.p95:.1f}", f"{one.reranked:,}", f"{one.rewritten:,}"]
+        means.add_row(plain(f"{one.name} {one.title}".strip(), NAME), *row)
+    parts: list[RenderableType] = [means]
+    if found.differences:
+        changes = compact_table(f"Minus {plain(first, NAME)} (95 % of a paired bootstrap)")
+        for name in ("", "figure", "change", "", "chance", "moved", "ms"):
+            changes.add_column(name, justify="left" if name in ("", "figure") else "right")
+        for each in found.differences:
+            for i, figure in enumerate(found.figures):
+                start = (plain(each.name, NAME), f"{each.moved:,}", f"{each.ms.mean:+.1f}") if not i else ("", "", "")
+                changes.add_row(
+                    start[0], head(figure), change(each.changes[figure]), each.verdict(figure),
+                    f"{each.chances[figure]:.3f}", *start[1:],
+                )  # fmt: skip
+        parts.append(changes)
+    parts += [Text(f"{plain(name, 40)}: not asked. {why}") for name, why in found.skipped.items()]
+    parts += [Text(one) for one in found.notes]
+    parts += [Text(f"Warning: {one}", style="yellow") for one in found.warnings]
+    if found.missing:
+        gone, lost = sum(map(len, found.missing.values())), len(found.unanswerable)
+        parts.append(f"Labels that name no memory of their scope: {gone:,}; questions not asked for that: {lost:,}")
+    for each in found.differences:
+        if each.labels_needed:
+            needed = ", ".join(f"{effect:g}: {count:,}" for effect, count in each.labels_needed.items())
+            last = head(found.figures[-2])
+            parts.append(Text(f"Questions that would show a change of {last} by {plain(each.name, NAME)} of {needed}"))
+    return parts
 
 
 def checked_output(path: str | Path | None) -> Path | None:

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from recall_integrations.adapters.formats import DATED, format_of
+from recall_integrations.adapters.shapes import DATED, format_of
 from recall_integrations.errors import InvalidArgument, InvalidScope
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
@@ -21,11 +21,7 @@ dated = format_of(DATED)
 
 
 def optimizer_of(store_or_optimizer: Any) -> QueryOptimizer:
-    """Return the optimizer that was given, or one over the store that was given.
-
-    Raises:
-        InvalidArgument: the argument is neither a `MemoryStore` nor a `QueryOptimizer`.
-    """
+    """Return the optimizer that was given, or one over the store that was given."""
     if isinstance(store_or_optimizer, QueryOptimizer):
         return store_or_optimizer
     if isinstance(store_or_optimizer, MemoryStore):
@@ -38,9 +34,7 @@ def optimizer_of(store_or_optimizer: Any) -> QueryOptimizer:
 def scope_now(scope: WhichScope) -> Scope:
     """Return the scope; for a function, the scope that it returns now.
 
-    Raises:
-        InvalidScope: it is no scope. Nor is `None` from a function: an unknown user must not get the memories
-            of the default scope.
+    `None` from a function is no scope: an unknown user must not get the memories of the default scope.
     """
     if not callable(scope):
         return checked_scope(scope)
@@ -51,11 +45,7 @@ def scope_now(scope: WhichScope) -> Scope:
 
 
 def known_fields(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope.
-
-    Raises:
-        InvalidArgument: an argument is unknown.
-    """
+    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope."""
     unknown = sorted(set(given) - set(known))
     if unknown:
         raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. {what} takes: {', '.join(sorted(known))}.")

@@ -1,22 +1,40 @@
-"""LangGraph's items as memories, and back.
+"""LangGraph's items as memories, and back; their comparisons; and the catalogue of their keys.
 
 value     the memory's metadata, key by key, so that filters reach it
 text      the value in lines (`described`), or the text of the fields that are indexed
 channel   the namespace
 metadata["langgraph"]    namespace, key and other data for which a memory has no field
+
+Values are compared with filters, and namespaces with conditions, as `InMemoryStore` does. One thing differs: a value
+that is missing or no number does not meet `$gt`, `$gte`, `$lt` and `$lte`, where `InMemoryStore` raises, and the whole
+search with it.
+
+The catalogue holds the keys in the order in which LangGraph's stores list them; values stay on disk. It is read from
+the database once, some 150 bytes for an item, and then follows the writes that go through it. Other writes to the scope
+are noticed by the scope's version, after which it is read anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import operator
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from recall_integrations.errors import InvalidMemory
-from recall_integrations.types import Memory
+from sqlalchemy import Connection, Text, select, type_coerce
+
+from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
+from recall_integrations.errors import InvalidArgument, InvalidMemory
+from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Memory, Scope
 
 OWN = "langgraph"  # key of the metadata
 NOT_INDEXED = "langgraph: not indexed"  # channel of what no query may find
@@ -28,24 +46,15 @@ Namespace = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """An item as it is kept.
-
-    Args:
-        namespace, key, value: as they were put.
-        created_at: when the key was put first; stays when its value is replaced.
-        updated_at: when this value was put.
-        born: when the namespace got its first item, in microseconds: its place among all namespaces.
-        ttl: minutes that the item lives from when it was last put or read; `None` = for ever.
-        expires_at: when the item ends.
-    """
+    """An item as it is kept."""
 
     namespace: Namespace
     key: str
     value: dict[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    born: int
-    ttl: float | None = None
+    created_at: datetime  # of the key: stays when its value is replaced
+    updated_at: datetime  # of this value
+    born: int  # microseconds of the first item of the namespace: its place among all namespaces
+    ttl: float | None = None  # minutes from when it was last put or read; `None` = for ever
     expires_at: datetime | None = None
 
 
@@ -60,11 +69,7 @@ def _place(namespace: Namespace, key: str) -> str:
 
 
 def place_of(own: Mapping[str, Any]) -> tuple[Namespace, str]:
-    """Return namespace and key of an item, from the metadata under `OWN`.
-
-    Raises:
-        KeyError, TypeError, ValueError: the metadata are not those of an item.
-    """
+    """Return namespace and key of an item, from the metadata under `OWN`."""
     *labels, key = json.loads(own["place"])
     return tuple(labels), key
 
@@ -80,15 +85,7 @@ def _short(text: str) -> str:
 
 
 def memory_of(item: Kept, text: str | None) -> Memory:
-    """Return the memory of an item.
-
-    Args:
-        item: the item.
-        text: the text that queries search; `None` = no query finds the item.
-
-    Raises:
-        InvalidMemory: the value is no JSON; the message names the item.
-    """
+    """Return the memory of an item; without a text, no query finds it."""
     own: dict[str, Any] = {
         "place": _place(item.namespace, item.key),
         "updated_at": item.updated_at.isoformat(),
@@ -182,3 +179,268 @@ def _plain(value: Any) -> str:
     if isinstance(value, str):
         return value.strip()
     return "" if value is None else json.dumps(value) if isinstance(value, bool | int | float) else str(value)
+
+
+_ORDERED: dict[str, Callable[[float, float], bool]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+_EXACT_MAX = 2**53  # whole numbers that a float holds exactly
+
+
+def meets(value: Mapping[str, Any], conditions: Mapping[str, Any] | None) -> bool:
+    """Say whether a value meets a filter."""
+    return all(_same(value.get(key), wanted) for key, wanted in (conditions or {}).items())
+
+
+def _same(found: Any, wanted: Any) -> bool:
+    if isinstance(wanted, Mapping):
+        if _operates(wanted):
+            return all(_applies(found, name, operand) for name, operand in wanted.items())
+        return isinstance(found, Mapping) and all(_same(found.get(key), part) for key, part in wanted.items())
+    if isinstance(wanted, list | tuple):
+        return (
+            isinstance(found, list | tuple)
+            and len(found) == len(wanted)
+            and all(_same(one, other) for one, other in zip(found, wanted, strict=True))
+        )
+    return bool(found == wanted)
+
+
+def _applies(found: Any, name: str, operand: Any) -> bool:
+    if name == "$eq":
+        return bool(found == operand)
+    if name == "$ne":
+        return bool(found != operand)
+    if name not in _ORDERED:
+        raise ValueError(f"Unsupported operator: {name}")
+    try:
+        return _ORDERED[name](float(found), float(operand))
+    except (TypeError, ValueError):
+        return False
+
+
+def narrowing(conditions: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a condition of `Filters.metadata` that every value which meets a filter meets, and few others.
+
+    It is not exact: for LangGraph, 1 is equal to `True`, "3" is above 2, and a missing key is equal to `None`.
+    """
+    parts = [
+        part
+        for key, wanted in (conditions or {}).items()
+        if isinstance(key, str) and key.isidentifier() and key != OWN  # under that name the item's place is kept
+        for name, operand in (wanted.items() if _operates(wanted) else [("$eq", wanted)])
+        if (part := _narrowed(key, name, operand)) is not None
+    ]
+    return {"$and": parts} if parts else {}
+
+
+def _operates(wanted: Any) -> bool:
+    return isinstance(wanted, Mapping) and any(name.startswith("$") for name in wanted)
+
+
+def _narrowed(key: str, name: str, operand: Any) -> dict[str, Any] | None:
+    number = isinstance(operand, int | float) and abs(operand) <= _EXACT_MAX
+    if name in _ORDERED and number:
+        numbers = {"$or": [{key: {"$gte": 0}}, {key: {"$lt": 0}}]}
+        others = {"$and": [{key: {"$exists": True}}, {"$not": numbers}]}  # texts of numbers, and booleans
+        return {"$or": [{key: {name: float(operand)}}, others]}
+    if name == "$eq" and number and operand in (0, 1):
+        return {"$or": [{key: int(operand)}, {key: bool(operand)}]}
+    if name in ("$eq", "$ne") and (number or isinstance(operand, str)):
+        return {key: {name: operand}}
+    return None
+
+
+def check_operators(conditions: Mapping[str, Any] | None) -> None:
+    """Check the operators of a filter before the search."""
+    if conditions is not None and not isinstance(conditions, Mapping):
+        raise InvalidArgument(f"filter must be a mapping such as {{'kind': 'fact'}}, not {type(conditions).__name__}.")
+    for wanted in (conditions or {}).values():
+        if isinstance(wanted, Mapping):
+            if _operates(wanted):
+                for name in wanted:
+                    _applies(None, name, None)
+            else:
+                check_operators(wanted)
+
+
+def matches(kind: str, path: Sequence[str], namespace: Sequence[str]) -> bool:
+    """Say whether a namespace begins (`prefix`) or ends (`suffix`) with a path, in which `*` stands for any label."""
+    if kind not in ("prefix", "suffix"):
+        raise ValueError(f"Unsupported match type: {kind}")
+    if len(namespace) < len(path):
+        return False
+    labels = namespace[: len(path)] if kind == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(part in ("*", label) for part, label in zip(path, labels, strict=True))
+
+
+class Entry(NamedTuple):
+    """The data of an item in memory: its times, in microseconds, and whether a query may find it."""
+
+    created: int
+    expires: int | None
+    indexed: bool
+
+
+class Catalogue:
+    """Keys by namespace. Hold `lock` around several calls that belong together."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.keys: dict[Namespace, dict[str, Entry]] = {}
+        self.born: dict[Namespace, int] = {}
+        self.channels: dict[Namespace, str] = {}
+        self.last = 0  # the latest time of creation: that of the next item is later, so that it says the order
+        self._version: int | None = None
+
+    def follow(self, store: MemoryStore, scope: Scope) -> None:
+        """Bring the catalogue up to date."""
+        version = version_of(store, scope)
+        if version != self._version:
+            self._read(store, scope)
+            self._version = version
+
+    def settle(self, store: MemoryStore, scope: Scope, before: int, writes: int) -> None:
+        """Take over the version after `writes` own transactions noted here; `before`: the version before them."""
+        after = version_of(store, scope)
+        self._version = after if self._version == before and after == before + writes else None
+
+    def doubt(self) -> None:
+        """Mark the catalogue as stale: it is read anew at the next `follow`."""
+        self._version = None
+
+    def under(self, prefix: Namespace) -> list[Namespace]:
+        """Return the namespaces that begin with a prefix, in order."""
+        return [namespace for namespace in list(self.keys) if namespace[: len(prefix)] == prefix]
+
+    def living(self, prefix: Namespace, now: datetime) -> Iterator[tuple[Namespace, str, Entry]]:
+        """Yield the items under a prefix, in order, without expired ones. Other threads may write meanwhile."""
+        moment = to_micros(now)
+        for namespace in self.under(prefix):
+            for key, entry in list(self.keys.get(namespace, {}).items()):
+                if entry.expires is None or entry.expires > moment:
+                    yield namespace, key, entry
+
+    def namespaces(self, now: datetime) -> list[Namespace]:
+        """Return the namespaces that hold an item, in order."""
+        moment = to_micros(now)
+        return [
+            namespace
+            for namespace in list(self.keys)
+            if any(e.expires is None or e.expires > moment for e in list(self.keys.get(namespace, {}).values()))
+        ]
+
+    def put(self, item: Kept, indexed: bool) -> None:
+        """Note an item; a known key keeps its place, unless it had expired before it was put again."""
+        created = to_micros(item.created_at)
+        known = self.keys.get(item.namespace, {}).get(item.key)
+        if known is not None and known.created != created:
+            self.remove(item.namespace, item.key)
+        expires = None if item.expires_at is None else to_micros(item.expires_at)
+        self.keys.setdefault(item.namespace, {})[item.key] = Entry(created, expires, indexed)
+        self.born[item.namespace] = item.born
+        self.channels[item.namespace] = channel_of(item.namespace)
+        self.last = max(self.last, created)
+
+    def remove(self, namespace: Namespace, key: str) -> None:
+        """Note that an item is gone; a namespace stays until `prune`."""
+        self.keys.get(namespace, {}).pop(key, None)
+
+    def prune(self, namespaces: set[Namespace]) -> None:
+        """Drop the namespaces that are empty."""
+        for namespace in namespaces:
+            if not self.keys.get(namespace, True):
+                del self.keys[namespace], self.born[namespace], self.channels[namespace]
+
+    def _read(self, store: MemoryStore, scope: Scope) -> None:
+        """Read the catalogue anew, and replace the keys at once: others may be reading them."""
+        found = sorted(_items(store, scope), key=lambda row: row[:2])
+        keys: dict[Namespace, dict[str, Entry]] = {}
+        for _, _, namespace, key, entry in found:
+            keys.setdefault(namespace, {})[key] = entry
+        self.born = {namespace: born for born, _, namespace, _, _ in found}
+        self.channels = {namespace: channel_of(namespace) for namespace in keys}
+        self.last = max((created for _, created, *_ in found), default=0)
+        self.keys = keys
+
+
+Row = tuple[int, int, Namespace, str, Entry]  # born, created, namespace, key
+
+
+def _items(store: MemoryStore, scope: Scope) -> list[Row]:
+    """List all items. Metadata, which hold the values, are read for one item of each namespace only."""
+    scope_id = store.scope_id(scope)
+    if scope_id is None:
+        return []
+    m = schema.memories
+    query = select(m.c.id, m.c.created_at, m.c.expires_at, m.c.channel)
+    query = query.where(m.c.scope_id == scope_id, m.c.channel.is_not(None)).order_by(m.c.num)
+    with store.reading(), store.engine.connect() as connection:
+        rows = connection.execute(query).all()
+        hashed = [row[0] for row in rows if not row[0].startswith("[")]
+        places = {memory_id: place for memory_id, _, place in _told(connection, scope_id, hashed)}
+        channels: dict[Namespace, str] = {}
+        first: dict[Namespace, str] = {}
+        found: list[tuple[int, Namespace, str, Entry]] = []
+        for memory_id, created, expires, channel in rows:
+            if type(created) is not int or type(expires) not in (int, type(None)):
+                continue  # damaged, which reading it names
+            place = places.get(memory_id) or _place_in(memory_id)
+            if place is None:
+                continue
+            namespace, key = place
+            known = channels.get(namespace)
+            if known is None:
+                known = channels[namespace] = channel_of(namespace)
+            if channel not in (known, NOT_INDEXED):
+                continue  # a memory of somebody else's whose id looks like ours
+            first.setdefault(namespace, memory_id)
+            found.append((created, namespace, key, Entry(created, expires, channel != NOT_INDEXED)))
+        told = {namespace: born for _, born, (namespace, _) in _told(connection, scope_id, list(first.values()))}
+    return [(told[ns], created, ns, key, entry) for created, ns, key, entry in found if ns in told]
+
+
+def _place_in(memory_id: str) -> tuple[Namespace, str] | None:
+    """Return namespace and key from an id; `None` where it is no id of an item."""
+    try:
+        *labels, key = json.loads(memory_id)
+    except (ValueError, TypeError):
+        return None
+    return (tuple(labels), key) if isinstance(key, str) and all(isinstance(label, str) for label in labels) else None
+
+
+def _told(
+    connection: Connection, scope_id: int, ids: Sequence[str]
+) -> Iterator[tuple[str, int, tuple[Namespace, str]]]:
+    """Yield id, birth of the namespace, and place from metadata; skip memories that are no items, or damaged."""
+    m = schema.memories
+    for part in in_parts(ids):
+        query = select(m.c.id, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == scope_id, m.c.id.in_(part))
+        for memory_id, metadata in connection.execute(query):
+            with suppress(KeyError, TypeError, ValueError):
+                own = json.loads(metadata)[OWN]
+                yield memory_id, int(own["born"]), place_of(own)
+
+
+_CATALOGUES: weakref.WeakKeyDictionary[MemoryStore, dict[Scope, Catalogue]] = weakref.WeakKeyDictionary()
+_LOCK = threading.Lock()
+
+
+def catalogue_of(store: MemoryStore, scope: Scope) -> Catalogue:
+    """Return the catalogue of a scope, the same for all callers."""
+    with _LOCK:
+        return _CATALOGUES.setdefault(store, {}).setdefault(scope, Catalogue())
+
+
+def version_of(store: MemoryStore, scope: Scope) -> int:
+    """Return the version of a scope: every write raises it; 0 for a scope that was never written to."""
+    scope_id = store.scope_id(scope)
+    return 0 if scope_id is None else store.version(scope_id)
+
+
+def later(now: datetime, last: int) -> datetime:
+    """Return `now`, or else the first moment after `last`."""
+    return max(now, from_micros(last + 1))

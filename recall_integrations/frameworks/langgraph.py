@@ -19,18 +19,25 @@ from typing import Any
 
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, InvalidMemory
-from recall_integrations.frameworks.catalogue import Catalogue, Entry, catalogue_of, later, version_of
-from recall_integrations.frameworks.comparing import check_operators, matches, meets, narrowing
-from recall_integrations.frameworks.extras import extra
+from recall_integrations.frameworks import extra
 from recall_integrations.frameworks.given import optimizer_of
 from recall_integrations.frameworks.items import (
     NOT_INDEXED,
+    Catalogue,
+    Entry,
     Kept,
     Namespace,
+    catalogue_of,
+    check_operators,
     described,
     kept_of,
+    later,
+    matches,
+    meets,
     memory_id,
     memory_of,
+    narrowing,
+    version_of,
 )
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store.clock import utc_now

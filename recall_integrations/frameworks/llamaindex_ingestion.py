@@ -21,9 +21,9 @@ from llama_index.core.vector_stores.types import (
 )
 from pydantic import Field, PrivateAttr
 
+from recall_integrations.adapters.documents import memory_of_node, nodes_of
 from recall_integrations.adapters.filters import as_filters
-from recall_integrations.adapters.formats import TEXT, format_of
-from recall_integrations.adapters.nodes import memory_of_node, nodes_of
+from recall_integrations.adapters.shapes import TEXT, format_of
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory
 from recall_integrations.frameworks.given import known_fields, optimizer_of, zone_of
 from recall_integrations.optimizer import QueryOptimizer

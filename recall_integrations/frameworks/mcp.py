@@ -19,10 +19,10 @@ from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.frameworks import agent as words
-from recall_integrations.frameworks.agent import AgentMemory
-from recall_integrations.frameworks.extras import extra
+from recall_integrations.frameworks import extra
+from recall_integrations.frameworks import tools as words
 from recall_integrations.frameworks.given import WhichScope
+from recall_integrations.frameworks.tools import AgentMemory
 from recall_integrations.types import RecallResult
 
 with extra("mcp", "The MCP server"):
@@ -154,11 +154,7 @@ def http_app(
 
 
 def check_access(host: str, token: str | None) -> None:
-    """Check that a server may listen on `host`.
-
-    Raises:
-        InvalidArgument: other machines reach it, and there is no token; or the token cannot be used.
-    """
+    """Check that a server may listen on `host`."""
     if token is not None and (not token.strip() or not token.isascii()):
         raise InvalidArgument("The token is blank, or has other characters than ASCII. Make one: openssl rand -hex 32.")
     if token is None and not is_loopback(host):

@@ -1,28 +1,210 @@
-"""Tools for an agent's use of its memory: `recall_memory`, `remember_this` and `forget_this`.
+"""An agent's memory in words, and as tools: `recall_memory`, `remember_this` and `forget_this`.
 
 With `mode: learned` also `judge_recall`: which memories the agent has used, and which had nothing to do with the query.
 
 Few arguments, dates as ISO 8601, answers in sentences that a model can go on with: each memory with its id, so that it
 can be forgotten. A missing argument is the framework's own error; the answer says what the store refuses, with
-what to do instead, so that the agent goes on.
+what to do instead, so that the agent goes on. The MCP server has the words in common with the tools.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, overload
 
-from pydantic import BaseModel
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
-from recall_integrations.errors import InvalidArgument, NotSearched, RecallError
-from recall_integrations.frameworks import agent as words
-from recall_integrations.frameworks.agent import AgentMemory, ForgetThis, JudgeRecall, RecallMemory, RememberThis
-from recall_integrations.frameworks.given import WhichScope
+from recall_integrations.delivery.searched import checked
+from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError
+from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
+from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
+from recall_integrations.types.messages import iso
 
 if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
     from llama_index.core.tools import FunctionTool
+
+    from recall_integrations.types import Hit, RecallResult
+
+LIMIT_USUAL, LIMIT_MAX = 5, 20
+_DAY = len("2026-03-12")
+
+QUERY = "What you want to know, as a question or a few  Names and dates help."
+LIMIT = "How many memories at most."
+SINCE = "Only from this day on, such as 2026-03-01."
+UNTIL = "Only up to and including this day, such as 2026-03-31."
+AS_OF = "How things were on this day, such as 2026-03-01. Leave it out for how they are now."
+TEXT = "One complete sentence that can be understood without this conversation."
+TYPE = "What kind of thing it is: fact, preference, event, skill or observation."
+HAPPENED_ON = "When it happened or will happen, if known, such as 2026-03-12."
+MEMORY_ID = "The id of the memory, as it is shown where it was recalled."
+
+ANSWER_ID = "The id of the answer, which stands in the last line of what was recalled."
+USED = "Ids of the memories that your answer is made from."
+WRONG = "Ids of the memories that had nothing to do with what you wanted to know."
+JUDGE = (
+    "Say which of the memories that you recalled you have used, and which had nothing to do with it, so that the right "
+    "ones come first next time. Use it once you have answered."
+)
+
+
+def _kind(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) and value else value or "fact"
+
+
+# Models write null for what they leave out, and capitals. What stands behind a `BeforeValidator` is in no schema.
+Maybe = Annotated[str, BeforeValidator(lambda value: value or "")]
+Kind = Annotated[
+    str,
+    BeforeValidator(_kind),
+    WithJsonSchema({"type": "string", "enum": [t.value for t in MemoryType if t.value not in ("chunk", "summary")]}),
+]
+Limit = Annotated[
+    int,
+    Field(ge=1, le=LIMIT_MAX, description=LIMIT),
+    BeforeValidator(lambda value: LIMIT_USUAL if value is None else value),
+]
+
+RECALL = (
+    "Search your long-term memory of this user. Use it before you answer anything that may have come up before: who "
+    "they are, what they like, what was said, decided or planned."
+)
+REMEMBER = (
+    "Store one thing in your long-term memory, when it will matter in later conversations. To correct something, "
+    "forget the old memory and remember the new one."
+)
+FORGET = "Remove one memory for good: it is wrong or out of date, or the user asks for it."
+
+
+class RecallMemory(BaseModel):
+    """Arguments of recalling."""
+
+    query: str = Field(description=QUERY)
+    limit: Limit = LIMIT_USUAL
+    since: Maybe = Field(default="", description=SINCE)
+    until: Maybe = Field(default="", description=UNTIL)
+
+
+class RememberThis(BaseModel):
+    """Arguments of remembering."""
+
+    text: str = Field(description=TEXT)
+    type: Kind = Field(default="fact", description=TYPE)
+    happened_on: Maybe = Field(default="", description=HAPPENED_ON)
+
+
+class ForgetThis(BaseModel):
+    """Arguments of forgetting."""
+
+    memory_id: str = Field(description=MEMORY_ID)
+
+
+class JudgeRecall(BaseModel):
+    """Arguments of judging a recall."""
+
+    answer_id: str = Field(description=ANSWER_ID)
+    used: list[str] = Field(default_factory=list, description=USED)
+    wrong: list[str] = Field(default_factory=list, description=WRONG)
+
+
+class AgentMemory:
+    """The memory of one agent; questions and answers are words.
+
+    A failure is a `RecallError`, whose message says what to do instead.
+    """
+
+    def __init__(self, store: Any, scope: WhichScope = None) -> None:
+        self.optimizer = optimizer_of(store)
+        self.store = self.optimizer.store
+        self._zone = zone_of(self.optimizer)
+        self._scope = scope if callable(scope) else checked_scope(scope)
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the memory, now."""
+        return scope_now(self._scope)
+
+    def recall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
+        """Return the memories about a query, a line each."""
+        return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until, as_of)))
+
+    async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
+        """Recall without blocking the event loop."""
+        return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until, as_of)))
+
+    def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
+        """Store one memory, and return a sentence with its id."""
+        moment = self._moment("happened_on", happened_on) if happened_on else None
+        memory_id = self.store.remember(Memory(text, type=type, event_at=moment), scope=self.scope)
+        return f"Remembered (id: {memory_id})."
+
+    def forget(self, memory_id: str) -> str:
+        """Remove one memory."""
+        memory_id = _bare(memory_id, "id:")
+        if not self.store.forget(memory_id, scope=self.scope):
+            raise NotFound(
+                f"There is no memory with the id {memory_id!r}. Recall it first: each memory ends with its id."
+            )
+        return f"Forgotten (id: {memory_id})."
+
+    @property
+    def judged(self) -> bool:
+        """True if recalls can be judged with effect: with `mode: learned`."""
+        config = self.optimizer.config
+        return config.mode == "learned" and config.learned.feedback
+
+    def judge(self, answer_id: str, used: Sequence[str] = (), wrong: Sequence[str] = ()) -> str:
+        """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query."""
+        answer_id, scope = _bare(answer_id, "answer:"), self.scope
+        used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]
+        if scope not in self.optimizer.scopes_of(answer_id):
+            raise NotFound(f"There was no answer {answer_id!r:.60} lately. Its id stands in the last line of it.")
+        kept = self.optimizer.feedback(answer_id, cited=used, wrong=wrong, scope=scope)
+        known = {one for of_ids in kept.gains.values() for one in of_ids}
+        noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one in known) or "nothing"
+        return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
+
+    def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
+        """Return the arguments of a recall."""
+        after = self._moment("since", since) if since else None
+        before = self._moment("until", until, end=True) if until else None
+        filters = Filters(after=after, before=before) if after or before else None
+        then = self._moment("as_of", as_of, end=True) - timedelta(microseconds=1) if as_of else None
+        return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
+
+    def shown(self, result: RecallResult) -> str:
+        """Return the hits as numbered lines."""
+        if not checked(result).hits:
+            return "Nothing is remembered about that."
+        lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]
+        return "\n".join([*lines, *self.answered(result)])
+
+    def answered(self, result: RecallResult) -> list[str]:
+        """Return the line with the answer's id for judging; empty where recalls are not judged."""
+        return [f"(answer: {result.id})"] if self.judged and result.id else []
+
+    def said(self, hit: Hit) -> str:
+        """Return a hit as a line."""
+        return said(hit, self._zone)
+
+    def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
+        """Read a day or a time that a model wrote; without an offset, in the time zone of the settings."""
+        moment = iso(text, self._zone)
+        if moment is None:
+            raise InvalidArgument(f"{name} is {text!r}, which is no date. Write it as 2026-03-12.")
+        if end:
+            whole_day = len(text.strip()) == _DAY and moment.time() == time()
+            with suppress(OverflowError):  # the last day there is
+                moment += timedelta(days=1) if whole_day else timedelta(microseconds=1)
+        return moment
+
+
+def _bare(text: str, label: str) -> str:
+    """Return an id that a model copied, without its label."""
+    return text.strip().strip("()").removeprefix(label).strip()
 
 
 class _Tool(NamedTuple):
@@ -56,12 +238,12 @@ def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "lang
     """
     memory = AgentMemory(store, scope)
     tools = [
-        _tool("recall_memory", words.RECALL, RecallMemory, memory.recall, memory.arecall),
-        _tool("remember_this", words.REMEMBER, RememberThis, memory.remember),
-        _tool("forget_this", words.FORGET, ForgetThis, memory.forget),
+        _tool("recall_memory", RECALL, RecallMemory, memory.recall, memory.arecall),
+        _tool("remember_this", REMEMBER, RememberThis, memory.remember),
+        _tool("forget_this", FORGET, ForgetThis, memory.forget),
     ]
     if memory.judged:
-        tools.append(_tool("judge_recall", words.JUDGE, JudgeRecall, memory.judge))
+        tools.append(_tool("judge_recall", JUDGE, JudgeRecall, memory.judge))
     if framework == "langchain":
         from langchain_core.tools import StructuredTool
 
@@ -94,13 +276,7 @@ def _tool(
     call: Callable[..., str],
     acall: Callable[..., Awaitable[str]] | None = None,
 ) -> _Tool:
-    """Return a tool that checks its arguments, which not all frameworks do, and answers with its errors.
-
-    Args:
-        name, description, schema: shown to the model.
-        call: the function of the tool.
-        acall: the same without blocking; default in a thread.
-    """
+    """Return a tool that checks its arguments, which not all frameworks do, and answers with its errors."""
 
     def now(**given: Any) -> str:
         arguments = schema(**given).model_dump()

@@ -12,7 +12,7 @@ from datetime import timezone, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from recall_integrations.adapters.sources.source import Row
+from recall_integrations.adapters.sources import Row
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types.messages import moment
 from recall_integrations.types.roles import role_of
@@ -64,12 +64,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def guessed(rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
-    """Guess the key of each field; `None` where no key fits.
-
-    Args:
-        rows: a sample.
-        zone: of times without one.
-    """
+    """Guess the key of each field; `None` where no key fits."""
     found: dict[str, str | None] = dict.fromkeys(FIELDS)
     keys = list(dict.fromkeys(key for row in rows for key in row.metadata))
     for name in FIELDS:
@@ -89,16 +84,7 @@ def guessed(rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
 
 
 def said(given: object, rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
-    """Return the keys that were given for fields, and guess the rest.
-
-    Args:
-        given: a mapping of fields to keys of the metadata, or to `None` for a field that is missing.
-        rows: a sample.
-        zone: of times without one.
-
-    Raises:
-        InvalidArgument: an unknown field, a key that no document has, or a key whose values do not fit.
-    """
+    """Return the keys that were given for fields, and guess the rest."""
     told = checked(given)
     found = {**guessed(rows, zone), **told}
     for name, key in told.items():
@@ -120,11 +106,7 @@ def said(given: object, rows: Sequence[Row], zone: tzinfo) -> dict[str, str | No
 
 
 def checked(given: object) -> dict[str, str | None]:
-    """Check the keys that were given for fields, as far as possible without documents.
-
-    Raises:
-        InvalidArgument: `given` is no mapping, or has an unknown field, or a value that is no key.
-    """
+    """Check the keys that were given for fields, as far as possible without documents."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -22,13 +22,13 @@ import numpy as np
 from sqlalchemy import Text, select, type_coerce
 
 from recall_integrations.adapters.shapes import DIGEST, own
-from recall_integrations.adapters.sources.source import Row, Source, in_pages
+from recall_integrations.adapters.sources import Row, Source, in_pages
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import InvalidArgument, InvalidMemory, StorePathError
 from recall_integrations.observability.progress import counted
-from recall_integrations.ontop.borrowed import Borrowed, Vector, unit
+from recall_integrations.ontop.arm import Borrowed, Vector, unit
 from recall_integrations.ontop.fields import FIELDS, checked, read, said, zone_of
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
@@ -63,15 +63,7 @@ class Refreshed:
 
 
 class Following:
-    """The memories of a scope, kept in step with a source. Threads share it.
-
-    Args:
-        store: ours, opened with `borrowed` as its embedding.
-        source: the vector store.
-        borrowed: its vectors.
-        scope: of the memories.
-        fields: keys that were given for fields.
-    """
+    """The memories of a scope, kept in step with a source. Threads share it."""
 
     def __init__(self, store: MemoryStore, source: Source, borrowed: Borrowed, scope: Scope, fields: Any) -> None:
         self.store, self.source, self.scope = store, source, scope
@@ -86,12 +78,7 @@ class Following:
     # -- opening ---------------------------------------------------------------------------------------------------
 
     def start(self, progress: bool | None) -> Refreshed | None:
-        """Read documents that are not kept yet: of a copy, new ids. `None` where ids cannot be listed; the copy stays.
-
-        Raises:
-            StorePathError: the store holds other memories, or a copy of another source.
-            InvalidArgument: `fields` do not fit, or the source cannot be listed.
-        """
+        """Read documents that are not kept yet. `None` where ids cannot be listed: the copy stays as it is."""
         noted, kept = self._noted(), self.store.count(scope=self.scope)
         if noted is None and kept:
             raise StorePathError(
@@ -137,11 +124,7 @@ class Following:
     # -- in step ---------------------------------------------------------------------------------------------------
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
-        """Read documents that are new or have changed, forget those that are gone.
-
-        Raises:
-            InvalidArgument: the source cannot be listed and no documents are given, or it can and some are.
-        """
+        """Read documents that are new or have changed, forget those that are gone."""
         with self._lock:
             if documents is not None:
                 self.source.take(documents)
@@ -171,11 +154,7 @@ class Following:
         return Refreshed(**counts, forgotten=len(gone), left_out=len(self._refused))
 
     def learn(self, wait_s: float) -> bool:
-        """Read the documents that recalls have named and we lack; say whether they are there now.
-
-        Args:
-            wait_s: longest wait; documents that take longer are there for a later recall.
-        """
+        """Read the documents that recalls have named and we lack; say whether they are there now."""
         done: list[bool] = []
 
         def read_them() -> None:
@@ -305,11 +284,7 @@ def _digest_in(metadata: str) -> str:
 
 
 def stored_dimensions(source: Source) -> int | None:
-    """Return the length of the vectors of a source; `None` where it has none, or they cannot be read.
-
-    Raises:
-        InvalidArgument: its documents have no vectors.
-    """
+    """Return the length of the vectors of a source; `None` where it has none, or they cannot be read."""
     if not source.readable or not source.count():
         return None
     first = source.ids()[:1]

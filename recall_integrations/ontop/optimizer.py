@@ -10,12 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recall_integrations.adapters.sources.source import Source
+from recall_integrations.adapters.sources import Source
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import RecallConfig, checked_config
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument, StorePathError
-from recall_integrations.ontop.arm import SEMANTIC, spec_of
-from recall_integrations.ontop.borrowed import Borrowed
+from recall_integrations.ontop.arm import SEMANTIC, Borrowed, spec_of
 from recall_integrations.ontop.following import Following, Refreshed, stored_dimensions
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
@@ -27,12 +26,7 @@ logger = logging.getLogger("recall_integrations")
 
 
 class OnTopOptimizer(QueryOptimizer):
-    """An optimizer whose semantic arm is a user's vector store.
-
-    Args:
-        following: keeps our store in step.
-        sources: as for `QueryOptimizer`.
-    """
+    """An optimizer whose semantic arm is a user's vector store."""
 
     def __init__(self, following: Following, arms: Sequence[ArmSpec], **sources: Any) -> None:
         super().__init__(following.store, arms=arms, **sources)
@@ -122,15 +116,7 @@ def on_top_of(
 ) -> OnTopOptimizer:
     """Return an optimizer over a source, with a store of ours beside it; `store.close()` closes that.
 
-    Args:
-        source: the vector store.
-        path: of our copy; `None` = a temporary one.
-        fields: keys of the metadata for fields.
-        scope: of the copy.
-        progress: show the progress of reading; `None` = where it takes long, on a terminal.
-        config: all settings.
-        extractor: finds names in the texts, as in `MemoryStore.open`.
-        sources: `llm` and `reranker`.
+    Without a path our copy is a temporary one; `sources` are `llm` and `reranker`.
     """
     where = checked_scope(scope)
     if path is None and not source.listed:
@@ -154,11 +140,7 @@ def on_top_of(
 
 
 def _check(source: Source, borrowed: Borrowed) -> None:
-    """Check that the embedding makes vectors as long as those of the source.
-
-    Raises:
-        InvalidArgument: its vectors have another length.
-    """
+    """Check that the embedding makes vectors as long as those of the source."""
     if not source.readable or source.embedding is None:
         return
     try:

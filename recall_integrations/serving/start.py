@@ -19,7 +19,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
-from recall_integrations.frameworks.extras import extra
+from recall_integrations.frameworks import extra
 from recall_integrations.records import record
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served

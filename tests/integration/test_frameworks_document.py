@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_integrations.adapters.formats import FIELDS
-from recall_integrations.adapters.shapes import NODE, OURS
+from recall_integrations.adapters.shapes import FIELDS, NODE, OURS
 from tests.pages import prints_what_it_says
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -404,7 +404,7 @@ def test_a_kept_copy_is_opened_without_reading(top: Any, collection: Any, tmp_pa
 
 
 def test_a_copy_that_was_not_finished_is(top: Any, collection: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    from recall_integrations.adapters.sources.chroma import ChromaSource
+    from recall_integrations.adapters.sources import ChromaSource
     from recall_integrations.ontop import following
 
     monkeypatch.setattr(following, "BATCH", 2)

@@ -19,8 +19,7 @@ from llama_index.core.postprocessor import LLMRerank, LongContextReorder, Simila
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from recall_integrations.adapters.cross_encoder import CrossEncoderReranker, fitted
-from recall_integrations.adapters.reranker import resolve_reranker
+from recall_integrations.adapters.reranker import CrossEncoderReranker, fitted, resolve_reranker
 from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import RerankError, judge
 from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage

@@ -146,7 +146,7 @@ class Stores(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         """Another reads from the database what this one has kept in memory."""
-        from recall_integrations.frameworks.catalogue import catalogue_of
+        from recall_integrations.frameworks.items import catalogue_of
 
         catalogue_of(self.ours.memories, self.ours.scope).doubt()
 

@@ -125,7 +125,7 @@ def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
 def _measure(store: Place, queries: Path | None, options: dict[str, Any]) -> None:
     from recall_integrations.console.opening import existing_store, given
     from recall_integrations.evaluation.evaluation import evaluate
-    from recall_integrations.evaluation.tables import of_evaluation
+    from recall_integrations.evaluation.reports import of_evaluation
     from recall_integrations.optimizer import QueryOptimizer
 
     assert queries is not None
@@ -184,7 +184,7 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
     """Which configuration is better; the help is `AB_HELP`."""
     from recall_integrations.console.opening import existing_store, given
     from recall_integrations.evaluation.comparison import compare
-    from recall_integrations.evaluation.tables import of_comparison
+    from recall_integrations.evaluation.reports import of_comparison
 
     checked_json(options)
     base, own = _configurations(configs)

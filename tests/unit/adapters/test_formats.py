@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations import Hit, Memory
-from recall_integrations.adapters.formats import FIELDS, format_of
+from recall_integrations.adapters.shapes import FIELDS, format_of
 from recall_integrations.errors import InvalidArgument
 
 UTC = timezone.utc

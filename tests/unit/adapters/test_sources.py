@@ -15,9 +15,8 @@ from langchain_community.docstore.in_memory import InMemoryDocstore
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from recall_integrations.adapters.sources import langchain
-from recall_integrations.adapters.sources.chroma import ChromaSource, metric_of
-from recall_integrations.adapters.sources.source import in_pages, plain
+from recall_integrations.adapters.framework_sources import source_of_store
+from recall_integrations.adapters.sources import ChromaSource, in_pages, metric_of, plain
 from recall_integrations.types import Memory
 
 
@@ -47,7 +46,7 @@ class LikeFaiss(VectorStore):
 
 
 def test_a_faiss_store_is_read_as_it_is() -> None:
-    source = langchain.source_of(LikeFaiss())
+    source = source_of_store(LikeFaiss())
     assert (source.metric, source.readable, source.listed, source.count()) == ("ip", True, True, 3)
     assert [(row.id, row.text, row.metadata) for row in source.read(["c", "gone", "a"])] == [
         ("c", "text c", {"n": "c"}),

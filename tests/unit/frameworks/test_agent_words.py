@@ -9,8 +9,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.errors import InvalidArgument, NotFound
-from recall_integrations.frameworks.agent import AgentMemory
-from recall_integrations.frameworks.tools import memory_tools
+from recall_integrations.frameworks.tools import AgentMemory, memory_tools
 
 QUERY = "what is my phone number?"
 

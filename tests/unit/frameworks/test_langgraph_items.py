@@ -9,16 +9,19 @@ import pytest
 
 from recall_integrations import Filters, MemoryStore
 from recall_integrations.errors import InvalidMemory
-from recall_integrations.frameworks.comparing import check_operators, matches, meets, narrowing
 from recall_integrations.frameworks.items import (
     NOT_INDEXED,
     OWN,
     Kept,
     channel_of,
+    check_operators,
     described,
     kept_of,
+    matches,
+    meets,
     memory_id,
     memory_of,
+    narrowing,
 )
 from recall_integrations.types import Memory
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.adapters.sources.source import Row
+from recall_integrations.adapters.sources import Row
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ontop.fields import FIELDS, guessed, read, said
 

@@ -16,8 +16,7 @@ from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from recall_integrations.adapters.cross_encoder import CrossEncoderReranker, batches
-from recall_integrations.adapters.reranker import resolve_reranker
+from recall_integrations.adapters.reranker import CrossEncoderReranker, batches, resolve_reranker
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
 from recall_integrations.reranking.reranker import Reranker, RerankError, judge
 from recall_integrations.resilience.deadline import Deadline

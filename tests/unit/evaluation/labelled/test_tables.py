@@ -7,7 +7,7 @@ import rich.console
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.evaluation import evaluate
-from recall_integrations.evaluation.tables import of_evaluation, text_of
+from recall_integrations.evaluation.reports import of_evaluation, text_of
 
 
 def test_in_a_notebook_it_is_text_as_well(monkeypatch):

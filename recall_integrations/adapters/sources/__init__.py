@@ -1,1 +1,0 @@
-"""Existing vector stores as a `Source`: their rows are read, and never changed."""
