@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter, resolve_embedding
+from recall_integrations.embeddings import base as identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, InvalidArgument
 from recall_integrations.indexes.vector_server import of_a_request
 from recall_integrations.records import record
-from recall_integrations.store.moving import identity
 
 COSINE, L2, IP, UNKNOWN = "cosine", "l2", "ip", ""
 Vector = NDArray[np.float32]

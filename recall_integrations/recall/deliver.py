@@ -120,13 +120,17 @@ class Delivery:
                     )
                 )
         if not door.open and not door.blocked:
-            if self._own or not plainly(parsed, door):  # redacted together, as each by itself costs more
-                reasons = door.said_each([hit.reason for hit in hits])
-                hits = [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
-            seen = self._marking(seen_query(parsed, door), view, door)
-            hits = [hit_marked_later(hit, seen) for hit in hits]
+            hits = self._redacted(hits, parsed, view, door)
         kept, dropped = packed(hits, request.tokens_max)
         return kept, [*problems, *showing.problems, *self._damaged(view), *dropped]
+
+    def _redacted(self, hits: list[Hit], parsed: ParsedQuery, view: ScopeView, door: Door) -> list[Hit]:
+        """Return hits with redacted reasons, and with the words marked that the redacted query shows."""
+        if self._own or not plainly(parsed, door):  # redacted together, as each by itself costs more
+            reasons = door.said_each([hit.reason for hit in hits])
+            hits = [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
+        seen = self._marking(seen_query(parsed, door), view, door)
+        return [hit_marked_later(hit, seen) for hit in hits]
 
     def _states(self, state: RecallState, rows: list[int]) -> list[Held]:
         """Return for each hit what ended it, and when it held: by the facts, else by the newer hit before it."""

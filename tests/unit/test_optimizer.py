@@ -414,7 +414,7 @@ def test_a_reranker_orders_what_the_plan_lets_it(store):
 
     def last_first(query, texts):
         seen.append((query, len(texts)))
-        return [float(i) for i in range(len(texts))]
+        return [float(i == len(texts) - 1) for i in range(len(texts))]
 
     config = RecallConfig(planner=VAGUE)
     plain = QueryOptimizer(store, clock=lambda: NOW, config=config)
