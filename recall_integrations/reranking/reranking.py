@@ -54,7 +54,7 @@ class MultiStage:
 
 
 ODDS_MAX = 1e3  # of a candidate's score, so that a certain one can still be overtaken
-FIRST_GAP, FIRST_SEEN = 2.0, 0.5  # deviations taken for granted, as if some two recalls had shown them
+FIRST_GAP, FIRST_SEEN = 2.5, 1.0  # deviations taken for granted, as if some two recalls had shown them
 WITHIN_MIN = 0.05  # of the variance; without a bound, scores that were always right would be certain
 
 
