@@ -80,7 +80,7 @@ def language_weights(words: tuple[str, ...], memories: int, worth: float) -> Val
     Args:
         words: of the query.
         memories: of the scope.
-        worth: of the static vectors in the language of the query, in [0, 1].
+        worth: how much the language counts, in [0, 1].
     """
     share: Values = np.clip(telling_of(words) / np.float32(PLAIN), PLAIN_MIN, 1)
     weights: Values = share ** np.float32(worth * PRIOR_MEMORIES / (PRIOR_MEMORIES + memories))
