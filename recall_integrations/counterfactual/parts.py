@@ -42,7 +42,6 @@ _GROUPS = {
     "alike": ("soft match", "words alike in meaning"),
     "letters": ("spelling", "words spelled alike"),
     "pairs": ("pair", "pairs of words"),
-    "length": ("length", "length of the text"),
     "around": ("neighbour", "what stands around it"),
     "thread": ("thread", "its conversation"),
     "shared": ("feedback", "words shared with the best matches"),

@@ -252,7 +252,7 @@ class Arrange(Stage):
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
             fused = arrange.asked_first(fused, state.asked)
-        if state.held is None and state.asked is None and view.text is not None and not state.rerank.used:
+        if state.held is None and state.asked is None and view.text is not None:
             until, window = to_micros(state.request.as_of or state.request.now), parsed.temporal_window
             inside = None if window is None else asked_mask(view, window.start, window.end)
             fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside)

@@ -1,7 +1,7 @@
 """Any reranker of a user, behind one interface.
 
 A reranker reads the query together with each candidate and is slower and better than the ranking before it. It may be
-a sentence-transformers cross-encoder (by name or path, `cross_encoder.py`), a LangChain document compressor, a
+a sentence-transformers cross-encoder (by name or path), a LangChain document compressor, a
 LlamaIndex node postprocessor or a function. Frameworks are imported only if the object's class comes from one.
 
 Compressors and postprocessors may reorder, rescore, rewrite and drop what they get, so each candidate carries a marker

@@ -219,7 +219,7 @@ WORDS = (
         group="soft match",
     ),
     Feature("focal_word", "soft of the stem whose word says most", focal_word, group="soft match"),
-    Feature("focus", "how much the word of the query says that says most", focus, group="query"),
+    Feature("focus", "how much the word of the query says that says most", focus, group="word"),
     Feature(
         "bigram_match",
         "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from recall_integrations import Hit, Memory, MemoryStore, QueryOptimizer, RecallConfig
-from recall_integrations.config import FactsConfig
+from recall_integrations.config import FactsConfig, RerankConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.arranging import newer
 from recall_integrations.ranking.arranging.moves import NEWER
 from recall_integrations.ranking.arranging.newer import SHIPPED, PairModel
 from recall_integrations.ranking.arranging.pairs import INPUTS
 from recall_integrations.ranking.layered import Logistic
+from recall_integrations.types.query import PLANS
 
 CODES = ("The code of the garage is 4417", "The code of the garage is 2093")
 QUERY = "What is the code of the garage?"
@@ -256,3 +257,25 @@ def test_what_shares_a_name_takes_no_place_of_what_is_ones_own(
 ) -> None:
     notes.remember_many([Memory(own, id="own"), Memory("Sat in the park with Ida", id="x"), Memory(other, id="other")])
     assert ids(hits(notes, query))[0] == "own"
+
+
+def test_the_newer_memory_comes_first_under_a_reranker_too() -> None:
+    def alike(_query: str, texts: Sequence[str]) -> list[float]:
+        return [1.0] * len(texts)
+
+    config = RecallConfig(rerank=RerankConfig(plans=PLANS, regret_max=0))
+    with MemoryStore.open() as store:
+        store.remember_many(
+            [
+                Memory("The standup is at nine", id="march", event_at=datetime(2026, 3, 2, tzinfo=timezone.utc)),
+                Memory("The standup moved to ten", id="june", event_at=datetime(2026, 6, 1, tzinfo=timezone.utc)),
+                Memory("The kitchen is painted green", id="kitchen"),
+            ]
+        )
+        for reranker in (None, alike):
+            optimizer = QueryOptimizer(store, config=config, reranker=reranker)
+            result = optimizer.recall("when is the standup?", k=3, time_budget_ms=60_000)
+            assert result.rerank.used is (reranker is not None)
+            assert [hit.memory.id for hit in result.hits][:2] == ["june", "march"]
+            assert result.hits[1].superseded_by == "june"
+            optimizer.close()
