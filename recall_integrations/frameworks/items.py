@@ -269,10 +269,10 @@ def check_operators(conditions: Mapping[str, Any] | None) -> None:
 
 def matches(kind: str, path: Sequence[str], namespace: Sequence[str]) -> bool:
     """Say whether a namespace begins (`prefix`) or ends (`suffix`) with a path, in which `*` stands for any label."""
+    if len(namespace) < len(path):  # before the kind is looked at, as LangGraph's own store does
+        return False
     if kind not in ("prefix", "suffix"):
         raise ValueError(f"Unsupported match type: {kind}")
-    if len(namespace) < len(path):
-        return False
     labels = namespace[: len(path)] if kind == "prefix" else namespace[len(namespace) - len(path) :]
     return all(part in ("*", label) for part, label in zip(path, labels, strict=True))
 

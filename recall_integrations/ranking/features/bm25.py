@@ -83,5 +83,6 @@ def language_weights(words: tuple[str, ...], memories: int, worth: float) -> Val
         worth: how much the language counts, in [0, 1].
     """
     share: Values = np.clip(telling_of(words) / np.float32(PLAIN), PLAIN_MIN, 1)
+    share[[not word.isalpha() for word in words]] = 1  # a sign or a digit ("O+", "27B") is no common word
     weights: Values = share ** np.float32(worth * PRIOR_MEMORIES / (PRIOR_MEMORIES + memories))
     return weights

@@ -134,3 +134,9 @@ def test_namespaces() -> None:
     assert matches("prefix", ("a", "*"), ("a", "b", "c")) and not matches("prefix", ("a", "c"), ("a", "b", "c"))
     assert matches("suffix", ("*", "c"), ("a", "b", "c")) and not matches("suffix", ("b",), ("a", "b", "c"))
     assert not matches("prefix", ("a", "b"), ("a",))
+
+
+def test_the_kind_of_a_match_is_looked_at_only_where_the_path_fits() -> None:
+    assert matches("infix", ("a", "b"), ("a",)) is False
+    with pytest.raises(ValueError, match="infix"):
+        matches("infix", ("a",), ("a", "b"))
