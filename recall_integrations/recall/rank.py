@@ -195,6 +195,7 @@ class Rerank(Stage):
                 k=k,
                 allowed=state.plan.rerank,
                 deadline=turn.deadline,
+                scope=view.scope_id,
             )
         )
         places = done.order.tolist()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
@@ -11,6 +12,7 @@ from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from recall_integrations.errors import ConfigError, RecallError
@@ -55,6 +57,10 @@ class MultiStage:
 
 ODDS_MAX = 1e3  # of a candidate's score, so that a certain one can still be overtaken
 FIRST_GAP, FIRST_SEEN = 2.5, 1.0  # deviations taken for granted, as if some two recalls had shown them
+RECALLS = 64  # of a scope that count, the latest
+SPREADS = 3  # deviations of the usual recall: a recall with a sentinel of -1e9 counts no more than that
+SCORE_MAX = 1e100  # so that squares stay finite
+SCOPES = 512  # whose trust is kept, those asked latest
 WITHIN_MIN = 0.05  # of the variance; without a bound, scores that were always right would be certain
 
 
@@ -66,13 +72,14 @@ class Trust:
     is `g·(Σ r² − 1/n)` in the mean, and 0 for scores without a meaning. So the ratio of both, summed over recalls,
     estimates the gap. By linear discriminant analysis (Fisher 1936) a score is then worth `g / v` log-odds beside those
     of the ranking, where `v`, the variance beside the gap, is that of `s` less `g²·(1 − 1/n)/n`: a reranker decides the
-    order as far as it is sure and has earned it. Thread-safe.
+    order as far as it is sure and has earned it. One of these belongs to one scope: what others recall changes nothing
+    here. Thread-safe.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._above = self._seen = self._variance = self._mixed = 0.0
-        self._count = 0
+        # Of each recall: Σ r·s and the deviation of s, in this order, with Σ r² − 1/n and (1 − 1/n)/n.
+        self._recalls: deque[tuple[float, float, float, float]] = deque(maxlen=RECALLS)
 
     def weight(self, odds: NDArray[np.float64], centered: NDArray[np.float64]) -> float:
         """Count a recall, and return the log-odds that a unit of its scores is worth, at least 0.
@@ -82,15 +89,15 @@ class Trust:
             centered: their scores less the mean, not all alike.
         """
         share, of_one = odds / odds.sum(), 1 / len(odds)
+        now = (float(share @ centered), float(centered.std()), float(share @ share) - of_one, of_one * (1 - of_one))
         with self._lock:
-            self._above += float(share @ centered)
-            self._seen += float(share @ share) - of_one
-            self._variance += float(centered.var())
-            self._mixed += of_one * (1 - of_one)
-            self._count += 1
-            variance, mixed = self._variance / self._count, self._mixed / self._count
-            gap = (self._above + FIRST_SEEN * FIRST_GAP * math.sqrt(variance)) / (self._seen + FIRST_SEEN)
-        return max(gap, 0.0) / max(variance - gap * gap * mixed, WITHIN_MIN * variance)
+            self._recalls.append(now)
+            above, deviation, seen, mixed = np.asarray(self._recalls).T
+        bounded = np.minimum(deviation, SPREADS * np.median(deviation))
+        variance = float(np.mean(bounded * bounded))
+        told = float(np.sum(above * (bounded / deviation))) + FIRST_SEEN * FIRST_GAP * math.sqrt(variance)
+        gap = told / (float(np.sum(seen)) + FIRST_SEEN)
+        return max(gap, 0.0) / max(variance - gap * gap * float(np.mean(mixed)), WITHIN_MIN * variance)
 
 
 def reordered(
@@ -114,10 +121,10 @@ def reordered(
     if len(kept):
         p = np.clip(np.asarray(calibrated, dtype=np.float64)[kept], 1 / ODDS_MAX, 1 - 1 / ODDS_MAX)
         odds = p / (1 - p)
-        given = np.asarray([scores[i] for i in kept], dtype=np.float64)
+        given = np.clip(np.asarray([scores[i] for i in kept], dtype=np.float64), -SCORE_MAX, SCORE_MAX)
         given -= given.mean()
         worth[kept] = np.log(odds)
-        if given.any():
+        if given.std() > 0:
             worth[kept] += trust.weight(odds, given) * given
     order[places] = places[np.lexsort((places, -worth[places]))]
     return order
@@ -156,6 +163,7 @@ class RerankRequest:
     k: int  # number of hits wanted
     allowed: bool  # whether the plan lets it run
     deadline: Deadline  # of the recall
+    scope: int = 0  # whose recall it is
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -189,7 +197,7 @@ class RerankStage:
         self._warming: tuple[Future[Any], Pass] | None = None
         self._lock = threading.Lock()
         self._banded = has_bands(reranker.name)
-        self._trust = Trust()
+        self._trust: LRUCache[int, Trust] = LRUCache(SCOPES)
 
     @property
     def reranker(self) -> Reranker:
@@ -330,7 +338,7 @@ class RerankStage:
 
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:
         settings, n, k = self._settings, outcome.candidates, request.k
-        first = reordered(request.calibrated[:n], judged.scores, self._trust, judged.unscored)
+        first = reordered(request.calibrated[:n], judged.scores, self._trust_of(request.scope), judged.unscored)
         order = np.concatenate([first, np.arange(n, len(request.calibrated), dtype=np.int64)])
         degraded: tuple[Degradation, ...] = ()
         reason = "success"
@@ -350,6 +358,10 @@ class RerankStage:
             judged=self._judgements(judged),
             degraded=degraded,
         )
+
+    def _trust_of(self, scope: int) -> Trust:
+        with self._lock:
+            return self._trust.setdefault(scope, Trust())
 
     def _judgements(self, judged: Judged) -> dict[int, Judgement]:
         scale = getattr(self._reranker, "scale", "") if self._banded else ""

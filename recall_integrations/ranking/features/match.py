@@ -28,7 +28,6 @@ from recall_integrations.indexes.lexicon import QueryTerms
 from recall_integrations.indexes.scope_view import Told
 from recall_integrations.ranking.features.bm25 import (
     Values,
-    language_weights,
     length_term,
     saturated,
     undamped,
@@ -239,9 +238,6 @@ class Match:
         stems = given.query.stems
         self.held = [given.frequency(stem) for stem in stems]
         self.idf = np.asarray([idf(held, given.count) for held in self.held], dtype=np.float32)
-        if stems:
-            worth = given.word_worth / max(given.cosine_worth, 1)  # a strong embedding is not outvoted by such words
-            self.idf *= language_weights(tuple(given.query.words), given.count, worth)
         self.total = max(float(np.add.reduce(self.idf)), 1e-9)
         self.share = self.idf / np.float32(self.total)
         self.numbers = [lexicon.stem_of(s) for s in stems]

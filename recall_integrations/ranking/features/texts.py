@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 
+from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.features.bm25 import (
     PIVOT_1,
     PIVOT_2,
     Values,
     length_term,
     saturated,
-    telling_of,
     undamped,
     weighted,
 )
@@ -23,6 +24,7 @@ from recall_integrations.text import idf
 from recall_integrations.text.analyser import K1, PIVOT
 
 LEAD = 12  # content words that a text begins with
+PLAIN_LENGTH = 200.0  # of the static vector of a word that says little
 WEIGHTY = 0.5  # of the highest idf: stems from there on are what a query is about
 
 
@@ -37,6 +39,21 @@ def lead_match(match: Match) -> Values:
     held = np.zeros((len(match.idf), len(match.pool) + 1), dtype=np.float32)
     held[match.said.take(early), match.said_in.take(early)] = 1
     return weighted(match.share, held[:, : len(match.rows)])
+
+
+@lru_cache(maxsize=4_096)
+def telling(word: str) -> float:
+    """Rate how telling a word is: the longer its static vector, the rarer it is in the language; at least .05."""
+    model = bundled()
+    ids = np.asarray(model.tokenize_ids([word])[0], dtype=np.int64)
+    length = float(np.linalg.norm(np.add.reduce(model.weighted(ids), axis=0))) if len(ids) else 0.0
+    return min(max(length / PLAIN_LENGTH - 1, 0.05), 3.0)
+
+
+@lru_cache(maxsize=256)
+def telling_of(words: tuple[str, ...]) -> Values:
+    """Rate each of the words."""
+    return np.asarray([telling(word) for word in words], dtype=np.float32)
 
 
 def _telling(match: Match) -> Values:

@@ -373,3 +373,17 @@ def test_warming_up() -> None:
 def test_settings_out_of_range(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"rerank\."):
         RerankSettings(**bad)
+
+
+def test_a_scope_is_not_told_by_the_recalls_of_another() -> None:
+    given = np.array([0.5, 0.2, 0.1, 0.1, 0.05, 0.05])
+    contrary = Fake(give=(0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+
+    def order(shared: RerankStage) -> list[int]:
+        return shared.run(request(calibrated=given, scope=1)).order.tolist()
+
+    alone, shared = stage(contrary), stage(contrary)
+    for _ in range(50):
+        shared.run(request(calibrated=given, scope=2))
+    assert order(shared) == order(alone)
+    assert shared.run(request(calibrated=given, scope=2)).order.tolist() != order(alone)

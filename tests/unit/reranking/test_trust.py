@@ -67,3 +67,15 @@ def test_every_candidate_comes_once(candidates: list[tuple[float, float | None]]
     calibrated = np.sort(np.asarray([p for p, _ in candidates]))[::-1]
     order = reordered(calibrated, [score for _, score in candidates], Trust())
     assert sorted(order.tolist()) == list(range(len(candidates)))
+
+
+@pytest.mark.parametrize("sentinel", [-1e9, 1e300, -1e308])
+def test_a_score_out_of_all_proportion_is_forgotten(sentinel: float) -> None:
+    trust, calibrated = Trust(), np.asarray([0.5, 0.2, 0.1, 0.1])
+    for scores in ([0, 1, 0, 0], [0, 0, 0, sentinel], *[[0, 1, 0, 0]] * 10):
+        order = reordered(calibrated, scores, trust)
+    assert order.tolist() == [1, 0, 2, 3]
+
+
+def test_the_sentinel_itself_decides_in_its_own_recall() -> None:
+    assert reordered(np.asarray([0.5, 0.2, 0.1]), [-1e9, 0, 0], Trust()).tolist() == [1, 2, 0]

@@ -14,9 +14,9 @@ from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.features import match as features
-from recall_integrations.ranking.features.bm25 import language_weights, telling
 from recall_integrations.ranking.features.compute import FEATURES, compute
 from recall_integrations.ranking.features.match import FeatureInput
+from recall_integrations.ranking.features.texts import telling
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
 from tests.columns import TextRow, columns_of
@@ -489,11 +489,3 @@ def test_a_word_that_matters_and_that_nothing_stands_for_counts_against():
 def test_a_query_without_words_has_no_focus():
     found = run(chat(), ask())
     assert not found["weakest"].any() and not found["focal_match"].any() and not found["focus"].any()
-
-
-def test_few_memories_do_not_make_a_common_word_rare() -> None:
-    words = ("get", "keys")
-    few, many = (language_weights(words, memories, 1.0).tolist() for memories in (2, 10_000))
-    assert few[0] < 0.3 < few[1] <= 1
-    assert min(many) > 0.99
-    assert language_weights(words, 2, 0.0).tolist() == [1, 1]
