@@ -80,18 +80,15 @@ class Context:
     today: datetime  # midnight before it, naive
     week_start: int  # 0 = Monday … 6 = Sunday
     names: Collection[str]  # lower-cased names that the store knows
+    measures: bool  # the text speaks of temperatures, scores and the like, where "the nineties" are no years
     span: tuple[int, int] | None = None  # place of the phrase being read; the nearest verb tells its tense
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
         """Make the context of one parse."""
         local, today = now.replace(tzinfo=None), midnight(now.replace(tzinfo=None))
-        return cls(text=text, now=now, local=local, today=today, week_start=week_start, names=names)
-
-    @property
-    def measures(self) -> bool:
-        """True if the text speaks of temperatures, scores and the like, where "the nineties" are no years."""
-        return _MEASURES.search(self.text) is not None
+        measures = _MEASURES.search(text) is not None  # once a text, or a text of decades costs their number squared
+        return cls(text=text, now=now, local=local, today=today, week_start=week_start, names=names, measures=measures)
 
     @property
     def plans(self) -> bool:
