@@ -11,6 +11,9 @@ from recall_integrations.console.commands.shared import console, named_progress,
 
 
 @click.command("latency")
+@click.argument("data", required=False, type=click.Path(exists=True, file_okay=False), metavar="[DATA]")
+@click.option("--dataset", "datasets", multiple=True, default=("phone", "assistant", "documents", "projects", "talk"),
+              show_default=True, help="A set of DATA; may be given several times.")  # fmt: skip
 @click.option(
     "--size", "sizes", multiple=True, type=click.IntRange(min=1), default=(1_000, 10_000, 100_000), show_default=True,
     help="Memories in the scope; may be given several times.",
@@ -26,6 +29,8 @@ from recall_integrations.console.commands.shared import console, named_progress,
               help="Write the tables to FILE, as they stand in docs/benchmarks.md.")  # fmt: skip
 @REPORT
 def latency(
+    data: str | None,
+    datasets: tuple[str, ...],
     sizes: tuple[int, ...],
     queries: int,
     rounds: int,
@@ -40,8 +45,16 @@ def latency(
     next to the frameworks' own retrievers; many threads; single writes and whole imports; what a fresh process pays,
     resident memory and bytes on disk; queries that are made to be slow. With the targets, and what was met.
 
+    With DATA, a folder with data sets: on the texts and questions of the largest scope of each, by wall clock and
+    processor, the worst ratio first; --queries of each, --json, and no other option.
+
     The tables in docs/benchmarks.md take --size 1000 --size 10000 --size 100000 --size 1000000, and an hour.
     """
+    if data is not None:
+        from benchmarks.speed import real_sets
+
+        real_sets.run(console(), data, datasets=datasets, questions=queries, json_path=json_path)
+        return
     from benchmarks.speed.latency import run
 
     run(
