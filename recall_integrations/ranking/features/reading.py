@@ -34,7 +34,8 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.negation import NEGATED_AUXILIARIES, NEGATIVES
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS, narrow, stem, stems, tokenize
+from recall_integrations.text import IRREGULAR, STOP_WORDS, narrow, stem, stems, tokenize
+from recall_integrations.text.analyser import words as words_in
 from recall_integrations.types import ParsedQuery
 from recall_integrations.types.query import Identifier
 from recall_integrations.types.roles import SPELLINGS, Role, role_of
@@ -96,6 +97,13 @@ _CLAUSE = regex(r"[.,;:!?()\n–—]|\b(?:but|because|although)\b")
 _LACKING = frozenset(
     map(stem, "cancel refuse avoid lack stop skip miss fail reject abandon forbid ban dislike hate".split())
 )
+# A text without any of these neither denies nor lacks anything.
+_MAY_DENY = regex(
+    rf"(?<![^\W_])(?:(?:{'|'.join(re.escape(word).replace(chr(39), '[^a-z ]?') for word in sorted(NEGATIVES))})"
+    rf"(?![^\W_])|{'|'.join(sorted(_LACKING))})"
+)
+SURE_LETTERS = 2  # with which a word begins as its stem does, "dying" and irregular forms apart
+_OTHER_LETTERS = frozenset(map(stem, IRREGULAR.values())) | {"die", "lie", "tie"}
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -133,12 +141,17 @@ def agreement(texts: Sequence[str], denial: Denial) -> Values:
 
 
 def _english(text: str, denial: Denial) -> float:
-    denied = [root for roots in _denied(text) for root in roots]
-    if any(_same(root, wanted) for wanted in denial.stems for root in denied):
+    lower = narrow(text).casefold()
+    if _MAY_DENY.search(lower) is None:  # most texts: they are worth their words only if they may say that it is so
+        if not all(one[:SURE_LETTERS] in lower or one in _OTHER_LETTERS for one in denial.stems):
+            return 0.0
+        return -1.0 if _held(denial.stems, [stem(word) for word in words_in(text)], all) else 0.0
+    denied = " ".join([root for roots in _denied(text) for root in roots])
+    if any(_said_in(f" {denied} ", wanted) for wanted in denial.stems):
         return 1.0
-    words = [token.word for token in tokenize(text)]
-    roots = [stem(word) for word in words]
-    if not (NEGATIVES.isdisjoint(words) and _LACKING.isdisjoint(roots)):
+    said = words_in(text)
+    roots = [stem(word) for word in said]
+    if not (NEGATIVES.isdisjoint(said) and _LACKING.isdisjoint(roots)):
         return OTHERWISE if _held(denial.terms, roots, any) else 0.0
     return -1.0 if _held(denial.stems, roots, all) else 0.0
 
@@ -152,22 +165,25 @@ def _by_table(text: str, denial: Denial) -> float:
 
 
 def _held(wanted: Sequence[str], roots: Sequence[str], which: Callable[[Iterable[bool]], bool]) -> bool:
-    return which(any(_same(root, one) for root in roots) for one in wanted)
+    said = f" {' '.join(roots)} "
+    return which(_said_in(said, one) for one in wanted)
+
+
+def _said_in(said: str, wanted: str) -> bool:
+    """Say whether one of the stems, with spaces around them, is the wanted one, begins it, or is begun by it."""
+    if f" {wanted} " in said or (len(wanted) >= SAME_LETTERS and f" {wanted}" in said):
+        return True
+    return any(f" {wanted[:letters]} " in said for letters in range(SAME_LETTERS, len(wanted)))
 
 
 def _denied(text: str) -> Iterator[list[str]]:
     """Yield the stems that each negation of an English text denies."""
     for clause in _CLAUSE.split(text):
-        words = [token.word for token in tokenize(clause)]
-        for place, word in enumerate(words):
+        said = words_in(clause)
+        for place, word in enumerate(said):
             if word in NEGATIVES:
-                after = words[place + 1 :]
+                after = said[place + 1 :]
                 yield [stem(one) for one in after if one not in STOP_WORDS and one not in NEGATIVES][:REACH]
-
-
-def _same(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return short == long or (len(short) >= SAME_LETTERS and long.startswith(short))
 
 
 OWNER = "owner"  # the source of the contribution
