@@ -57,6 +57,7 @@ _UNIT = regex(
     re.S,
 )
 # What keyboards for Chinese and Japanese give: "２０２４年", "ＡＢＣ－１２".
+_FULL_WIDTH_SIGN = regex("[\uff01-\uff5e\u3000]")
 _FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 WORD_CHARS_MAX = 64
 STEMS_KEPT = 8_192  # words whose stem is kept: a query asks for each of its words several times
@@ -217,7 +218,7 @@ def fold(word: str) -> str:
 
 def narrow(text: str) -> str:
     """Replace full-width letters, digits, signs and spaces in `text` by the usual ones, letter for letter."""
-    return text if text.isascii() else text.translate(_FULL_WIDTH)
+    return text if text.isascii() or not _FULL_WIDTH_SIGN.search(text) else text.translate(_FULL_WIDTH)
 
 
 def idf(frequency: int, documents: int) -> float:
@@ -229,6 +230,20 @@ def idf(frequency: int, documents: int) -> float:
 def stem(word: str) -> str:
     """Return the Snowball English stem of a normal form."""
     return _stemmer().stemWord(IRREGULAR.get(word, word))  # type: ignore[no-any-return]
+
+
+def beginnings(stem: str) -> tuple[str, ...]:
+    """Return letters with one of which every English word of a stem begins: "hope" → "hop", "go" → "go", "went"."""
+    return stem[: max(2, min(4, len(stem) - 1))], *_unlike().get(stem, ())
+
+
+@functools.cache
+def _unlike() -> dict[str, list[str]]:
+    """Return the words that do not begin as their stem does, by it."""
+    found = {"die": ["dying"], "lie": ["lying"], "tie": ["tying"]}
+    for form, verb in IRREGULAR.items():
+        found.setdefault(stem(verb), []).append(form)
+    return found
 
 
 def stemmed(words: Iterable[str]) -> list[str]:

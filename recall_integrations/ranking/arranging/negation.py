@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.text import is_character, language_of, length_in_words, stems
-from recall_integrations.text.analyser import K1, PIVOT, B
+from recall_integrations.text.analyser import K1, PIVOT, B, beginnings
 
 THRESHOLD = 0.6
 
@@ -43,13 +43,20 @@ def negation_scores(texts: Sequence[str], terms: Sequence[str], language: str = 
     if not texts or not terms:
         return np.zeros((len(texts), len(terms)))
     own = None if language == "en" else language
-    scores = _about(
-        [stems(text, language_of(text) or own) for text in texts], [_wanted(stems(term, own)) for term in terms]
-    )
+    wanted = [_wanted(stems(term, own)) for term in terms]
+    scores = _about([stems(text, language_of(text) or own) if _may_say(text, wanted) else [] for text in texts], wanted)
     if own is not None:  # a name keeps endings that its language's stemmer does not know: "Annas"
         english = _about([stems(text, None) for text in texts], [_wanted(stems(term, None)) for term in terms])
         scores = np.maximum(scores, english)
     return scores
+
+
+def _may_say(text: str, wanted: Sequence[Sequence[str]]) -> bool:
+    """Say whether a text may hold one of the stems: reading its words costs more than looking for their beginnings."""
+    if not text.isascii():
+        return True
+    lower = text.lower()
+    return any(start in lower for term in wanted for one in term for start in beginnings(one))
 
 
 def _wanted(found: Sequence[str]) -> tuple[str, ...]:

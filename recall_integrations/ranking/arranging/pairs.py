@@ -497,5 +497,8 @@ def _near(fused: Fused, unit: float) -> Inputs:
 def _numbers(pairs: _Pairs, words: Words, text: TextColumns) -> NDArray[np.bool_]:
     """Say whether each of two texts holds a number that the other lacks."""
     read = text.lexicon.stem_text
-    own = [frozenset(stem for stem in stems if any(map(str.isdigit, read(stem)))) for stems in words.whole]
+    own = [
+        frozenset(stem for stem in stems if not (said := read(stem)).isalpha() and any(map(str.isdigit, said)))
+        for stems in words.whole
+    ]
     return np.asarray([bool(own[a] - own[b]) and bool(own[b] - own[a]) for a, b in pairs.places])

@@ -34,7 +34,8 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.negation import NEGATED_AUXILIARIES, NEGATIVES
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
-from recall_integrations.text import IRREGULAR, STOP_WORDS, narrow, stem, stems, tokenize
+from recall_integrations.text import STOP_WORDS, narrow, stem, stems, tokenize
+from recall_integrations.text.analyser import beginnings
 from recall_integrations.text.analyser import words as words_in
 from recall_integrations.types import ParsedQuery
 from recall_integrations.types.query import Identifier
@@ -102,8 +103,6 @@ _MAY_DENY = regex(
     rf"(?<![^\W_])(?:(?:{'|'.join(re.escape(word).replace(chr(39), '[^a-z ]?') for word in sorted(NEGATIVES))})"
     rf"(?![^\W_])|{'|'.join(sorted(_LACKING))})"
 )
-SURE_LETTERS = 2  # with which a word begins as its stem does, "dying" and irregular forms apart
-_OTHER_LETTERS = frozenset(map(stem, IRREGULAR.values())) | {"die", "lie", "tie"}
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -141,19 +140,21 @@ def agreement(texts: Sequence[str], denial: Denial) -> Values:
 
 
 def _english(text: str, denial: Denial) -> float:
-    lower = narrow(text).casefold()
-    if _MAY_DENY.search(lower) is None:  # most texts: they are worth their words only if they may say that it is so
-        if not all(one[:SURE_LETTERS] in lower or one in _OTHER_LETTERS for one in denial.stems):
-            return 0.0
-        return -1.0 if _held(denial.stems, [stem(word) for word in words_in(text)], all) else 0.0
-    denied = " ".join([root for roots in _denied(text) for root in roots])
-    if any(_said_in(f" {denied} ", wanted) for wanted in denial.stems):
-        return 1.0
     said = words_in(text)
-    roots = [stem(word) for word in said]
-    if not (NEGATIVES.isdisjoint(said) and _LACKING.isdisjoint(roots)):
-        return OTHERWISE if _held(denial.terms, roots, any) else 0.0
-    return -1.0 if _held(denial.stems, roots, all) else 0.0
+    if _MAY_DENY.search(narrow(text).casefold()) is not None:  # a few texts
+        denied = [root for roots in _denied(text) for root in roots]
+        if _held(denial.stems, denied, any):
+            return 1.0
+        lacking = _LACKING & set(_roots(said, _LACKING))
+        if lacking or not NEGATIVES.isdisjoint(said):
+            return OTHERWISE if _held(denial.terms, _roots(said, denial.terms), any) else 0.0
+    return -1.0 if _held(denial.stems, _roots(said, denial.stems), all) else 0.0
+
+
+def _roots(said: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """Return the stems of those words that may have one of the wanted stems, or one that begins like it."""
+    begins = tuple({start for one in wanted for start in beginnings(one)})
+    return [stem(word) for word in said if word.startswith(begins)]
 
 
 def _by_table(text: str, denial: Denial) -> float:
