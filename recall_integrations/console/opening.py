@@ -8,7 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -127,20 +128,45 @@ def _check_database(place: Address) -> None:
         )
 
 
-@contextmanager
-def existing_store(
-    path: Place, embedding: str | None = None, config: RecallConfig | None = None
-) -> Iterator[MemoryStore]:
-    """Yield the store at `path`, closed at the end."""
-    from recall_integrations.store.memory_store import MemoryStore
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The store that a command names, and the options by which it is opened."""
 
-    check_store(path)
-    try:
-        store = MemoryStore.open(opens(path), embedding=embedding, config=config)
-    except EmbeddingMismatch as e:
-        raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
-    with store:
-        yield store
+    place: Place
+    config: RecallConfig
+    embedding: str | None = None
+    scope: str | None = None  # as it was written
+
+    @contextmanager
+    def made(self, **more: Any) -> Iterator[MemoryStore]:
+        """Yield the store, made if absent, and closed at the end."""
+        from recall_integrations.store.memory_store import MemoryStore
+
+        with MemoryStore.open(opens(self.place), embedding=self.embedding, config=self.config, **more) as store:
+            yield store
+
+    @contextmanager
+    def store(self) -> Iterator[MemoryStore]:
+        """Yield the store, which has to be there, closed at the end."""
+        check_store(self.place)
+        with ExitStack() as stack:
+            try:
+                store = stack.enter_context(self.made())
+            except EmbeddingMismatch as e:
+                raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
+            yield store
+
+    @contextmanager
+    def optimizer(self, **sources: Any) -> Iterator[QueryOptimizer]:
+        """Yield an optimizer over the store, which has to be there."""
+        from recall_integrations.optimizer import QueryOptimizer
+
+        with self.store() as store, closing(QueryOptimizer(store, config=self.config, **sources)) as optimizer:
+            yield optimizer
+
+    def where(self, store: MemoryStore) -> Scope:
+        """Return the scope that is meant."""
+        return find_scope(self.scope, store.scopes())
 
 
 @contextmanager
@@ -163,36 +189,16 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def existing_optimizer(
-    path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
-) -> Iterator[tuple[QueryOptimizer, Scope]]:
-    """Yield an optimizer over the store at `path`, and the scope that is meant."""
-    from recall_integrations.optimizer import QueryOptimizer
-
-    with existing_store(path, embedding, config) as store:
-        where = find_scope(scope, store.scopes())
-        with closing(QueryOptimizer(store, config=config)) as optimizer:
-            yield optimizer, where
-
-
-def rebuild(
-    path: Place,
-    embedding: str | None,
-    progress: Callable[[str, int, int | None], None],
-    config: RecallConfig | None = None,
-) -> str:
+def rebuild(opening: Opening, progress: Callable[[str, int, int | None], None]) -> str:
     """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of."""
-    from recall_integrations.store.memory_store import MemoryStore
-
-    check_store(path)
-    try:
-        store = MemoryStore.open(opens(path), embedding=embedding, config=config)
-    except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
-        with MemoryStore.open(opens(path), embedding=embedding, config=config, reindex=True) as store:
-            return store.embedding.fingerprint
-    with store:
-        store.reindex(progress=progress)
+    check_store(opening.place)
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(opening.made())
+        except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
+            store = stack.enter_context(opening.made(reindex=True))
+        else:
+            store.reindex(progress=progress)
         return store.embedding.fingerprint
 
 

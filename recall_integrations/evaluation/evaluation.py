@@ -58,6 +58,7 @@ class Answered:
     plan: str  # name of the plan
     degraded: tuple[str, ...] = ()  # `stage:reason` of what was left out
     reranked: bool = False  # whether the order is the reranker's
+    rerank_reason: str = ""  # why it is, or is not
     rewritten: bool = False  # whether phrasings of an LLM were searched for
 
     @property
@@ -100,6 +101,7 @@ def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
         plan=result.plan.name,
         degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
         reranked=result.rerank.used,
+        rerank_reason=result.rerank.reason,
         rewritten=result.rewrite.used,
     )
 

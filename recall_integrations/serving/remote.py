@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.travel import record_of, with_marks
+from recall_integrations.delivery.travel import packed_record, record_of, with_marks
 from recall_integrations.errors import (
     InvalidArgument,
     InvalidQuery,
@@ -32,7 +32,6 @@ from recall_integrations.serving.wire import Asked, Wire
 from recall_integrations.types import (
     TEXT_CHARS_MAX,
     Degradation,
-    Filters,
     ParsedQuery,
     RecallResult,
     RetrievalPlan,
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 _NEEDED = {"begin": ("in", "step"), "end": ("step",)}  # numbers of steps
 GRACE_S = 0.25  # beyond the deadline of a recall, for the way there and back
 ON_ERROR = ("raise", "empty")
-_FILTERS = ("types", "entities", "actors", "roles", "channels", "threads")
 _STAYS = "is the server's: it does not travel. Ask where the store is open."
 
 
@@ -327,21 +325,12 @@ def body_of(query: str, **given: Any) -> dict[str, Any]:
 
 def scope_data(scope: Scope) -> dict[str, str]:
     """Return the parts of a scope."""
-    return {"user_id": scope.user_id, "agent_id": scope.agent_id, "namespace": scope.namespace}
+    return asdict(scope)
 
 
 def filters_data(given: Any) -> dict[str, Any] | None:
     """Return filters as the server reads them; `None` = they hold no condition."""
-    filters: Filters = as_filters(given)
-    if not filters:
-        return None
-    data: dict[str, Any] = {name: list(map(str, held)) for name in _FILTERS if (held := getattr(filters, name))}
-    data.update({name: held.isoformat() for name in ("after", "before") if (held := getattr(filters, name))})
-    if filters.recency_days is not None:
-        data["recency_days"] = filters.recency_days
-    if filters.current_only:
-        data["current_only"] = True
-    return {**data, "metadata": dict(filters.metadata)} if filters.metadata else data
+    return packed_record(as_filters(given)) or None
 
 
 def named(given: Iterable[str], name: str) -> list[str]:
