@@ -205,8 +205,13 @@ def rebuild(opening: Opening, progress: Callable[[str, int, int | None], None]) 
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def given(text: str | None) -> Any:
-    """Load the object that `module:name` names, also from the current directory; return any other text as it is."""
+def given(text: str | None, option: str = "") -> Any:
+    """Load the object that `module:name` names, also from the current directory; return any other text as it is.
+
+    With an option: that takes nothing else.
+    """
+    if text is not None and option and not _NAMED.fullmatch(text):
+        raise InvalidArgument(f"{option} must be MODULE:NAME, such as my_app.models:llm, not {text!r}.")
     if text is None or not _NAMED.fullmatch(text):
         return text
     module, _, name = text.partition(":")

@@ -408,16 +408,14 @@ class RecallStore(BaseStore):
 
     def _refresh(self, items: Sequence[Kept]) -> None:
         """Renew the time to live of items that were read; write it down where it makes a difference."""
-        now = self._clock()
-        if any(_prolongable(item, now) for item in items):
-            self._prolong([(item.namespace, item.key) for item in items if _prolongable(item, now)], now)
-
-    def _prolong(self, places: Sequence[Place], now: datetime) -> None:
-        memories = self.memories
+        now, memories = self._clock(), self.memories
+        ids = [memory_id(item.namespace, item.key) for item in items if _prolongable(item, now)]
+        if not ids:
+            return
         with self._catalogue.lock:
             self._catalogue.follow(memories, self.scope)
             scope_id = memories.scope_id(self.scope)
-            found = {} if scope_id is None else memories.fetch_ids(scope_id, [memory_id(*place) for place in places])
+            found = {} if scope_id is None else memories.fetch_ids(scope_id, ids)
             anew: list[tuple[Kept, Memory]] = []
             for memory in found.values():
                 item = kept_of(memory)

@@ -295,31 +295,16 @@ class RemoteOptimizer(QueryOptimizer):
 def body_of(query: str, **given: Any) -> dict[str, Any]:
     """Return the arguments of a recall as the server reads them; arguments not given are left out."""
     body: dict[str, Any] = {"query": checked_text(query, "The query", InvalidQuery, limit=TEXT_CHARS_MAX)}
-    known: dict[str, Callable[[Any], Any]] = {
-        "scope": lambda given: scope_data(checked_scope(given)),
-        "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
-        "filters": filters_data,
-        "now": lambda given: time_data(given, "now"),
-        "as_of": lambda given: time_data(given, "as_of"),
-        "window": _window,
-    }
-    plain = ("k", "tokens_max", "timezone", "context", "strict", "score_min", "time_budget_ms")
-    read: Any
     for name, value in given.items():
-        if value is None or (name == "privacy" and value == "allow") or (name == "strict" and value is False):
-            continue
-        if name in known:
-            read = known[name](value)
-        elif name == "query_vector":
-            read = np.asarray(value, dtype=np.float64).ravel().tolist()
-        elif name in plain or name == "privacy":
-            read = whole(value) if name in ("k", "tokens_max", "context") else real(value)
-            if isinstance(read, float) and not math.isfinite(read):
-                raise InvalidArgument(f"{name} must be a finite number, not {read}.")
-        else:
+        if name not in _WRITTEN:
             raise TypeError(f"recall() got an unexpected keyword argument {name!r}")
-        if read is not None:
-            body[name] = read
+        if value is None or (name, value) in (("privacy", "allow"), ("strict", False)):
+            continue
+        written = _WRITTEN[name](value)
+        if isinstance(written, float) and not math.isfinite(written):
+            raise InvalidArgument(f"{name} must be a finite number, not {written}.")
+        if written is not None:
+            body[name] = written
     return body
 
 
@@ -354,6 +339,19 @@ def _window(given: Any) -> dict[str, str] | bool | None:
     if window.confidence != TemporalWindow().confidence:
         raise InvalidArgument("The confidence of a window does not travel. Leave it out, or ask where the store is.")
     return {name: at.isoformat() for name in ("start", "end") if (at := getattr(window, name)) is not None}
+
+
+_WRITTEN: dict[str, Callable[[Any], Any]] = {  # argument of a recall → what writes it
+    **dict.fromkeys(("k", "tokens_max", "context"), whole),
+    **dict.fromkeys(("timezone", "strict", "score_min", "time_budget_ms", "privacy"), real),
+    "scope": lambda given: scope_data(checked_scope(given)),
+    "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
+    "filters": filters_data,
+    "now": lambda given: time_data(given, "now"),
+    "as_of": lambda given: time_data(given, "as_of"),
+    "window": _window,
+    "query_vector": lambda given: np.asarray(given, dtype=np.float64).ravel().tolist(),
+}
 
 
 # -- steps that are told of --------------------------------------------------------------------------------------------

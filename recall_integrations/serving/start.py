@@ -35,20 +35,6 @@ BACKLOG = 2_048
 KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 
 
-def load(name: str, what: str) -> Any:
-    """Import the object that `MODULE:NAME` names."""
-    module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise InvalidArgument(f"{what} must be MODULE:NAME, such as my_app.models:llm, not {name!r}.")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as e:
-        raise InvalidArgument(f"{what} {name!r} cannot be loaded: {e}. Is it on PYTHONPATH?") from e
-    return found
-
-
 def check_installed() -> None:
     """Check that the packages of the extra are installed, before anything else is done."""
     with extra("serve", "Serving over HTTP"):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_integrations.adapters.scopes import SYNTAX, find_scope, parse_scope, scope_text
+from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
 from recall_integrations.console.commands.shared import (
     SCOPE,
     STORE,
@@ -21,6 +22,7 @@ from recall_integrations.console.commands.shared import (
     number_of,
     opened,
     progress,
+    steps,
 )
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallError
 
@@ -134,7 +136,44 @@ def forget(
     recall forget STORE --scope u1 --everything
     recall forget STORE --user u1
     """
-    scope = opening.scope
+    _check_way(ids, opening.scope, user, everything, filters)
+    with opening.store() as target:
+        if user is None:
+            scopes = [opening.where(target)]
+            where = scope_text(scopes[0])
+            named: dict[str, Any] = {"scope": scopes[0], "ids": ids or None, "filters": filters}
+        else:
+            scopes = [found for found, _ in target.scopes() if found.user_id == user]
+            where = f"{number_of(len(scopes), 'scope')} of {user!r}"
+            named = {"user_id": user, "filters": filters}
+        some = _some(target, scopes, ids, filters)
+        count = len(some) if ids else sum(target.count(scope=one, filters=filters) for one in scopes)
+        if not count and ids:
+            raise NotFound(f"The scope {where} has no memory {', '.join(map(repr, ids))}.")
+        if not count:
+            if filters is None and not dry_run:
+                target.forget(**named)  # names that were declared there
+            click.echo(line(f"There is nothing to forget in {where}."))
+            return
+        if dry_run or not yes:
+            for memory in some[:SHOWN]:
+                click.echo(line(f"{memory.id}: {memory.text}")[:CHARS])
+            if count > SHOWN:
+                click.echo(f"… and {count - SHOWN:,} more")
+        what = f"{number_of(count, 'memory')} in {where}"
+        if dry_run:
+            click.echo(line(f"Would forget {what}. Nothing was removed."))
+        elif not yes and not click.confirm(line(f"Forget {what}?")):
+            click.echo("Nothing was removed.")
+        else:
+            what = f"{number_of(target.forget(**named), 'memory')} in {where}"
+            click.echo(line(f"Forgot {what}. `recall compact` removes it from every file."))
+
+
+def _check_way(
+    ids: tuple[str, ...], scope: str | None, user: str | None, everything: bool, filters: Filters | None
+) -> None:
+    """Refuse what says in no way, or in two, what to forget."""
     ways = [bool(ids), user is not None, everything or (filters is not None and user is None and not ids)]
     if sum(ways) != 1 or (everything and filters is not None) or (ids and filters is not None):
         raise click.UsageError("Say what to forget: IDs, filters (such as --type), --everything, or --user.")
@@ -143,77 +182,14 @@ def forget(
     for option, given in (("--user", user), ("--scope", scope)):
         if given is not None and not given.strip():  # a variable of a script that is not set
             raise click.UsageError(f"{option} is blank. The default scope is written --scope '-'.")
-    with opening.store() as target:
-        chosen = _chosen(target, ids, scope, user, filters)
-        if not chosen.count:
-            if ids:
-                raise NotFound(f"The scope {chosen.where} has no memory {', '.join(map(repr, ids))}.")
-            if filters is None and not dry_run:
-                chosen.go()  # names that were declared there
-            click.echo(line(f"There is nothing to forget in {chosen.where}."))
-            return
-        if not _agreed(chosen, dry_run=dry_run, yes=yes):
-            return
-        if dry_run:
-            return
-        count = chosen.go()
-    forgot = f"Forgot {number_of(count, 'memory')} in {chosen.where}."
-    click.echo(line(f"{forgot} `recall compact` removes it from every file."))
 
 
-class _Chosen:
-    """Memories that are to be forgotten."""
-
-    def __init__(self, where: str, count: int, some: list[Memory], go: Callable[[], int]) -> None:
-        self.where, self.count, self.some, self.go = where, count, some, go
-
-
-def _chosen(
-    store: MemoryStore, ids: tuple[str, ...], scope: str | None, user: str | None, filters: Filters | None
-) -> _Chosen:
-    if user is not None:
-        mine = [found for found, _ in store.scopes() if found.user_id == user]
-        return _Chosen(
-            f"{number_of(len(mine), 'scope')} of {user!r}",
-            sum(store.count(scope=one, filters=filters) for one in mine),
-            _some(store, mine, filters),
-            lambda: store.forget(user_id=user, filters=filters),
-        )
-    where = find_scope(scope, store.scopes())
+def _some(store: MemoryStore, scopes: list[Scope], ids: tuple[str, ...], filters: Filters | None) -> list[Memory]:
+    """Return the memories of these ids, or the first few that meet filters."""
     if ids:
-        there = [memory for one in dict.fromkeys(ids) if (memory := store.get(one, scope=where)) is not None]
-        return _Chosen(scope_text(where), len(there), there[:SHOWN], lambda: store.forget(ids, scope=where))
-    return _Chosen(
-        scope_text(where),
-        store.count(scope=where, filters=filters),
-        _some(store, [where], filters),
-        lambda: store.forget(scope=where, filters=filters),
-    )
-
-
-def _some(store: MemoryStore, scopes: list[Scope], filters: Filters | None) -> list[Memory]:
-    found: list[Memory] = []
-    for scope in scopes:
-        if len(found) < SHOWN:
-            found += store.list(scope=scope, filters=filters, limit=SHOWN - len(found))
-    return found
-
-
-def _agreed(chosen: _Chosen, *, dry_run: bool, yes: bool) -> bool:
-    """Show what would go, and ask."""
-    what = number_of(chosen.count, "memory")
-    if dry_run or not yes:
-        for memory in chosen.some:
-            click.echo(line(f"{memory.id}: {memory.text}")[:CHARS])
-        if chosen.count > len(chosen.some):
-            click.echo(f"… and {chosen.count - len(chosen.some):,} more")
-    if dry_run:
-        click.echo(line(f"Would forget {what} in {chosen.where}. Nothing was removed."))
-        return True
-    if not yes and not click.confirm(line(f"Forget {what} in {chosen.where}?")):
-        click.echo("Nothing was removed.")
-        return False
-    return True
+        return [memory for one in dict.fromkeys(ids) if (memory := store.get(one, scope=scopes[0])) is not None]
+    found = (memory for one in scopes for memory in store.list(scope=one, filters=filters, limit=SHOWN))
+    return list(islice(found, SHOWN))
 
 
 @click.command("compact")
@@ -229,14 +205,7 @@ def compact(opening: Opening) -> None:
     """
     from rich.filesize import decimal
 
-    from recall_integrations.console.opening import deferred_interrupt
-
-    with opening.store() as target, deferred_interrupt() as check, named_progress() as show:
-
-        def advance(name: str, done: int, total: int | None) -> None:
-            show(name.capitalize(), done, total)
-            check()
-
+    with opening.store() as target, steps() as advance:
         done = target.compact(progress=advance)
     if done.ended:
         click.echo(f"Removed {number_of(done.ended, 'memory')} that had expired.")
@@ -386,13 +355,8 @@ def reindex(opening: Opening) -> None:
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
     changes to another embedding: name the new one with --embedding, and from then on always.
     """
-    from recall_integrations.console.opening import deferred_interrupt, rebuild
+    from recall_integrations.console.opening import rebuild
 
-    with deferred_interrupt() as check, named_progress() as show:
-
-        def advance(name: str, done: int, total: int | None) -> None:
-            show(name.capitalize(), done, total)
-            check()
-
+    with steps() as advance:
         fingerprint = rebuild(opening, advance)
     click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {fingerprint}.")

@@ -13,10 +13,11 @@ from recall_integrations.console.commands.shared import (
     CONFIG,
     EMBEDDING,
     STORE,
-    console,
     named_progress,
     number_of,
     settings,
+    steps,
+    tell,
 )
 from recall_integrations.console.opening import PLACE, Address, Place, directory, opens
 from recall_integrations.errors import InvalidArgument
@@ -52,28 +53,18 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
       checks    [{name, state, says, examples, remedy}]
     """
     from recall_integrations.console import rendering
-    from recall_integrations.console.opening import deferred_interrupt
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.store import doctor as doctoring
 
     path = directory(
         store, "recall doctor", "Its tables are looked at by `recall db check`; the server checks its own files."
     )
 
-    with deferred_interrupt() as check, named_progress() as show:
-
-        def advance(what: str, done: int, total: int) -> None:
-            show(what.capitalize(), done, total)
-            check()
-
+    with steps() as advance:
         if repair:
             found = doctoring.repair(path, embedding=embedding, progress=advance)
         else:
             found = doctoring.examine(path, progress=advance)
-    if as_json:
-        click.echo(data.dumps(found.as_data()))
-    else:
-        rendering.show_findings(console(), found)
+    tell(as_json, found.as_data(), lambda on: rendering.show_findings(on, found))
     ctx.exit(0 if found.clean else 1)
 
 

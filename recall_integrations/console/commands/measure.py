@@ -126,7 +126,7 @@ def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
     from recall_integrations.evaluation.reports import of_evaluation
 
     checked_json(options)
-    models = {"reranker": given(options["reranker"]), "llm": given(options["llm"])}
+    models = {"reranker": given(options["reranker"]), "llm": given(options["llm"], "--llm")}
     with opening.optimizer(**models) as optimizer, named_progress() as show:
         found = evaluate(
             optimizer, queries, k=options["k"], scope=opening.scope, now=moment(options["now"]),
@@ -182,7 +182,7 @@ def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) ->
 
     checked_json(options)
     base, own = _configurations(configs)
-    reranker, llm, judge = given(options["reranker"]), given(options["llm"]), given(options["judge"])
+    reranker, judge, llm = given(options["reranker"]), given(options["judge"]), given(options["llm"], "--llm")
     opening = Opening(place=store, config=checked_config(base), embedding=options["embedding"])
     with opening.store() as source, named_progress() as show:
         found = compare(

@@ -86,6 +86,7 @@ def serve(
     recall serve memories/ --workers 4
     recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
+    from recall_integrations.console.opening import given
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
     from recall_integrations.serving.served import Limits, Served, Settings
@@ -98,7 +99,7 @@ def serve(
     limits = Limits(rate=options["rate"], workers=workers, **sizes)
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
-    models = _models(options["llm"], options["reranker"])
+    models = {"llm": given(options["llm"], "--llm"), "reranker": given(options["reranker"])}
     listener = start.listening(host, port) if shared is None else start.inherited(shared)
     if workers > 1 and shared is None:
         _serve_by_workers(click.get_current_context(), store, workers, listener)
@@ -214,17 +215,6 @@ def _look_at_the_demo(port: int) -> None:
 
 def _said(text: str) -> None:
     click.echo(line(text), err=True)
-
-
-def _models(llm: str | None, reranker: str | None) -> dict[str, Any]:
-    """Load the models that the optimizer is given."""
-    from recall_integrations.serving.start import load
-
-    ranks: Any = reranker
-    if reranker is not None and ":" in reranker:
-        ranks = load(reranker, "--reranker")
-    model = None if llm is None else load(llm, "--llm")
-    return {"llm": model, "reranker": ranks}
 
 
 def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:

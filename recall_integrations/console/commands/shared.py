@@ -259,6 +259,20 @@ def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 @contextmanager
+def steps() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Do as `named_progress` does, and let Ctrl-C end the work between two steps."""
+    from recall_integrations.console.opening import deferred_interrupt
+
+    with deferred_interrupt() as check, named_progress() as show:
+
+        def advance(what: str, done: int, total: int | None) -> None:
+            show(what.capitalize(), done, total)
+            check()
+
+        yield advance
+
+
+@contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Show the progress of one thing; yield a function to call with the number of items done since."""
     from recall_integrations.observability import progress as shown
