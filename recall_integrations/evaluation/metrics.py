@@ -88,11 +88,6 @@ def labels_needed(deviation: float, effect: float) -> int:
     return max(2, math.ceil(((CONFIDENCE_Z + POWER_Z) * deviation / effect) ** 2))
 
 
-def labels_for_width(deviation: float, width: float) -> int:
-    """Count the labelled questions with which the 95 % interval of a mean reaches `width` to both sides."""
-    return max(2, math.ceil((CONFIDENCE_Z * deviation / width) ** 2))
-
-
 def deviation(values: Sequence[float]) -> float:
     """Return the standard deviation; 0 for fewer than two values."""
     return float(np.std(np.asarray(values, dtype=np.float64), ddof=1)) if len(values) > 1 else 0.0

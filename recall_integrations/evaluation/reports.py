@@ -71,9 +71,6 @@ def of_evaluation(found: Evaluation) -> list[RenderableType]:
     parts.append(f"Scores are off by {found.calibration_error:.3f} on the average (expected calibration error)")
     if found.questions < FEW:
         parts.append(f"Fewer than {FEW} questions: intervals are narrower than they should be. Label more.")
-    else:
-        needed = ", ".join(f"± {width:g}: {count:,}" for width, count in found.labels_needed.items())
-        parts.append(f"Labelled questions for an interval of nDCG of {needed}")
     parts += [Text(line) for line in left_out(found)]
     if found.worst:
         parts.append(Text(f"\nWorst {min(WORST_SHOWN, len(found.worst))} of {len(found.worst)} in the report:"))
