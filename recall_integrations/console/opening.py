@@ -46,13 +46,7 @@ class Address:
 Place = Path | Address
 
 
-if TYPE_CHECKING:
-    _Param = click.ParamType[Place]
-else:
-    _Param = click.ParamType  # not to be subscripted in older releases
-
-
-class _PlaceType(_Param):
+class _PlaceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # older releases have no argument
     name = "store"
 
     def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -219,11 +220,14 @@ def settings(path: str | None) -> RecallConfig:
 # -- showing -----------------------------------------------------------------------------------------------------------
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a console on the terminal."""
-    from recall_integrations.console.rendering import make_console
+def console() -> Console:
+    """Return a console on the terminal that guesses no meaning from numbers and quotes in the text."""
+    from rich.console import Console
 
-    return make_console(stderr=stderr)
+    stream: Any = sys.stdout
+    if not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf") and hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")  # a memory in another script must not end the command
+    return Console(highlight=False, emoji=False, markup=False)
 
 
 def tell(as_json: bool, data: Mapping[str, Any], show: Callable[[Console], object]) -> None:
