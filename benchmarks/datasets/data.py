@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
-from recall_integrations.evaluation.questions import Question
+from recall_integrations.errors import InvalidArgument
+from recall_integrations.evaluation.questions import Question, read_text
 from recall_integrations.types import Memory, Scope
 
 
@@ -41,3 +44,12 @@ class EvaluationData:
     def questions(self) -> tuple[Question, ...]:
         """All questions, in file order."""
         return tuple(q for c in self.collections for q in c.questions)
+
+
+def read_json(file: Path) -> object:
+    """Read the value that a JSON file holds."""
+    try:
+        loaded: object = json.loads(read_text(file))
+    except (json.JSONDecodeError, RecursionError) as e:
+        raise InvalidArgument(f"{file} is not JSON: {e}") from e
+    return loaded

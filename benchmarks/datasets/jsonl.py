@@ -11,7 +11,7 @@ from benchmarks.datasets.data import Collection, EvaluationData
 from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.evaluation.questions import Question, lines, load_jsonl_questions
+from recall_integrations.evaluation.questions import Question, jsonl_questions, lines
 from recall_integrations.types import Memory, Scope
 
 __all__ = ["MEMORIES", "NAME", "QUESTIONS", "load_jsonl"]
@@ -44,7 +44,7 @@ def load_jsonl(path: str | Path) -> EvaluationData:
     for scope, memory in _memories(folder / MEMORIES):
         assert memory.id is not None
         memories.setdefault(scope, {})[memory.id] = memory
-    asked = _placed(load_jsonl_questions(folder / QUESTIONS), memories, folder / QUESTIONS)
+    asked = _placed(_questions(folder / QUESTIONS), memories, folder / QUESTIONS)
     return EvaluationData(
         name=NAME,
         collections=tuple(
@@ -80,6 +80,20 @@ def _memories(file: Path) -> Iterator[tuple[Scope, Memory]]:
         yield scope, memory
     if not first:
         raise InvalidArgument(f"{file} holds no memories.")
+
+
+def _questions(path: Path) -> list[Question]:
+    """Read questions that have a text and ids."""
+    questions = []
+    for where, question in jsonl_questions(path):
+        if not question.text:
+            raise InvalidArgument(f"{where} has no 'query' text.")
+        if not question.relevant:
+            raise InvalidArgument(f"{where}: 'relevant' must be a non-empty list of memory ids.")
+        questions.append(question)
+    if not questions:
+        raise InvalidArgument(f"{path} holds no questions.")
+    return questions
 
 
 def _placed(questions: Sequence[Question], memories: dict[Scope, dict[str, Memory]], file: Path) -> list[Question]:

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+from benchmarks.datasets.data import read_json
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.evaluation.questions import read_json
 from recall_integrations.types import Memory, Scope
 
 _SESSION = re.compile(r"session_(\d+)")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.datasets.data import Collection, EvaluationData
+from benchmarks.datasets.data import Collection, EvaluationData, read_json
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.evaluation.questions import Question, read_json
+from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 
 __all__ = ["MULTIHOP", "load_multihop"]

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.reports import write_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +67,7 @@ def write_json(path: Path, payload: Mapping[str, Any]) -> None:
     """
     parts = [f" {json.dumps(key)}: {_lines(value)}" for key, value in payload.items()]
     try:
-        write_whole(path, "{\n" + ",\n".join(parts) + "\n}\n")
+        path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
     except OSError as e:
         raise InvalidArgument(f"Cannot write the report {path}: {e}") from e
 

@@ -32,7 +32,6 @@ from recall_integrations.adapters.shapes import (
     RESULT,
     Details,
     Format,
-    Made,
     NodeDetails,
     own,
     places_of,
@@ -40,8 +39,6 @@ from recall_integrations.adapters.shapes import (
 )
 from recall_integrations.types import Hit, Memory, MemoryType
 from recall_integrations.types.messages import told_by
-
-_documents = Made(Document(id="", page_content="", metadata={}))
 
 
 def memory_of_document(document: Document) -> Memory | None:
@@ -59,7 +56,10 @@ def memory_of_document(document: Document) -> Memory | None:
 def documents_of(
     hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
 ) -> list[Document]:
-    """Return hits as plain documents, in order, without hits whose text is withheld: they would say nothing."""
+    """Return hits as plain documents, in order, without hits whose text is withheld: they would say nothing.
+
+    They are not validated: what they hold was when it was remembered.
+    """
     return [_document(hit, text_of(hit, zone), zone, highlights, result_id) for hit in hits if hit.memory.text]
 
 
@@ -69,7 +69,7 @@ def _document(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: st
         metadata[RESULT] = result_id
     if highlights:
         metadata.update(places_of(hit, text))
-    return _documents.like({"id": hit.memory.id, "page_content": text, "metadata": metadata})
+    return Document.model_construct(id=hit.memory.id, page_content=text, metadata=metadata)
 
 
 # As the frameworks' own stores: a document comes back as a text node, and so does a node of a kind that is not known.
@@ -77,18 +77,6 @@ KINDS: dict[str, type[BaseNode]] = {kind.class_name(): kind for kind in (TextNod
 _KIND = "class_name"
 _ELSEWHERE = {"id_", "text", "text_resource", "metadata", "embedding", "obj"}
 _HIDDEN = [*OF_RECALL, *OF_MEMORY, *IF_ANY]
-_nodes = Made(
-    TextNode(
-        id_="",
-        text="",
-        extra_info={},
-        relationships={},
-        excluded_embed_metadata_keys=[],
-        excluded_llm_metadata_keys=[],
-    )
-)
-_scored = Made(NodeWithScore(node=_nodes.like({}), score=0.0))
-_sources = Made(RelatedNodeInfo(node_id=""))
 
 
 def memory_of_node(node: BaseNode) -> Memory | None:
@@ -129,7 +117,7 @@ def nodes_of(
 ) -> list[NodeWithScore]:
     """Return hits as plain nodes with their scores, in order, without hits whose text is withheld."""
     return [
-        _scored.like({"node": _node(hit, text_of(hit, zone), zone, highlights, result_id), "score": hit.score})
+        NodeWithScore(node=_node(hit, text_of(hit, zone), zone, highlights, result_id), score=hit.score)
         for hit in hits
         if hit.memory.text
     ]
@@ -143,26 +131,17 @@ def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -
     if highlights:
         metadata.update(places_of(hit, text))
     kept = memory.metadata.get(NODE)
-    again = None if not isinstance(kept, dict) else _again(kept, memory, text)
-    if again is not None:
-        values = again.__dict__  # an assignment would validate it, and make the metadata a plain dict
-        for name in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
-            values[name] = [*values[name], *_HIDDEN]
-        if isinstance(again, Node):  # its hash reads all metadata, whatever they are as text
-            metadata = NodeDetails((key, value) for key, value in metadata.items() if key not in OF_RECALL)
-        values["metadata"] = metadata
-        return again
-    source = {NodeRelationship.SOURCE: _sources.like({"node_id": memory.thread})} if memory.thread else {}
-    return _nodes.like(
-        {
-            "id_": memory.id or "",
-            "text": text,
-            "metadata": metadata,
-            "relationships": source,
-            "excluded_embed_metadata_keys": list(_HIDDEN),
-            "excluded_llm_metadata_keys": list(_HIDDEN),
-        }
-    )
+    node = None if not isinstance(kept, dict) else _again(kept, memory, text)
+    if node is None:
+        source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=memory.thread)} if memory.thread else {}
+        node = TextNode(id_=memory.id or "", text=text, relationships=source)
+    values = node.__dict__  # an assignment would validate it, and make the metadata a plain dict
+    for name in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
+        values[name] = [*values[name], *_HIDDEN]
+    if isinstance(node, Node):  # its hash reads all metadata, whatever they are as text
+        metadata = NodeDetails((key, value) for key, value in metadata.items() if key not in OF_RECALL)
+    values["metadata"] = metadata
+    return node
 
 
 def _again(kept: dict[str, Any], memory: Memory, text: str) -> BaseNode | None:

@@ -210,30 +210,33 @@ class Adapter(ABC):
         return _unit(matrix)
 
 
-class LangChainAdapter(Adapter):
-    """A LangChain `Embeddings`, with one method for queries and one for documents."""
+class FrameworkAdapter(Adapter):
+    """An embedding of a framework, with one method for queries and one for texts, which may have other instructions."""
+
+    framework: str
+    of_texts: str
+    of_query: str
 
     def _documents(self, texts: list[str]) -> Any:
-        return self._source.embed_documents(texts)
+        return getattr(self._source, self.of_texts)(texts)
 
     def _query(self, text: str) -> Any:
-        return _one(self._source.embed_query(text))
+        return [getattr(self._source, self.of_query)(text)]
 
     def _name(self) -> str:
-        return f"langchain:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
+        return f"{self.framework}:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
 
 
-class LlamaIndexAdapter(Adapter):
-    """A LlamaIndex `BaseEmbedding`, which may put different instructions before queries and texts."""
+class LangChainAdapter(FrameworkAdapter):
+    """A LangChain `Embeddings`."""
 
-    def _documents(self, texts: list[str]) -> Any:
-        return self._source.get_text_embedding_batch(texts)
+    framework, of_texts, of_query = "langchain", "embed_documents", "embed_query"
 
-    def _query(self, text: str) -> Any:
-        return _one(self._source.get_query_embedding(text))
 
-    def _name(self) -> str:
-        return f"llama_index:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
+class LlamaIndexAdapter(FrameworkAdapter):
+    """A LlamaIndex `BaseEmbedding`."""
+
+    framework, of_texts, of_query = "llama_index", "get_text_embedding_batch", "get_query_embedding"
 
 
 class CallableAdapter(Adapter):
@@ -306,10 +309,6 @@ def _model_id(source: Any) -> str:
     return f"sentence-transformers/{name}" if name == source and "/" not in name and name != "-" else name
 
 
-def _one(vector: Any) -> list[Any]:
-    return [vector]
-
-
 def _matrix(returned: Any, count: int, name: str) -> NDArray[np.float64]:
     """Return the model's answer as `(count, d)`, d > 0, finite."""
     wanted = f"The embedding {name} must return {count} vector{'s' if count != 1 else ''} of equal length"
@@ -323,7 +322,8 @@ def _matrix(returned: Any, count: int, name: str) -> NDArray[np.float64]:
     except Exception as e:  # ragged lists, tensors on a GPU, array types of other libraries
         raise EmbeddingError(f"{wanted}, but its answer is not an array of numbers: {e}") from e
     if found.dtype.kind not in "fiu":
-        raise EmbeddingError(f"{wanted}, but returned {_described(returned)}, which is not an array of numbers.")
+        what = "None" if returned is None else f"a {type(returned).__name__}"
+        raise EmbeddingError(f"{wanted}, but returned {what}, which is not an array of numbers.")
     if found.ndim != 2 or found.shape[0] != count or found.shape[1] == 0:
         raise EmbeddingError(f"{wanted}, shape ({count}, d), but returned shape {found.shape}.")
     matrix = found.astype(np.float64)
@@ -331,10 +331,6 @@ def _matrix(returned: Any, count: int, name: str) -> NDArray[np.float64]:
     if bad.any():
         raise EmbeddingError(f"{wanted}, but vector {int(np.flatnonzero(bad)[0])} holds NaN or infinity.")
     return matrix
-
-
-def _described(returned: Any) -> str:
-    return "None" if returned is None else f"a {type(returned).__name__}"
 
 
 def _unit(matrix: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -61,6 +61,23 @@ def _is_chroma(store: Any) -> bool:
     return any(has_ancestor(store, package, "Chroma") for package in ("langchain_chroma", "langchain_community"))
 
 
+class _Told(Source):
+    """A store whose documents may be given."""
+
+    _given: dict[str, Row] | None = None
+
+    def take(self, documents: Iterable[Any]) -> None:
+        """Take the documents of the store."""
+        if self.listed and self._given is None:
+            super().take(documents)
+        self._given, self.listed = given_rows(documents), True
+
+    def let_go(self) -> None:
+        """Drop the documents that were given."""
+        if self._given is not None:
+            self._given, self.listed = None, False
+
+
 class _Searched(Source):
     """A store that is searched by LangChain's own methods."""
 
@@ -133,7 +150,7 @@ class FaissSource(_Searched):
         return {i: self._store.index.reconstruct(place) for i, place in places.items()}
 
 
-class AskedSource(_Searched):
+class AskedSource(_Searched, _Told):
     """A store that is searched, and whose documents are given.
 
     Its vectors are not read: the store orders by them, and ranking has none.
@@ -141,7 +158,8 @@ class AskedSource(_Searched):
 
     def __init__(self, store: Any, embedding: Any, documents: Iterable[Any] | None) -> None:
         super().__init__(store, embedding=embedding, readable=False, listed=documents is not None)
-        self._given: dict[str, Row] | None = None if documents is None else given_rows(documents)
+        if documents is not None:
+            self._given = given_rows(documents)
 
     def ids(self) -> list[str]:
         """Return the ids of the documents that were given."""
@@ -161,14 +179,6 @@ class AskedSource(_Searched):
             with contextlib.suppress(NotImplementedError):
                 found += [_row(str(d.id), d) for d in self._store.get_by_ids(others) if d.id is not None]
         return found
-
-    def take(self, documents: Iterable[Any]) -> None:
-        """Take the documents of the store."""
-        self._given, self.listed = given_rows(documents), True
-
-    def let_go(self) -> None:
-        """Drop the documents that were given."""
-        self._given, self.listed = None, False
 
 
 def given_rows(documents: Iterable[Any]) -> dict[str, Row]:
@@ -205,7 +215,7 @@ def source_of_index(index: Any, embedding: Any = None, nodes: Iterable[Any] | No
     return found
 
 
-class IndexSource(Source):
+class IndexSource(_Told):
     """An index that is searched by LlamaIndex's own methods.
 
     Its nodes are in its docstore, or its vector store lists them; its vectors are read from a `SimpleVectorStore`.
@@ -223,7 +233,6 @@ class IndexSource(Source):
             listed=not self._store.stores_text or _lists(self._store),
         )
         self._simple = simple
-        self._given: dict[str, Row] | None = None
 
     def ids(self) -> list[str]:
         """Return the ids of all nodes, in the index's order."""
@@ -266,17 +275,6 @@ class IndexSource(Source):
         ids = found.ids if found.ids is not None else [node.node_id for node in found.nodes or ()]
         known = self._index.index_struct.nodes_dict
         return [str(known.get(i, i)) for i in ids]
-
-    def take(self, documents: Iterable[Any]) -> None:
-        """Take the nodes of the index."""
-        if self.listed and self._given is None:
-            super().take(documents)
-        self._given, self.listed = given_rows(documents), True
-
-    def let_go(self) -> None:
-        """Drop the nodes that were given."""
-        if self._given is not None:
-            self._given, self.listed = None, False
 
 
 def _lists(store: Any) -> bool:

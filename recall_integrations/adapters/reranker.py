@@ -17,7 +17,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -197,7 +198,7 @@ class CrossEncoderReranker:
         if not texts:
             return Judged(scores=(), unscored=frozenset())
         model = self._loaded()
-        with _Held(self._running, deadline) as held:
+        with _held(self._running, deadline) as held:
             if held:
                 query, cut, tokens = self._fitted(model, query, texts)
                 done, begin = 0, deadline.remaining()
@@ -297,19 +298,13 @@ def _missing_extra(name: str) -> MissingExtra:
     )
 
 
-class _Held:
-    """A lock held until the block ends, if it was free before the deadline."""
-
-    def __init__(self, lock: threading.Lock, deadline: Deadline) -> None:
-        self._lock = lock
-        self._deadline = deadline
-        self._got = False
-
-    def __enter__(self) -> bool:
-        left = self._deadline.remaining()
-        self._got = self._lock.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left)
-        return self._got
-
-    def __exit__(self, *_: object) -> None:
-        if self._got:
-            self._lock.release()
+@contextmanager
+def _held(lock: threading.Lock, deadline: Deadline) -> Iterator[bool]:
+    """Hold a lock until the block ends, if it is free before the deadline; yield whether it is held."""
+    left = deadline.remaining()
+    got = lock.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left)
+    try:
+        yield got
+    finally:
+        if got:
+            lock.release()

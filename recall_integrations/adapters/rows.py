@@ -72,30 +72,37 @@ def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
         raise InvalidMemory("the key 'text' is missing")
     for key in TIME_KEYS:
         if key in given:
-            given[key] = _time(given[key], key)
+            given[key] = _read_time(given[key], key)
     if "relations" in given:
         given["relations"] = _relations(given["relations"])
     return scope, Memory(given.pop("text"), **given)
 
 
+def memory_data(memory: Memory) -> dict[str, Any]:
+    """Return a memory with the keys that `memory_of` reads."""
+    return {
+        "id": memory.id,
+        "text": memory.text,
+        "type": memory.type.value,
+        "actor": memory.actor,
+        "role": None if memory.role is None else memory.role.value,
+        "channel": memory.channel,
+        "event_at": _time(memory.event_at),
+        "created_at": _time(memory.created_at),
+        "expires_at": _time(memory.expires_at),
+        "importance": memory.importance,
+        "entities": list(memory.entities),
+        "relations": [[r.subject, r.predicate, r.object, r.confidence] for r in memory.relations],
+        "thread": memory.thread,
+        "position": memory.position,
+        "refs": list(memory.refs),
+        "metadata": dict(memory.metadata),
+    }
+
+
 def row_of(memory: Memory) -> dict[str, Any]:
     """Return a memory with the keys that `memory_of` reads, without empty ones."""
-    found: dict[str, Any] = {"id": memory.id, "text": memory.text, "type": memory.type.value}
-    for key in ("actor", "channel", "thread", "position"):
-        if (value := getattr(memory, key)) is not None:
-            found[key] = value
-    if memory.role is not None:
-        found["role"] = memory.role.value
-    for key in TIME_KEYS:
-        if (moment := getattr(memory, key)) is not None:
-            found[key] = moment.isoformat()
-    found["importance"] = memory.importance
-    for key in ("entities", "refs", "metadata"):
-        if value := getattr(memory, key):
-            found[key] = dict(value) if key == "metadata" else list(value)
-    if memory.relations:
-        found["relations"] = [[r.subject, r.predicate, r.object, r.confidence] for r in memory.relations]
-    return found
+    return {key: value for key, value in memory_data(memory).items() if value is not None and value not in ([], {})}
 
 
 def stable_id(row: Mapping[str, Any], scope: Scope, occurrence: int) -> str:
@@ -105,7 +112,11 @@ def stable_id(row: Mapping[str, Any], scope: Scope, occurrence: int) -> str:
     return f"row-{digest}" if occurrence == 1 else f"row-{digest}-{occurrence}"
 
 
-def _time(value: object, key: str) -> datetime:
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _read_time(value: object, key: str) -> datetime:
     moment = iso(value) if isinstance(value, str) else None
     if moment is not None and moment.tzinfo is not None:
         return moment

@@ -14,11 +14,9 @@ from __future__ import annotations
 import copy
 import functools
 import string
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timezone, tzinfo
-from typing import Any, Generic, TypeVar
-
-from pydantic import BaseModel
+from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types import Hit, Memory, Scope
@@ -187,36 +185,6 @@ def date_of(memory: Memory, zone: tzinfo) -> str:
     return "" if moment is None else moment.date().isoformat()
 
 
-M = TypeVar("M", bound=BaseModel)
-
-
-class Made(Generic[M]):
-    """A maker of pydantic objects like a first one that was validated, with other values for its fields.
-
-    Values were validated when they were remembered; validating ten nodes again takes longer than finding some of
-    them. The fields of the first one that are not given are lists and mappings of defaults, which each gets anew.
-    """
-
-    def __init__(self, first: M) -> None:
-        self._kind, self._set = type(first), frozenset(first.model_fields_set)
-        self._first = dict(first.__dict__)
-        self._anew = {name: type(value) for name, value in self._first.items() if isinstance(value, list | dict)}
-
-    def like(self, fields: dict[str, Any]) -> M:
-        """Return an object with these values."""
-        made = self._kind.__new__(self._kind)
-        put = object.__setattr__
-        values = {**self._first, **fields}  # in the order in which the model has them
-        for name, kind in self._anew.items():
-            if name not in fields:
-                values[name] = kind()
-        put(made, "__dict__", values)
-        put(made, "__pydantic_fields_set__", set(self._set))
-        put(made, "__pydantic_extra__", None)
-        put(made, "__pydantic_private__", None)
-        return made
-
-
 Format = Callable[[Hit, tzinfo], str]
 TEXT, DATED = "text", "dated"
 FIELDS = (
@@ -237,24 +205,14 @@ class _Nothing:
     __repr__ = __str__
 
 
-class _Metadata(Mapping[str, Any]):
+NOTHING = _Nothing()
+
+
+class _Metadata(dict[str, Any]):
     """The user's metadata; a key that is not there is empty."""
 
-    def __init__(self, held: Mapping[str, Any]) -> None:
-        self._held = held
-
-    def __getitem__(self, key: str) -> Any:
-        found = self._held.get(key)
-        return NOTHING if found is None else found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-
-NOTHING = _Nothing()
+    def __missing__(self, _key: str) -> Any:
+        return NOTHING
 
 
 @functools.lru_cache(maxsize=64)
@@ -299,7 +257,8 @@ def _values(hit: Hit, zone: tzinfo) -> dict[str, Any]:
         },
     }
     filled = {name: NOTHING if value is None else value for name, value in values.items()}
-    return {**filled, "metadata": _Metadata(own(memory.metadata))}
+    given = {key: value for key, value in own(memory.metadata).items() if value is not None}
+    return {**filled, "metadata": _Metadata(given)}
 
 
 _KNOWN = f"Use {TEXT!r}, {DATED!r} or a template with {{text}} in it; its fields are: {', '.join(FIELDS)}."

@@ -5,13 +5,10 @@ In a notebook: `explain(rich.console.Console(), optimizer.recall("…"), config=
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
-from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
@@ -30,8 +27,7 @@ from recall_integrations.console.rendering import (
     whom,
     window_words,
 )
-from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut, Move
-from recall_integrations.delivery.highlights import Mark, marks
+from recall_integrations.delivery.highlights import marks
 from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
@@ -47,7 +43,6 @@ from recall_integrations.types.query import (
     IDENTIFIER,
     NEGATED,
     RARE,
-    ROLES,
     SESSION,
     STOP,
     TIME,
@@ -57,112 +52,33 @@ from recall_integrations.types.result import Decision
 
 QUERY_CHARS_SHOWN = 2_000
 ITEMS_SHOWN = 12
-LABEL_ROWS_MAX = 4  # labels that do not fit into these are left out; the sign above them still says what they are
-
-
-class Look(NamedTuple):
-    """The look of a role: the style of its words on a terminal, and the sign below them elsewhere."""
-
-    style: str
-    sign: str
-
-
-# Words on a ground of their own can be read on dark and on light terminals.
-LOOKS: dict[str, Look] = {
-    ENTITY: Look("black on bright_cyan", "="),
-    TIME: Look("black on bright_magenta", "~"),
-    SESSION: Look("black on bright_blue", "+"),
-    NEGATED: Look("black on bright_red", "x"),
-    IDENTIFIER: Look("black on bright_green", "#"),
-    CORRECTED: Look("black on bright_yellow", "?"),
-    RARE: Look("bold underline", "*"),
-    STOP: Look("dim", "."),
+# Of the words that play a role. Words on a ground of their own can be read on dark and on light terminals.
+STYLES = {
+    ENTITY: "black on bright_cyan",
+    TIME: "black on bright_magenta",
+    SESSION: "black on bright_blue",
+    NEGATED: "black on bright_red",
+    IDENTIFIER: "black on bright_green",
+    CORRECTED: "black on bright_yellow",
+    RARE: "bold underline",
+    STOP: "dim",
 }
 
 
 def show_query(console: Console, parsed: ParsedQuery) -> None:
-    """Print the query with its words marked by role, and a legend of the roles that occur."""
-    shown = "".join(plain(c) or " " for c in parsed.original[:QUERY_CHARS_SHOWN])
-    found = [Mark(m.start, min(m.end, len(shown)), m.role) for m in marks(parsed) if m.start < len(shown)]
-    coloured = console.color_system is not None and not console.no_color
-    reordered = any(_right_to_left(c) for c in shown)  # a terminal may move its words: nothing can stand below them
+    """Print the query; where there are colours, its words in those of their roles, and a legend of these."""
+    shown = Text("".join(plain(c) or " " for c in parsed.original[:QUERY_CHARS_SHOWN]))
+    found = [mark for mark in marks(parsed) if mark.start < len(shown)]
+    for mark in found:
+        shown.stylize(STYLES[mark.role], mark.start, mark.end)
     console.print()
-    for start, end in _lines(shown, max(console.width - 2, 1)):
-        line = Text(shown[start:end].rstrip())
-        inside = [Mark(max(m.start, start), min(m.end, end), m.role) for m in found if m.start < end and m.end > start]
-        if coloured:
-            for m in inside:
-                line.stylize(LOOKS[m.role].style, m.start - start, m.end - start)
-        _print(console, line)
-        if not coloured and not reordered:
-            for below in _below(shown, start, inside):
-                _print(console, Text(below, style="dim"))
+    console.print(Padding(shown, (0, 0, 0, 2), expand=False))
     if len(parsed.original) > QUERY_CHARS_SHOWN:
-        _print(console, Text(f"… and {len(parsed.original) - QUERY_CHARS_SHOWN:,} characters more", style="dim"))
-    if reordered and not coloured:
-        for role in ROLES:
-            said = [shown[m.start : m.end] for m in found if m.role == role]
-            if said and role != STOP:
-                console.print(Text(f"  {role}: {some(said)}"))
-    _show_legend(console, [role for role in LOOKS if any(m.role == role for m in found)], coloured)
-
-
-def _show_legend(console: Console, roles: Sequence[str], coloured: bool) -> None:
-    legend = Text("  ")
-    for role in roles:
-        if coloured:
-            legend.append(f" {role} ", LOOKS[role].style).append("  ")
-        else:
-            legend.append(f"{LOOKS[role].sign * 2} {role}  ", "dim")
-    if roles:
-        legend.rstrip()
+        console.print(Text(f"  … and {len(parsed.original) - QUERY_CHARS_SHOWN:,} characters more", style="dim"))
+    roles = [role for role in STYLES if any(mark.role == role for mark in found)]
+    if roles and console.color_system is not None and not console.no_color:
         console.print()
-        console.print(legend)
-
-
-def _right_to_left(character: str) -> bool:
-    return unicodedata.bidirectional(character) in ("R", "AL", "AN")
-
-
-def _lines(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Yield spans of `text` that each fit `width` cells: cut at spaces, and within words that are longer."""
-    start = at = 0
-    for match in re.finditer(r"\S+\s*|\s+", text):
-        if at > start and cell_len(text[start : match.end()].rstrip()) > width:
-            yield start, at
-            start = at
-        at = match.end()
-        while at - start > 1 and cell_len(text[start:at].rstrip()) > width:
-            cut = start + 1
-            while cell_len(text[start : cut + 1]) <= width:
-                cut += 1
-            yield start, cut
-            start = cut
-    if at > start:
-        yield start, at
-
-
-def _below(text: str, start: int, inside: Sequence[Mark]) -> list[str]:
-    """Return the rows below one line of the query: the signs, then the names of the roles."""
-    signs, labels = "", []
-    for m in inside:
-        column, width = cell_len(text[start : m.start]), cell_len(text[m.start : m.end])
-        signs += " " * (column - len(signs)) + LOOKS[m.role].sign * width
-        if m.role != STOP and width:
-            labels.append((column, m.role))
-    return [row for row in (signs, *label_rows(labels)) if row.strip()]
-
-
-def label_rows(labels: Iterable[tuple[int, str]]) -> list[str]:
-    """Place each label at its column, in the first row that is free there."""
-    rows: list[str] = []
-    for column, label in labels:
-        at = next((i for i, row in enumerate(rows) if not row or len(row) < column), len(rows))
-        if at == LABEL_ROWS_MAX:
-            continue
-        rows.extend([""] * (at + 1 - len(rows)))
-        rows[at] += " " * (column - len(rows[at])) + label
-    return rows
+        console.print(Text("  ").append_text(Text("  ").join(Text(f" {role} ", STYLES[role]) for role in roles)))
 
 
 def some(items: Iterable[str]) -> str:
@@ -172,20 +88,12 @@ def some(items: Iterable[str]) -> str:
     return ", ".join(every[:ITEMS_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _print(console: Console, line: Text) -> None:
-    """Print a line that was cut to fit; it starts two columns in."""
-    console.print(Text("  ").append_text(line), no_wrap=True, overflow="ignore", crop=True)
-
-
-WEIGHT_CELLS = 10
-
-
-FEATURES = (
-    ("entity_density", "entity density", "cyan"),
-    ("temporal", "time", "magenta"),
-    ("lexical_rarity", "lexical rarity", "blue"),
-    ("type_cues", "type cues", "green"),
-)
+FEATURES = {  # as fields of `QueryFeatures` → for people
+    "entity_density": "entity density",
+    "temporal": "time",
+    "lexical_rarity": "lexical rarity",
+    "type_cues": "type cues",
+}
 SWITCHES = (
     "type_filter",
     "window_filter",
@@ -250,11 +158,12 @@ def show_reading(
     console.print(_rules(plan))
     console.print()
     _show_decision(console, parsed, plan, config.planner, RULES if result is None else result.version)
-    _heading(console, "arms" if result is None else f"arms; all together {result.timings_ms.get('total', 0.0):.1f} ms")
-    console.print(_arms(parsed, plan, result, _glyphs(console)))
+    _heading(console, "arms")
+    console.print(_arms(parsed, plan, result))
     if result is None:
         return
-    console.print(Text(stage_words(result.timings_ms), style="dim"))
+    total = result.timings_ms.get("total", 0.0)
+    console.print(Text(f"all together {total:.1f} ms: {stage_words(result.timings_ms)}", style="dim"))
     if result.cache.strategy != "disabled":
         console.print(Text(f"cache: {cache_words(result.cache)}", style="dim"))
     if result.facts is not None:
@@ -374,43 +283,20 @@ def _corrected(c: Correction) -> str:
 # -- features ----------------------------------------------------------------------------------------------------------
 
 
-def _glyphs(console: Console) -> str:
-    """Return a full and an empty cell of a bar."""
-    return "█░" if console.encoding.casefold().startswith("utf") else "#-"
-
-
-def _bar(value: float, cells: int, glyphs: str, style: str) -> Text:
-    full = round(min(max(value, 0.0), 1.0) * cells)
-    return Text.assemble((glyphs[0] * full, style), (glyphs[1] * (cells - full), "dim"))
-
-
 def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) -> None:
-    """Print the four features, and the specificity as the sum of their shares, with the two thresholds below it."""
-    glyphs, cells = _glyphs(console), min(max(console.width - 48, 10), 50)
+    """Print the four features, the specificity that they add up to, and the two thresholds."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(no_wrap=True)
     for _ in range(4):
         grid.add_column(justify="right", no_wrap=True)
-    grid.add_row("", "", *(Text(t, style="dim") for t in ("value", "weight", "adds", "share")))
-    stacked, so_far = Text(), 0.0
-    for name, title, style in FEATURES:
+    grid.add_row("", *(Text(t, style="dim") for t in ("value", "weight", "adds", "share")))
+    for name, title in FEATURES.items():
         value, weight = getattr(parsed.features, name), WEIGHTS[name]
-        adds = value * weight
-        share = f"{adds / parsed.specificity:.0%}" if parsed.specificity > 0 else ""
-        bar = _bar(value, cells, glyphs, style)
-        grid.add_row(title, bar, f"{value:.2f}", f"×{weight:g}", f"{adds:.3f}", share)
-        stacked.append(glyphs[0] * (round((so_far + adds) * cells) - round(so_far * cells)), style)
-        so_far += adds
-    stacked.append(glyphs[1] * (cells - len(stacked)), "dim")
-    stacked.truncate(cells)
-    grid.add_row(Text("specificity", style="bold"), stacked, "", "", Text(f"{parsed.specificity:.3f}", style="bold"))
-    thresholds = (config.planner.exploratory_threshold, config.planner.precise_threshold)
-    pointer = "▲" if glyphs[0] == "█" else "^"
-    for row in label_rows((min(round(t * cells), cells - 1), f"{pointer}{t:g}") for t in thresholds):
-        grid.add_row("", Text(row))
+        share = f"{value * weight / parsed.specificity:.0%}" if parsed.specificity > 0 else ""
+        grid.add_row(title, f"{value:.2f}", f"×{weight:g}", f"{value * weight:.3f}", share)
+    grid.add_row(Text("specificity", style="bold"), "", "", Text(f"{parsed.specificity:.3f}", style="bold"))
     console.print(grid)
-    low, high = thresholds
+    low, high = config.planner.exploratory_threshold, config.planner.precise_threshold
     console.print(Text(f"below {low:g} exploratory, from {high:g} on precise", style="dim"))
 
 
@@ -491,23 +377,20 @@ def asked_arms(found: RecallResult | ParsedQuery, plan: RetrievalPlan) -> frozen
     return frozenset(arm.name for arm in plan.arms if arm.name in tried)
 
 
-def _arms(parsed: ParsedQuery, plan: RetrievalPlan, result: RecallResult | None, glyphs: str) -> Table:
+def _arms(parsed: ParsedQuery, plan: RetrievalPlan, result: RecallResult | None) -> Table:
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("arm", no_wrap=True)
-    table.add_column("weight", no_wrap=True)
-    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("weight", justify="right", no_wrap=True)
     table.add_column("at most", justify="right", no_wrap=True)
     table.add_column("ms" if result is not None else "", justify="right", no_wrap=True)
     table.add_column("found hits (own rank)" if result is not None else "", overflow="fold")
     asked = asked_arms(parsed if result is None else result, plan)
-    heaviest = max((a.weight for a in plan.arms), default=0.0) or 1.0
     for arm in plan.arms:
         ms = None if result is None else result.timings_ms.get(f"arm.{arm.name}")
-        bar = _bar(arm.weight / heaviest, WEIGHT_CELLS, glyphs, "cyan" if arm.name in asked else "dim")
         brought = _brought(arm.name, result) if arm.name in asked else _silent(arm, parsed, plan)
         took = "" if ms is None else f"{ms:.2f}"
         style = "" if arm.name in asked else "dim"
-        table.add_row(arm.name, bar, f"×{arm.weight:g}", str(arm.limit), took, Text(brought), style=style)
+        table.add_row(arm.name, f"×{arm.weight:g}", str(arm.limit), took, Text(brought), style=style)
     return table
 
 
@@ -579,33 +462,3 @@ def _stretch(hit: Hit) -> str:
 def _heading(console: Console, title: str) -> None:
     console.print()
     console.print(Rule(Text(title, style="bold"), align="left", style="dim"))
-
-
-MOVES_SHOWN = 10
-
-
-def show_without(console: Console, found: Counterfactuals) -> None:
-    """Print a line for each part that was left out, and below it the memories that stand elsewhere then."""
-    console.print()
-    console.print(Rule(Text("what would be found without"), align="left", style="dim"))
-    table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("without", overflow="fold")
-    table.add_column("as an option", no_wrap=True)
-    table.add_column("what changes", overflow="fold")
-    for one in sorted(found.without, key=lambda one: -one.effect):
-        table.add_row(plain(one.label), _keys(one), Text(one.summary), style="" if one.effect else "dim")
-        for move in [move for move in one.moves if move.moved][:MOVES_SHOWN]:
-            table.add_row(
-                "", Text(f"{_place(move, after=False)} → {_place(move, after=True)}"), Text(plain(move.id, 60))
-            )
-    console.print(table)
-
-
-def _keys(one: LeftOut) -> Text:
-    return Text(", ".join(part.key for part in one.parts) if len(one.parts) == 1 else "all of these")
-
-
-def _place(move: Move, *, after: bool) -> str:
-    """Return the place of a memory: plain among the hits, in brackets among the candidates beyond them."""
-    place, hit = (move.after, move.hit_after) if after else (move.before, move.hit_before)
-    return "not found" if place is None else f"{place}" if hit else f"({place})"

@@ -8,7 +8,7 @@ and says the same is skipped, one that says something else replaces it. Rows wit
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,24 +59,7 @@ class Importer:
         self._store = store
         self._batch_size = batch_size
 
-    def store_all(self, rows: Iterable[tuple[Scope, Memory]], advance: Callable[[int], None] = lambda _n: None) -> None:
-        """Store memories that have ids. `advance` is told how many more are done.
-
-        If taking the next row fails, the rows before it are stored first.
-        """
-        batch: list[tuple[Scope, Memory]] = []
-        try:
-            for row in rows:
-                batch.append(row)
-                if len(batch) >= self._batch_size:
-                    full, batch = batch, []
-                    self._flush(full, advance)
-        except InvalidInput:
-            self._flush(batch, advance)
-            raise
-        self._flush(batch, advance)
-
-    def _flush(self, batch: list[tuple[Scope, Memory]], advance: Callable[[int], None]) -> None:
+    def _flush(self, batch: list[tuple[Scope, Memory]]) -> None:
         assert self._store is not None
         by_scope: dict[Scope, list[Memory]] = {}
         for scope, memory in batch:
@@ -96,13 +79,25 @@ class Importer:
             self.report.replaced += replaced
             self.report.new += len(fresh) - replaced
             self.report.unchanged += len(memories) - len(fresh)
-            advance(len(memories))
 
     def jsonl(
         self, path: Path, scope: Scope, *, skip_bad: bool = False, advance: Callable[[int], None] = lambda _n: None
     ) -> None:
-        """Store the rows of a JSON Lines file. `advance` is told how many more bytes were read."""
-        self.store_all(self._rows(path, scope, skip_bad, advance))
+        """Store the rows of a JSON Lines file. `advance` is told how many more bytes were read.
+
+        Where a row is bad, those before it are stored first.
+        """
+        batch: list[tuple[Scope, Memory]] = []
+        try:
+            for row in self._rows(path, scope, skip_bad, advance):
+                batch.append(row)
+                if len(batch) >= self._batch_size:
+                    full, batch = batch, []
+                    self._flush(full)
+        except InvalidInput:
+            self._flush(batch)
+            raise
+        self._flush(batch)
 
     def check(self, path: Path, scope: Scope, advance: Callable[[int], None] = lambda _n: None) -> None:
         """Read a JSON Lines file through and store nothing."""

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
+from recall_integrations.console.commands.shared import number_of
 from recall_integrations.console.rendering import pairs
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.learner import Status, Step
@@ -56,8 +57,9 @@ def _show_one(console: Console, status: Status, config: RecallConfig, zone: Zone
     for label, words in _standing(state, config, zone):
         grid.add_row(label, Text(words))
     need = config.learned.min_queries_per_signature
+    judged = number_of(status.judged, "recall")
     usable = f"{status.replayed:,} can be learned from" + (f", {need:,} are needed" * (status.replayed < need))
-    grid.add_row("judged", Text(f"{status.judged:,} recalls: in {status.helpful:,} something helped, {usable}"))
+    grid.add_row("judged", Text(f"{judged}: in {status.helpful:,} something helped, {usable}"))
     for label, (value, count) in sorted(status.ndcg.items(), key=lambda one: (one[0] != RULES, one[0])):
         grid.add_row(f"nDCG@5 {label}", Text(f"{value:.3f} on {count:,}"))
     if status.ndcg_by_plan:

@@ -8,7 +8,8 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -45,13 +46,7 @@ class Address:
 Place = Path | Address
 
 
-if TYPE_CHECKING:
-    _Param = click.ParamType[Place]
-else:
-    _Param = click.ParamType  # not to be subscripted in older releases
-
-
-class _PlaceType(_Param):
+class _PlaceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # older releases have no argument
     name = "store"
 
     def convert(self, value: Any, _param: click.Parameter | None, _ctx: click.Context | None) -> Place:
@@ -127,20 +122,45 @@ def _check_database(place: Address) -> None:
         )
 
 
-@contextmanager
-def existing_store(
-    path: Place, embedding: str | None = None, config: RecallConfig | None = None
-) -> Iterator[MemoryStore]:
-    """Yield the store at `path`, closed at the end."""
-    from recall_integrations.store.memory_store import MemoryStore
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The store that a command names, and the options by which it is opened."""
 
-    check_store(path)
-    try:
-        store = MemoryStore.open(opens(path), embedding=embedding, config=config)
-    except EmbeddingMismatch as e:
-        raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
-    with store:
-        yield store
+    place: Place
+    config: RecallConfig
+    embedding: str | None = None
+    scope: str | None = None  # as it was written
+
+    @contextmanager
+    def made(self, **more: Any) -> Iterator[MemoryStore]:
+        """Yield the store, made if absent, and closed at the end."""
+        from recall_integrations.store.memory_store import MemoryStore
+
+        with MemoryStore.open(opens(self.place), embedding=self.embedding, config=self.config, **more) as store:
+            yield store
+
+    @contextmanager
+    def store(self) -> Iterator[MemoryStore]:
+        """Yield the store, which has to be there, closed at the end."""
+        check_store(self.place)
+        with ExitStack() as stack:
+            try:
+                store = stack.enter_context(self.made())
+            except EmbeddingMismatch as e:
+                raise EmbeddingMismatch(f"{e} On the command line: --embedding NAME.") from e
+            yield store
+
+    @contextmanager
+    def optimizer(self, **sources: Any) -> Iterator[QueryOptimizer]:
+        """Yield an optimizer over the store, which has to be there."""
+        from recall_integrations.optimizer import QueryOptimizer
+
+        with self.store() as store, closing(QueryOptimizer(store, config=self.config, **sources)) as optimizer:
+            yield optimizer
+
+    def where(self, store: MemoryStore) -> Scope:
+        """Return the scope that is meant."""
+        return find_scope(self.scope, store.scopes())
 
 
 @contextmanager
@@ -163,44 +183,29 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         raise
 
 
-@contextmanager
-def existing_optimizer(
-    path: Place, embedding: str | None = None, scope: str | None = None, config: RecallConfig | None = None
-) -> Iterator[tuple[QueryOptimizer, Scope]]:
-    """Yield an optimizer over the store at `path`, and the scope that is meant."""
-    from recall_integrations.optimizer import QueryOptimizer
-
-    with existing_store(path, embedding, config) as store:
-        where = find_scope(scope, store.scopes())
-        with closing(QueryOptimizer(store, config=config)) as optimizer:
-            yield optimizer, where
-
-
-def rebuild(
-    path: Place,
-    embedding: str | None,
-    progress: Callable[[str, int, int | None], None],
-    config: RecallConfig | None = None,
-) -> str:
+def rebuild(opening: Opening, progress: Callable[[str, int, int | None], None]) -> str:
     """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of."""
-    from recall_integrations.store.memory_store import MemoryStore
-
-    check_store(path)
-    try:
-        store = MemoryStore.open(opens(path), embedding=embedding, config=config)
-    except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
-        with MemoryStore.open(opens(path), embedding=embedding, config=config, reindex=True) as store:
-            return store.embedding.fingerprint
-    with store:
-        store.reindex(progress=progress)
+    check_store(opening.place)
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(opening.made())
+        except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
+            store = stack.enter_context(opening.made(reindex=True))
+        else:
+            store.reindex(progress=progress)
         return store.embedding.fingerprint
 
 
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
-def given(text: str | None) -> Any:
-    """Load the object that `module:name` names, also from the current directory; return any other text as it is."""
+def given(text: str | None, option: str = "") -> Any:
+    """Load the object that `module:name` names, also from the current directory; return any other text as it is.
+
+    With an option: that takes nothing else.
+    """
+    if text is not None and option and not _NAMED.fullmatch(text):
+        raise InvalidArgument(f"{option} must be MODULE:NAME, such as my_app.models:llm, not {text!r}.")
     if text is None or not _NAMED.fullmatch(text):
         return text
     module, _, name = text.partition(":")

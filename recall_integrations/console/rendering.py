@@ -6,7 +6,6 @@ colour, move or fake what the terminal shows.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -82,15 +81,6 @@ def _spaced(part: str) -> str:
 TEXT_CHARS_SHOWN = 400
 _STATE_STYLES = {"problem": "red", "notice": "yellow", "mended": "green"}
 SMALL = 0.0005  # what a source added or took below this is not shown
-
-
-def make_console(*, stderr: bool = False) -> Console:
-    """Return a console that colours only terminals and guesses no meaning from numbers and quotes in the text."""
-    stream = sys.stderr if stderr else sys.stdout
-    encoding = (getattr(stream, "encoding", None) or "utf-8").lower()
-    if not encoding.startswith("utf") and hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="replace")  # a memory in another script must not end the command
-    return Console(stderr=stderr, highlight=False, emoji=False, markup=False)
 
 
 # -- one recall ------------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from recall_integrations.records import record
 from recall_integrations.types import RecallResult
 
 ARM, FEATURE, RULE = "arm", "feature", "rule"
-NEAR = 0.7  # how alike a name is that may have been meant
 LEAST_ADDED = 0.005  # of a kind of evidence, in the ranker's units: less is not worth a recall
 
 
@@ -20,7 +19,7 @@ class Part:
     """A part that can be left out."""
 
     kind: str  # `arm`, `feature` or `rule`
-    name: str  # of the arm; of the kind of evidence, or of a single feature; of the rule
+    name: str  # of the arm, of the kind of evidence, of the rule
     label: str  # its name for people
 
     @property
@@ -71,40 +70,22 @@ RULES = {
 
 
 def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
-    """Find the part that a key names: `arm:lexical`, `feature:words`, `feature:cosine`, `rule:time`; an arm or a rule
-    may be given by its name alone."""
-    kind, sign, name = key.strip().partition(":")
-    if not sign:
-        kind, name = (RULE if kind in RULES else ARM), kind
+    """Find the part that a key names: `arm:lexical`, `feature:words`, `rule:time`."""
+    kind, _, name = key.partition(":")
     if kind == ARM and name in arms:
         return Part(kind=ARM, name=name, label=_ARMS.get(name, f"search by {name.replace('_', ' ')}"))
     if kind == RULE and name in RULES:
         return Part(kind=RULE, name=name, label=RULES[name])
-    if kind == FEATURE and (name in known or members(name, known)):
-        return Part(kind=FEATURE, name=name, label=_evidence(name))
-    kinds = [name for name in _names_of_groups(known) if set(members(name, known)) & set(known.names)]
-    raise InvalidArgument(
-        f"There is no part {key!r} of a recall to leave out.{_did_you_mean(name, [*known.names, *kinds], arms)} "
-        f"Arms: arm:{', arm:'.join(arms)}. Kinds of evidence: feature:{', feature:'.join(kinds)}, or a single feature. "
-        f"Rules: rule:{', rule:'.join(RULES)}."
-    )
-
-
-def _did_you_mean(name: str, features: Collection[str], arms: Collection[str]) -> str:
-    """Return " Did you mean …?", or nothing where no name is near."""
-    import difflib
-
-    every = {FEATURE: features, RULE: RULES, ARM: arms}
-    keys = {other: f"{kind}:{other}" for kind, others in every.items() for other in others}
-    near = difflib.get_close_matches(name, keys, 1, NEAR)
-    return f" Did you mean {keys[near[0]]}?" if near else ""
+    if kind == FEATURE and members(name, known):
+        return Part(kind=FEATURE, name=name, label=_GROUPS[name][1] if name in _GROUPS else name.replace("_", " "))
+    every = [*(f"{ARM}:{one}" for one in arms), *(f"{FEATURE}:{one}" for one in _names_of_groups(known))]
+    every += [f"{RULE}:{one}" for one in RULES]
+    raise InvalidArgument(f"There is no part {key!r} of a recall to leave out. There are: {', '.join(every)}.")
 
 
 def members(name: str, known: FeatureSet) -> tuple[str, ...]:
-    """Return the features of a kind of evidence, or of the name of one feature."""
-    group = _GROUPS[name][0] if name in _GROUPS else name.replace("_", " ")
-    found: tuple[str, ...] = known.groups.get(group, ())
-    return found or ((name,) if name in known else ())
+    """Return the features of a kind of evidence."""
+    return known.groups.get(_GROUPS[name][0] if name in _GROUPS else name.replace("_", " "), ())
 
 
 def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: bool) -> tuple[Part, ...]:
@@ -138,10 +119,6 @@ def _counting(result: RecallResult, known: FeatureSet) -> Iterator[str]:
 def _names_of_groups(known: FeatureSet) -> list[str]:
     named = {group: name for name, (group, _) in _GROUPS.items()}
     return [named.get(group, group.replace(" ", "_")) for group in known.groups]
-
-
-def _evidence(name: str) -> str:
-    return _GROUPS[name][1] if name in _GROUPS else name.replace("_", " ")
 
 
 _APPLIED: Mapping[str, Callable[[RecallResult], bool]] = {

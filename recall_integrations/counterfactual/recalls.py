@@ -239,12 +239,7 @@ def parts_of(
 ) -> tuple[Part, ...]:
     """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied."""
     ranker = optimizer.ranker or resolve_ranker(optimizer.config_of(scope).ranking)
-    return acting(result, known_of(ranker), filtered=filtered, weighed=_is_sum(ranker))
-
-
-def _is_sum(ranker: Ranker | None) -> bool:
-    """Say whether a ranker's order is a sum of features, so that one can be left out."""
-    return ranker is not None and ranker.name != "trees"
+    return acting(result, known_of(ranker), filtered=filtered, weighed=ranker is not None)
 
 
 class _Trial:
@@ -263,7 +258,7 @@ class _Trial:
     def parts(self, keys: Iterable[str]) -> tuple[Part, ...]:
         """Find the parts to leave out together."""
         found = tuple(dict.fromkeys(part_of(key, self._features, self._optimizer.arms) for key in keys))
-        if not _is_sum(self._ranker) and any(part.kind == FEATURE for part in found):
+        if self._ranker is None and any(part.kind == FEATURE for part in found):
             raise InvalidArgument(
                 "Nothing can be taken out of an order that is no sum of features (ranking.strategy). Leave out arms "
                 "and rules."

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from recall_integrations.adapters.rows import memory_data
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from recall_integrations.types import Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope
 from recall_integrations.types.facts import Fact
 
 _NAMES = {
@@ -201,28 +202,6 @@ def _hit(hit: Hit, highlights: bool) -> dict[str, Any]:
             {"start": h.start, "end": h.end, "kind": h.kind, "of": h.of, "weight": h.weight}
             for h in (hit.highlights if highlights else ())
         ],
-    }
-
-
-def memory_data(memory: Memory) -> dict[str, Any]:
-    """Return a memory with the keys that `recall import --format jsonl` reads."""
-    return {
-        "id": memory.id,
-        "text": memory.text,
-        "type": memory.type.value,
-        "actor": memory.actor,
-        "role": None if memory.role is None else memory.role.value,
-        "channel": memory.channel,
-        "event_at": _time(memory.event_at),
-        "created_at": _time(memory.created_at),
-        "expires_at": _time(memory.expires_at),
-        "importance": memory.importance,
-        "entities": list(memory.entities),
-        "relations": [[r.subject, r.predicate, r.object, r.confidence] for r in memory.relations],
-        "thread": memory.thread,
-        "position": memory.position,
-        "refs": list(memory.refs),
-        "metadata": dict(memory.metadata),
     }
 
 

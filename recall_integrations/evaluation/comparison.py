@@ -229,7 +229,8 @@ def compare(
     with closing(ways):
         answers = _asked(ways, found.questions, k, utc_now() if now is None else now, progress)
     judged = _Judged(answers, judging, Cosines(store), cosine, progress)
-    return _report(ways, found, judged, answers, seed, _about(judging, reranker))
+    notes = [*_about(judging, reranker), *(_not_reranked(answers) if reranker is not None else ())]
+    return _report(ways, found, judged, answers, seed, notes)
 
 
 def _report(
@@ -266,6 +267,18 @@ def _about(judge: Judge | None, reranker: Any) -> list[str]:
     named = {str(reranker), getattr(reranker, "name", None), getattr(reranker, "__name__", None)}
     if reranker is not None and judge.name in named:
         said.append("The judge is the reranker itself: it marks its own work, and B and D look better than they are.")
+    return said
+
+
+def _not_reranked(answers: Mapping[str, Sequence[Answered]]) -> list[str]:
+    """Say of each configuration whose reranker hardly ever had a say why it had none."""
+    said = []
+    for name, own in answers.items():
+        missed = [a.rerank_reason for a in own if not a.reranked]
+        reasons = Counter(why for why in missed if why.startswith(("skip.", "failure.")) and why != "skip.disabled")
+        if 2 * reasons.total() > len(own):
+            why = ", ".join(f"{reason} {count:,}" for reason, count in reasons.most_common())
+            said.append(f"{name}: the reranker had no say in {reasons.total():,} of {len(own):,} recalls ({why}).")
     return said
 
 

@@ -25,11 +25,9 @@ from recall_integrations.evaluation.metrics import (
     Bin,
     Interval,
     bins_of,
-    deviation,
     error_of,
     figures,
     intervals,
-    labels_for_width,
     names,
 )
 from recall_integrations.evaluation.questions import Labels, Placed, Question, Read, placed, read_labels
@@ -58,6 +56,7 @@ class Answered:
     plan: str  # name of the plan
     degraded: tuple[str, ...] = ()  # `stage:reason` of what was left out
     reranked: bool = False  # whether the order is the reranker's
+    rerank_reason: str = ""  # why it is, or is not
     rewritten: bool = False  # whether phrasings of an LLM were searched for
 
     @property
@@ -100,6 +99,7 @@ def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
         plan=result.plan.name,
         degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
         reranked=result.rerank.used,
+        rerank_reason=result.rerank.reason,
         rewritten=result.rewrite.used,
     )
 
@@ -129,7 +129,6 @@ def latency_of(milliseconds: Sequence[float]) -> Latency:
 
 DEPTH = 100  # places in which an expected memory is looked for
 SHOWN = 280  # characters of a memory in a report
-WIDTHS = (0.05, 0.02, 0.01)  # half widths of intervals, for which labels are counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,12 +203,6 @@ class Evaluation:
         """Mean distance between scores and relevant shares."""
         return error_of(self.calibration)
 
-    @property
-    def labels_needed(self) -> dict[float, int]:
-        """Half width of the interval of nDCG → labelled questions for it, by how much single questions differ."""
-        spread = deviation([a.figures[f"ndcg@{self.k}"] for a in self.answers])
-        return {width: labels_for_width(spread, width) for width in WIDTHS}
-
     def table(self) -> str:
         """Return the tables as text, for a terminal or a notebook."""
         from recall_integrations.evaluation.reports import of_evaluation, text_of
@@ -228,7 +221,6 @@ class Evaluation:
             },
             "latency_ms": asdict(self.latency),
             "calibration": {"error": self.calibration_error, "bins": [asdict(one) for one in self.calibration]},
-            "labels_needed": {str(width): count for width, count in self.labels_needed.items()},
             "missing": {question: list(ids) for question, ids in self.missing.items()},
             "unanswerable": list(self.unanswerable),
             "unwritten": self.unwritten,

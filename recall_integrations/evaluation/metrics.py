@@ -1,4 +1,4 @@
-"""Figures of rankings, and how sure they are: metrics, bootstrap intervals, calibration, folds.
+"""Figures of rankings, and how sure they are: metrics, bootstrap intervals, calibration.
 
 Questions are taken as independent. The percentile bootstrap (Efron, 1979) is too sure of itself where only a handful of
 questions differ: four that got better and none that got worse exclude 0. So a gain is called one only if a test that
@@ -8,7 +8,6 @@ flips the signs of the differences at random (Fisher's randomisation test) says 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -89,11 +88,6 @@ def labels_needed(deviation: float, effect: float) -> int:
     return max(2, math.ceil(((CONFIDENCE_Z + POWER_Z) * deviation / effect) ** 2))
 
 
-def labels_for_width(deviation: float, width: float) -> int:
-    """Count the labelled questions with which the 95 % interval of a mean reaches `width` to both sides."""
-    return max(2, math.ceil((CONFIDENCE_Z * deviation / width) ** 2))
-
-
 def deviation(values: Sequence[float]) -> float:
     """Return the standard deviation; 0 for fewer than two values."""
     return float(np.std(np.asarray(values, dtype=np.float64), ddof=1)) if len(values) > 1 else 0.0
@@ -171,16 +165,3 @@ def error_of(bins: Sequence[Bin]) -> float:
     """Return the expected calibration error: the gap between score and relevant share, averaged over the hits."""
     hits = sum(one.hits for one in bins)
     return sum(one.hits * abs(one.score - one.relevant) for one in bins) / hits if hits else 0.0
-
-
-def folds_of(groups: Sequence[str], folds: int, seed: int) -> list[int]:
-    """Return the fold of each item: groups stay whole, and go, the largest first, into the emptiest fold."""
-    sizes = Counter(groups)
-    names = sorted(sizes)
-    shuffled = [names[i] for i in np.random.default_rng(seed).permutation(len(names)).tolist()]
-    filled = [0] * min(folds, len(names))
-    place = {}
-    for name in sorted(shuffled, key=lambda n: -sizes[n]):
-        place[name] = filled.index(min(filled))
-        filled[place[name]] += sizes[name]
-    return [place[g] for g in groups]

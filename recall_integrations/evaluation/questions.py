@@ -37,29 +37,15 @@ class Question:
         return {one: self.grades.get(one, 1.0) for one in self.relevant}
 
 
-def load_jsonl_questions(path: str | Path) -> list[Question]:
-    """Read questions about memories that are already stored: one JSON object per line.
+def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
+    """Yield the place and the question of each line of a JSON Lines file about memories that are stored.
 
     Keys: `query` (or `question`); `relevant`, a list of memory ids, or a mapping from ids to grades, of which those
     above 0 count; optional `id` (default: the line number), `group` (or `category`; default "all"), `now` (or
     `asked_at`; ISO 8601 with an offset), `scope` (as on the command line, or a mapping with `user_id`, `agent_id`,
     `namespace`) and `filters` (a mapping, as recalls take them). Other keys are for whoever labels. Blank lines are
-    skipped.
+    skipped; texts and ids may be empty where somebody has still to write them.
     """
-    questions = []
-    for where, question in jsonl_questions(path):
-        if not question.text:
-            raise InvalidArgument(f"{where} has no 'query' text.")
-        if not question.relevant:
-            raise InvalidArgument(f"{where}: 'relevant' must be a non-empty list of memory ids.")
-        questions.append(question)
-    if not questions:
-        raise InvalidArgument(f"{path} holds no questions.")
-    return questions
-
-
-def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
-    """Yield the place and the question of each line of a file; texts may be empty where somebody has still to write."""
     file = Path(path)
     seen: set[str] = set()
     for number, line in enumerate(lines(file), start=1):
@@ -136,15 +122,6 @@ def read_text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise InvalidArgument(f"Cannot read {file}: {e}") from e
-
-
-def read_json(file: Path) -> object:
-    """Read the value that a JSON file holds."""
-    try:
-        loaded: object = json.loads(read_text(file))
-    except (json.JSONDecodeError, RecursionError) as e:
-        raise InvalidArgument(f"{file} is not JSON: {e}") from e
-    return loaded
 
 
 def lines(file: Path) -> list[str]:

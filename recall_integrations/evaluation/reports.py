@@ -1,13 +1,11 @@
 """Reports: tables for a terminal of 100 columns, and files, whose path is checked before the work.
 
-The console prints the tables, `.table()` gives their text. A file is written whole."""
+The console prints the tables, `.table()` gives their text.
+"""
 
 from __future__ import annotations
 
-import errno
 import io
-import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -73,9 +71,6 @@ def of_evaluation(found: Evaluation) -> list[RenderableType]:
     parts.append(f"Scores are off by {found.calibration_error:.3f} on the average (expected calibration error)")
     if found.questions < FEW:
         parts.append(f"Fewer than {FEW} questions: intervals are narrower than they should be. Label more.")
-    else:
-        needed = ", ".join(f"± {width:g}: {count:,}" for width, count in found.labels_needed.items())
-        parts.append(f"Labelled questions for an interval of nDCG of {needed}")
     parts += [Text(line) for line in left_out(found)]
     if found.worst:
         parts.append(Text(f"\nWorst {min(WORST_SHOWN, len(found.worst))} of {len(found.worst)} in the report:"))
@@ -183,30 +178,3 @@ def checked_output(path: str | Path | None) -> Path | None:
     if not file.parent.is_dir():
         raise InvalidArgument(f"The folder {file.parent} does not exist. Make it first.")
     return file
-
-
-def write_whole(path: str | Path, text: str) -> None:
-    """Write a file, all of it or nothing: what was there stays until the new one is on disk.
-
-    A pipe or a device is written to, and so is a file that can be written but not replaced; a link stays one.
-    """
-    file = Path(path)
-    if file.exists() and not file.is_file():
-        file.write_text(text, encoding="utf-8")
-        return
-    file = file.resolve()
-    draft = file.with_name(f".{file.name[:100]}.{os.getpid()}.draft")
-    try:
-        with draft.open("w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        if file.exists():
-            shutil.copymode(file, draft)
-        draft.replace(file)
-    except OSError as e:
-        if e.errno not in (errno.EACCES, errno.EPERM, errno.EBUSY):  # of the folder, or of what is mounted there
-            raise
-        file.write_text(text, encoding="utf-8")
-    finally:
-        draft.unlink(missing_ok=True)

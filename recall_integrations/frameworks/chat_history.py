@@ -8,7 +8,6 @@ checkpointer has the history, `remember_turns` remembers the messages.
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -83,19 +82,10 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
         if made:
             self._store.remember_many(made, scope=self.scope)
 
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
-        await asyncio.to_thread(self.add_messages, messages)
-
-    async def aget_messages(self) -> list[BaseMessage]:
-        return await asyncio.to_thread(lambda: self.messages)
-
     def clear(self) -> None:
         """Remove all messages of the session, from the history and from memory."""
         ours = Filters(threads=[self.session_id], metadata={OWN: {"$exists": True}})
         self._store.forget(filters=ours, scope=self.scope)
-
-    async def aclear(self) -> None:
-        await asyncio.to_thread(self.clear)
 
     def _memory(self, message: BaseMessage, now: datetime) -> Memory:
         said = spoken(message, thread=self.session_id) or {

@@ -224,44 +224,37 @@ class RecallStore(BaseStore):
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def _put(self, puts: Mapping[Place, PutOp]) -> None:
-        catalogue, memories = self._catalogue, self.memories
-        with catalogue.lock:
-            catalogue.follow(memories, self.scope)
+        with self._catalogue.lock:
+            self._catalogue.follow(self.memories, self.scope)
             made = self._made(puts)
-            gone = [place for place, op in puts.items() if op.value is None and _at(catalogue, place) is not None]
-            before = version_of(memories, self.scope)
-            try:
-                writes = self._remember([memory for _, memory in made.values()])
-                writes += self._forget(gone)
-            except BaseException:
-                catalogue.doubt()
-                raise
-            for place in puts:
-                if place in made:
-                    item, memory = made[place]
-                    catalogue.put(item, memory.channel != NOT_INDEXED)
-                else:
-                    catalogue.remove(*place)
-            catalogue.prune({namespace for namespace, _ in puts})
-            catalogue.settle(memories, self.scope, before, writes)
+            self._write(made, [place for place, op in puts.items() if op.value is None])
 
-    def _remember(self, made: Sequence[Memory]) -> int:
-        """Store memories; return the number of transactions."""
-        if made:
-            self.memories.remember_many(made, scope=self.scope)
-        return -(-len(made) // BATCH)
+    def _write(self, made: Sequence[tuple[Kept, Memory]], gone: Sequence[Place]) -> None:
+        """Store items, remove others, and note both in the catalogue, whose lock is held."""
+        catalogue, memories = self._catalogue, self.memories
+        known = [memory_id(*place) for place in gone if _at(catalogue, place) is not None]
+        before = version_of(memories, self.scope)
+        try:
+            if made:
+                memories.remember_many([memory for _, memory in made], scope=self.scope)
+            if known:
+                memories.forget(known, scope=self.scope)
+        except BaseException:
+            catalogue.doubt()
+            raise
+        for item, memory in made:
+            catalogue.put(item, memory.channel != NOT_INDEXED)
+        for place in gone:
+            catalogue.remove(*place)
+        catalogue.prune({namespace for namespace, _ in gone})
+        writes = sum(-(-len(part) // BATCH) for part in (made, known))  # transactions
+        catalogue.settle(memories, self.scope, before, writes)
 
-    def _forget(self, places: Sequence[Place]) -> int:
-        """Remove memories; return the number of transactions."""
-        if places:
-            self.memories.forget([memory_id(*place) for place in places], scope=self.scope)
-        return -(-len(places) // BATCH)
-
-    def _made(self, puts: Mapping[Place, PutOp]) -> dict[Place, tuple[Kept, Memory]]:
+    def _made(self, puts: Mapping[Place, PutOp]) -> list[tuple[Kept, Memory]]:
         """Make the items to store; a value that cannot be stored raises before anything is stored."""
         catalogue, now = self._catalogue, self._clock()
         born, last = dict(catalogue.born), catalogue.last
-        made: dict[Place, tuple[Kept, Memory]] = {}
+        made: list[tuple[Kept, Memory]] = []
         for (namespace, key), op in puts.items():
             if op.value is None:
                 continue
@@ -283,7 +276,7 @@ class RecallStore(BaseStore):
                 ttl=op.ttl,
                 expires_at=None if op.ttl is None else now + timedelta(minutes=op.ttl),
             )
-            made[namespace, key] = item, memory_of(item, self._text(item.value, op.index))
+            made.append((item, memory_of(item, self._text(item.value, op.index))))
         return made
 
     def _text(self, value: Mapping[str, Any], index: Any) -> str | None:
@@ -415,31 +408,21 @@ class RecallStore(BaseStore):
 
     def _refresh(self, items: Sequence[Kept]) -> None:
         """Renew the time to live of items that were read; write it down where it makes a difference."""
-        now = self._clock()
-        if any(_prolongable(item, now) for item in items):
-            self._prolong([(item.namespace, item.key) for item in items if _prolongable(item, now)], now)
-
-    def _prolong(self, places: Sequence[Place], now: datetime) -> None:
-        catalogue, memories = self._catalogue, self.memories
-        with catalogue.lock:
-            catalogue.follow(memories, self.scope)
+        now, memories = self._clock(), self.memories
+        ids = [memory_id(item.namespace, item.key) for item in items if _prolongable(item, now)]
+        if not ids:
+            return
+        with self._catalogue.lock:
+            self._catalogue.follow(memories, self.scope)
             scope_id = memories.scope_id(self.scope)
-            found = {} if scope_id is None else memories.fetch_ids(scope_id, [memory_id(*place) for place in places])
+            found = {} if scope_id is None else memories.fetch_ids(scope_id, ids)
             anew: list[tuple[Kept, Memory]] = []
             for memory in found.values():
                 item = kept_of(memory)
                 if item is not None and item.ttl is not None and _prolongable(item, now):
                     expires = now + timedelta(minutes=item.ttl)
                     anew.append((replace(item, expires_at=expires), replace(memory, expires_at=expires)))
-            before = version_of(memories, self.scope)
-            try:
-                writes = self._remember([memory for _, memory in anew])
-            except BaseException:
-                catalogue.doubt()
-                raise
-            for item, memory in anew:
-                catalogue.put(item, memory.channel != NOT_INDEXED)
-            catalogue.settle(memories, self.scope, before, writes)
+            self._write(anew, [])
 
 
 def _prolongable(item: Kept, now: datetime) -> bool:

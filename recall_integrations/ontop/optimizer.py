@@ -59,40 +59,33 @@ class OnTopOptimizer(QueryOptimizer):
         """Recall as `QueryOptimizer` does. A document that the vector store names and we lack is read, and found."""
         began, seen = time.monotonic(), self._begun()
         result = super().recall(query, **given)
-        left = self._left(began, seen, given)
-        if left is None or not self._following.learn(left / 1e3):
+        left = None if self._following.noticed == seen else self._left(began, given)
+        if left is None or not self._following.learn(left / 1e3) or (left := self._left(began, given)) is None:
             return result
-        again = self._again(began, given)
-        return result if again is None else super().recall(query, **again)
+        return super().recall(query, **{**given, "time_budget_ms": left})
 
     async def arecall(self, query: str, **given: Any) -> RecallResult:
         """Recall without blocking the event loop."""
         began = time.monotonic()
         seen = self._begun() if self._following.started else await asyncio.to_thread(self._begun)
         result = await super().arecall(query, **given)
-        left = self._left(began, seen, given)
+        left = None if self._following.noticed == seen else self._left(began, given)
         if left is None or not await asyncio.to_thread(self._following.learn, left / 1e3):
             return result
-        again = self._again(began, given)
-        return result if again is None else await super().arecall(query, **again)
+        if (left := self._left(began, given)) is None:
+            return result
+        return await super().arecall(query, **{**given, "time_budget_ms": left})
 
     def _begun(self) -> int:
         """Return the count of noticed ids so far. Reads the source first if it was empty."""
         self._following.begin()
         return self._following.noticed
 
-    def _left(self, began: float, seen: int, given: Mapping[str, Any]) -> float | None:
-        """Return the milliseconds left to read ids noticed since; `None` where there are none, or too little time."""
-        if self._following.noticed == seen:
-            return None
-        budget = given.get("time_budget_ms") or self.config.limits.time_budget_ms
-        left = float(budget) - (time.monotonic() - began) * 1e3
+    def _left(self, began: float, given: Mapping[str, Any]) -> float | None:
+        """Return the milliseconds that are left of a recall; `None` where they are too few to ask again."""
+        budget = float(given.get("time_budget_ms") or self.config.limits.time_budget_ms)
+        left = budget - (time.monotonic() - began) * 1e3
         return left if left > LEAST * budget else None
-
-    def _again(self, began: float, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        budget = given.get("time_budget_ms") or self.config.limits.time_budget_ms
-        left = float(budget) - (time.monotonic() - began) * 1e3
-        return {**given, "time_budget_ms": left} if left > LEAST * budget else None
 
 
 def fitting(config: RecallConfig, source: Source) -> RecallConfig:

@@ -16,6 +16,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,7 +24,7 @@ from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
 from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.frameworks import extra
-from recall_integrations.serving.problems import MEDIA_TYPE, TITLES, Refused, headers_of, packed, problem_of, status_of
+from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 
@@ -328,6 +329,6 @@ def _mistake(one: dict[str, Any]) -> str:
 async def _http(request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 400: "INVALID_ARGUMENT"}
-    message = f"{TITLES.get(status, 'Error')}. What there is: /openapi.json"
+    message = f"{HTTPStatus(status).phrase}. What there is: /openapi.json"
     headers = getattr(error, "headers", None)
     return await _told(request, Refused(status, codes.get(status, "HTTP_ERROR"), message, headers=headers))

@@ -131,9 +131,8 @@ class RecallClient(OptimizedRecallRetriever):
             for part in _parts(source if total is None else list(source)):
                 rows = [row_of(memory) for memory in part]
                 for row in rows if on_duplicate == "keep" else ():
-                    row["id"] = row["id"] or str(uuid.uuid4())
-                given = [{key: value for key, value in row.items() if value is not None} for row in rows]
-                body = {"memories": given, "on_duplicate": on_duplicate}
+                    row.setdefault("id", str(uuid.uuid4()))
+                body = {"memories": rows, "on_duplicate": on_duplicate}
                 reply = self._asks("POST", "/remember", {**body, **self._where(scope)})
                 with understood(self.remote.wire.address):
                     ids.extend(map(str, reply["ids"]))

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from recall_integrations.adapters.rows import memory_data
 from recall_integrations.counterfactual.recalls import part_data, parts_of
 from recall_integrations.database import schema
-from recall_integrations.delivery.as_data import explanation_data, memory_data
+from recall_integrations.delivery.as_data import explanation_data
 from recall_integrations.delivery.highlights import marks
 from recall_integrations.errors import NotFound
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import datetime
+from http import HTTPStatus
 from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Depends, Request
@@ -17,10 +18,10 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
-from recall_integrations.serving.problems import MEDIA_TYPE, TITLES, Refused
+from recall_integrations.serving.problems import MEDIA_TYPE, Refused
 from recall_integrations.serving.served import Limits
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
-from recall_integrations.types import Filters, Scope, TemporalWindow, checked_scope
+from recall_integrations.types import Degradation, Filters, Highlight, Scope, TemporalWindow, checked_scope
 from recall_integrations.types.messages import iso
 
 LEAST_MS = 1.0
@@ -263,16 +264,6 @@ class ContributionReply(Reply):
     added: float | None = None
 
 
-class HighlightReply(Reply):
-    """A place in the text of a memory that supports the hit: characters from `start` until before `end`."""
-
-    start: int
-    end: int
-    kind: str = Field(description="word, near, name, time; passage: what a long text says most in")
-    of: str
-    weight: float
-
-
 class HitReply(Reply):
     """A memory that was found."""
 
@@ -284,18 +275,10 @@ class HitReply(Reply):
     contributions: list[ContributionReply]
     duplicates: list[str]
     context: list[MemoryReply]
-    highlights: list[HighlightReply]
+    highlights: list[Highlight]
     superseded_by: str | None = Field(None, description="Id of the memory that says what took its place.")
     valid_from: str | None = Field(None, description="Since when what it says of a slot holds.")
     valid_to: str | None = Field(None, description="Until when it held; null = it holds, or it says nothing of a slot.")
-
-
-class DegradedReply(Reply):
-    """A step that was skipped, cut short or failed."""
-
-    stage: str
-    reason: str
-    detail: str
 
 
 class RecallReply(Reply):
@@ -320,7 +303,7 @@ class RecallReply(Reply):
     rerank: dict[str, Any]
     facts: dict[str, Any] | None = Field(None, description="What facts decided; null = no state is asked for.")
     cache: dict[str, Any]
-    degraded: list[DegradedReply]
+    degraded: list[Degradation]
     notes: list[dict[str, Any]]
     timings_ms: dict[str, float | None]
     id: str = Field(description="By which `POST /feedback` names this answer.")
@@ -331,4 +314,4 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the errors that a route may answer beside its reply, for OpenAPI."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     all_of = {400, 401, 403, 408, 413, 421, 422, 429, 500, 503, *statuses}
-    return {status: {"description": TITLES[status], "content": content} for status in sorted(all_of)}
+    return {status: {"description": HTTPStatus(status).phrase, "content": content} for status in sorted(all_of)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from recall_integrations import errors
@@ -27,23 +28,6 @@ _STATUS: tuple[tuple[type[RecallError], int], ...] = (
     (errors.DegradationFailed, 503),
     (errors.PrivacyViolation, 503),
 )
-TITLES = {
-    400: "Bad request",
-    401: "No valid token",
-    403: "Not allowed",
-    404: "Not found",
-    405: "Method not allowed",
-    408: "Too slow",
-    413: "Too large",
-    415: "Not JSON",
-    421: "Wrong host",
-    422: "Cannot be used",
-    429: "Too many requests",
-    500: "Internal error",
-    501: "Not installed",
-    503: "Not available now",
-    504: "Not in time",
-}
 
 
 class Refused(RecallError):
@@ -84,7 +68,7 @@ def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dic
     options = list(error.options) or (list(OPTIONS) if status in (503, 504) else [])
     return {
         "type": "about:blank",
-        "title": TITLES.get(status, "Error"),
+        "title": HTTPStatus(status).phrase,
         "status": status,
         "code": error.said_code if isinstance(error, Refused) else error.code,
         "message": str(error.args[0]) if error.args else str(error),

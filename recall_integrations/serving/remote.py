@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.travel import record_of, with_marks
+from recall_integrations.delivery.travel import packed_record, record_of, with_marks
 from recall_integrations.errors import (
     InvalidArgument,
     InvalidQuery,
@@ -32,7 +32,6 @@ from recall_integrations.serving.wire import Asked, Wire
 from recall_integrations.types import (
     TEXT_CHARS_MAX,
     Degradation,
-    Filters,
     ParsedQuery,
     RecallResult,
     RetrievalPlan,
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 _NEEDED = {"begin": ("in", "step"), "end": ("step",)}  # numbers of steps
 GRACE_S = 0.25  # beyond the deadline of a recall, for the way there and back
 ON_ERROR = ("raise", "empty")
-_FILTERS = ("types", "entities", "actors", "roles", "channels", "threads")
 _STAYS = "is the server's: it does not travel. Ask where the store is open."
 
 
@@ -297,51 +295,27 @@ class RemoteOptimizer(QueryOptimizer):
 def body_of(query: str, **given: Any) -> dict[str, Any]:
     """Return the arguments of a recall as the server reads them; arguments not given are left out."""
     body: dict[str, Any] = {"query": checked_text(query, "The query", InvalidQuery, limit=TEXT_CHARS_MAX)}
-    known: dict[str, Callable[[Any], Any]] = {
-        "scope": lambda given: scope_data(checked_scope(given)),
-        "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
-        "filters": filters_data,
-        "now": lambda given: time_data(given, "now"),
-        "as_of": lambda given: time_data(given, "as_of"),
-        "window": _window,
-    }
-    plain = ("k", "tokens_max", "timezone", "context", "strict", "score_min", "time_budget_ms")
-    read: Any
     for name, value in given.items():
-        if value is None or (name == "privacy" and value == "allow") or (name == "strict" and value is False):
-            continue
-        if name in known:
-            read = known[name](value)
-        elif name == "query_vector":
-            read = np.asarray(value, dtype=np.float64).ravel().tolist()
-        elif name in plain or name == "privacy":
-            read = whole(value) if name in ("k", "tokens_max", "context") else real(value)
-            if isinstance(read, float) and not math.isfinite(read):
-                raise InvalidArgument(f"{name} must be a finite number, not {read}.")
-        else:
+        if name not in _WRITTEN:
             raise TypeError(f"recall() got an unexpected keyword argument {name!r}")
-        if read is not None:
-            body[name] = read
+        if value is None or (name, value) in (("privacy", "allow"), ("strict", False)):
+            continue
+        written = _WRITTEN[name](value)
+        if isinstance(written, float) and not math.isfinite(written):
+            raise InvalidArgument(f"{name} must be a finite number, not {written}.")
+        if written is not None:
+            body[name] = written
     return body
 
 
 def scope_data(scope: Scope) -> dict[str, str]:
     """Return the parts of a scope."""
-    return {"user_id": scope.user_id, "agent_id": scope.agent_id, "namespace": scope.namespace}
+    return asdict(scope)
 
 
 def filters_data(given: Any) -> dict[str, Any] | None:
     """Return filters as the server reads them; `None` = they hold no condition."""
-    filters: Filters = as_filters(given)
-    if not filters:
-        return None
-    data: dict[str, Any] = {name: list(map(str, held)) for name in _FILTERS if (held := getattr(filters, name))}
-    data.update({name: held.isoformat() for name in ("after", "before") if (held := getattr(filters, name))})
-    if filters.recency_days is not None:
-        data["recency_days"] = filters.recency_days
-    if filters.current_only:
-        data["current_only"] = True
-    return {**data, "metadata": dict(filters.metadata)} if filters.metadata else data
+    return packed_record(as_filters(given)) or None
 
 
 def named(given: Iterable[str], name: str) -> list[str]:
@@ -365,6 +339,19 @@ def _window(given: Any) -> dict[str, str] | bool | None:
     if window.confidence != TemporalWindow().confidence:
         raise InvalidArgument("The confidence of a window does not travel. Leave it out, or ask where the store is.")
     return {name: at.isoformat() for name in ("start", "end") if (at := getattr(window, name)) is not None}
+
+
+_WRITTEN: dict[str, Callable[[Any], Any]] = {  # argument of a recall → what writes it
+    **dict.fromkeys(("k", "tokens_max", "context"), whole),
+    **dict.fromkeys(("timezone", "strict", "score_min", "time_budget_ms", "privacy"), real),
+    "scope": lambda given: scope_data(checked_scope(given)),
+    "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
+    "filters": filters_data,
+    "now": lambda given: time_data(given, "now"),
+    "as_of": lambda given: time_data(given, "as_of"),
+    "window": _window,
+    "query_vector": lambda given: np.asarray(given, dtype=np.float64).ravel().tolist(),
+}
 
 
 # -- steps that are told of --------------------------------------------------------------------------------------------

@@ -14,13 +14,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
 from recall_integrations.frameworks import extra
-from recall_integrations.records import record
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
@@ -34,20 +33,6 @@ PARENT_S = 1.0  # between two looks at whether the process that started a worker
 STOP_S = 15  # what runs may end within that
 BACKLOG = 2_048
 KEEP_ALIVE_S = 30  # that a connection may wait for the next request
-
-
-def load(name: str, what: str) -> Any:
-    """Import the object that `MODULE:NAME` names."""
-    module, _, attribute = name.partition(":")
-    if not module or not attribute:
-        raise InvalidArgument(f"{what} must be MODULE:NAME, such as my_app.models:llm, not {name!r}.")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in attribute.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError) as e:
-        raise InvalidArgument(f"{what} {name!r} cannot be loaded: {e}. Is it on PYTHONPATH?") from e
-    return found
 
 
 def check_installed() -> None:
@@ -238,7 +223,7 @@ def _signals(reload: Callable[[], str] | None, said: Callable[[str], None]) -> I
 
 EARLY_S = 10.0  # a worker that ends sooner than this after its start has not served
 EARLY_MAX = 3  # so many in a row at every place, and nothing will
-PAUSE_S, PAUSE_MAX_S = 0.1, 30.0  # before another one is started where the last ones ended early
+PAUSE_S = 1.0  # between two starts at one place
 LOOK_S = 0.2
 WORKER = "import sys; from recall_integrations.cli import main; main(sys.argv[1:])"
 
@@ -247,15 +232,6 @@ def check_possible(count: int) -> None:
     """Check that the system can share a socket between processes."""
     if count > 1 and os.name != "posix":
         raise InvalidArgument("--workers needs a POSIX system. Here, run several `recall serve` on ports of their own.")
-
-
-@record(slots=True)
-class _Place:
-    """The place of one worker."""
-
-    process: subprocess.Popen[bytes] | None = None  # the process that runs; `None` = none runs
-    since: float = 0.0  # monotonic seconds of the last start, or attempt
-    early: int = 0  # number of workers in a row that ended soon after their start
 
 
 class Workers:
@@ -268,11 +244,11 @@ class Workers:
         listener: socket.socket,
         *,
         said: Callable[[str], None] = lambda _line: None,
-        timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._arguments, self._listener = list(arguments), listener
-        self._said, self._timer = said, timer
-        self._places = [_Place() for _ in range(count)]
+        self._arguments, self._listener, self._said = list(arguments), listener, said
+        self._processes: list[subprocess.Popen[bytes] | None] = [None] * count
+        self._since = [-EARLY_S] * count  # monotonic seconds of the last start at each place
+        self._early = 0  # workers in a row that ended soon after their start
         self._stopping = threading.Event()
 
     def run(self) -> bool:
@@ -293,32 +269,27 @@ class Workers:
 
     def look(self) -> bool:
         """Start the workers that are missing; say whether any of them may serve."""
-        for number, place in enumerate(self._places):
-            self._look(number, place)
-        if all(place.early >= EARLY_MAX for place in self._places):
-            self._said("Workers end as soon as they are started; the first of the lines above says why.")
-            return False
-        return True
-
-    def _look(self, worker: int, place: _Place) -> None:
-        now, process = self._timer(), place.process
-        if process is not None:
-            code = process.poll()
-            if code is None:
-                if now - place.since > EARLY_S:
-                    place.early = 0
-                return
-            place.process = None
-            place.early = place.early + 1 if now - place.since < EARLY_S else 0
-            self._said(f"Worker {process.pid} ended with {code}; another one is started.")
-        if place.early and now - place.since < min(PAUSE_S * 2**place.early, PAUSE_MAX_S):
-            return
-        place.since = now
-        try:
-            place.process = self._start(worker)
-        except OSError as e:  # the system can start no more at the moment
-            place.early += 1
-            self._said(f"A worker could not be started: {e.strerror or e}.")
+        now = time.monotonic()
+        for worker, process in enumerate(self._processes):
+            age = now - self._since[worker]
+            if process is not None and process.poll() is None:
+                self._early = 0 if age > EARLY_S else self._early
+                continue
+            if process is not None:
+                self._said(f"Worker {process.pid} ended with {process.returncode}; another one is started.")
+                self._processes[worker] = None
+                self._early += age < EARLY_S
+            if age > PAUSE_S:
+                self._since[worker] = now
+                try:
+                    self._processes[worker] = self._start(worker)
+                except OSError as e:  # the system can start no more at the moment
+                    self._early += 1
+                    self._said(f"A worker could not be started: {e.strerror or e}.")
+        if self._early < EARLY_MAX * len(self._processes):
+            return True
+        self._said("Workers end as soon as they are started; the first of the lines above says why.")
+        return False
 
     def _start(self, worker: int) -> subprocess.Popen[bytes]:
         number = self._listener.fileno()
@@ -328,29 +299,22 @@ class Workers:
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:
         """Let running requests end for `stop_s` seconds, then end the workers."""
-        processes = [place.process for place in self._places if place.process is not None]
-        for process in processes:
+        running = [process for process in self._processes if process is not None]
+        for process in running:
             if process.poll() is None:
                 process.terminate()
-        until = self._timer() + stop_s
-        for process in processes:
-            _ended(process, max(until - self._timer(), 0.1))
-        for place in self._places:
-            place.process = None
+        until = time.monotonic() + stop_s
+        for process in running:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(until - time.monotonic(), 0.1))
+            process.kill()  # of one that has ended, nothing
+            process.wait()
+        self._processes = [None] * len(self._processes)
 
     def _stop(self, _number: int, _frame: FrameType | None) -> None:
         self._stopping.set()
 
     def _again(self, _number: int, _frame: FrameType | None) -> None:
-        for place in self._places:
-            if place.process is not None and place.process.poll() is None:
-                place.process.send_signal(signal.SIGHUP)
-
-
-def _ended(process: subprocess.Popen[bytes], timeout: float) -> None:
-    """Wait for a process, and kill it when the time is over."""
-    try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        for process in self._processes:
+            if process is not None and process.poll() is None:
+                process.send_signal(signal.SIGHUP)

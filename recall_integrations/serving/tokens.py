@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
-import re
 import secrets
 import stat
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from filelock import FileLock, Timeout
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    PlainSerializer,
+    ValidationError,
+)
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
@@ -30,14 +38,13 @@ from recall_integrations.privacy.door import MODES, check_mode
 from recall_integrations.serving.problems import Refused
 from recall_integrations.types import Scope, checked_time
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 PREFIX = "recall_"
 RIGHTS = ("read", "write", "admin")
 MODE = 0o600
 LOCK_S = 10.0  # a change waits for another one
 ANY = "*"
 PARTS = ("user_id", "agent_id", "namespace")  # of a scope
-_ID = re.compile(r"[0-9a-f]{8}")
 
 
 @dataclass(frozen=True)
@@ -87,22 +94,40 @@ class Grant:
         return self.prefix == "agent_id" and own.user_id == user_id and not own.agent_id
 
 
-@dataclass(frozen=True, kw_only=True)
-class Token:
+def _granted(given: object) -> object:
+    return Grant.of(given) if isinstance(given, str) else given
+
+
+_Granted = Annotated[InstanceOf[Grant], BeforeValidator(_granted), PlainSerializer(str)]
+
+
+class Token(BaseModel):
     """The record of a token, without the token itself."""
 
-    id: str  # names the token
-    digest: str  # SHA-256 of the token, in hexadecimal
+    model_config = ConfigDict(frozen=True)
+
+    id: str = Field(pattern="^[0-9a-f]{8}$")  # names the token
+    digest: str = Field(min_length=64, max_length=64)  # SHA-256 of the token, in hexadecimal
     name: str = ""  # the purpose of the token
-    grants: tuple[Grant, ...] = ()  # scopes that it reaches; the first is for requests that name none
-    rights: tuple[str, ...] = ("read",)  # `read`, `write`, `admin` (metrics and details of health)
-    privacy: str = "allow"  # the least strict mode of requests with it
-    created_at: datetime  # when it was made
-    expires_at: datetime | None = None  # when it expires; `None` = never
+    # Scopes that it reaches; the first is for requests that name none.
+    grants: tuple[Annotated[InstanceOf[Grant], BeforeValidator(_granted), PlainSerializer(str)], ...] = Field(
+        min_length=1
+    )
+    rights: tuple[Literal["read", "write", "admin"], ...] = ("read",)  # `admin`: metrics and details of health
+    privacy: Literal["allow", "redact", "block"] = "allow"  # the least strict mode of requests with it
+    created_at: AwareDatetime  # when it was made
+    expires_at: AwareDatetime | None = None  # when it expires; `None` = never
 
     def expired(self, now: datetime) -> bool:
         """Say whether the token has expired."""
         return self.expires_at is not None and now >= self.expires_at
+
+
+class _File(BaseModel):
+    """What a file of tokens holds."""
+
+    format: Literal[1]
+    tokens: tuple[Token, ...]
 
 
 def _digest(token: str) -> str:
@@ -186,9 +211,9 @@ class Tokens:
             raise InvalidArgument("A token must end in the future.")
         made = secrets.token_hex(4)
         token = f"{PREFIX}{made}_{secrets.token_urlsafe(32)}"
+        about: dict[str, Any] = {"name": name, "rights": wanted, "privacy": check_mode(privacy)}
         noted = Token(
-            id=made, digest=_digest(token), name=name, grants=grants, rights=wanted, privacy=check_mode(privacy),
-            created_at=now, expires_at=expires_at,
+            id=made, digest=_digest(token), grants=grants, created_at=now, expires_at=expires_at, **about
         )  # fmt: skip
         with self._changing():
             self._write((*self.list(), noted))
@@ -230,23 +255,22 @@ class Tokens:
 
     def _read(self) -> tuple[Token, ...]:
         try:
-            data = json.loads(self.path.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT:
-                raise ValueError(f"its format is {data['format']!r}")
-            return tuple(map(_token, data["tokens"]))
+            return _File.model_validate_json(self.path.read_bytes()).tokens
         except OSError as e:
             raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
-        except (ValueError, KeyError, TypeError, AttributeError) as e:
-            raise ConfigError(f"{self.path} is no file of tokens ({e}). Make one with `recall token add`.") from e
+        except ValidationError as e:
+            first = e.errors(include_input=False)[0]
+            wrong = " ".join([".".join(map(str, first["loc"])), first["msg"]]).strip()
+            raise ConfigError(f"{self.path} is no file of tokens ({wrong}). Make one with `recall token add`.") from e
 
     def _write(self, tokens: Iterable[Token]) -> None:
         """Write the file in one step: a server that reads it meanwhile sees the old file or the new one."""
-        rows = [_row(token) for token in tokens]
+        held = _File(format=FORMAT, tokens=tuple(tokens)).model_dump_json(indent=1)
         try:
             handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as file:  # `mkstemp` makes it readable for nobody else
-                    json.dump({"format": FORMAT, "tokens": rows}, file, indent=1)
+                    file.write(held)
                     file.flush()
                     os.fsync(file.fileno())
                 Path(name).replace(self.path)
@@ -254,32 +278,6 @@ class Tokens:
                 Path(name).unlink(missing_ok=True)  # there only where it was not written whole
         except OSError as e:
             raise ConfigError(f"Cannot write the tokens to {self.path}: {e.strerror}.") from e
-
-
-def _row(token: Token) -> dict[str, Any]:
-    row = asdict(replace(token, grants=()))
-    return {
-        **row,
-        "grants": [str(grant) for grant in token.grants],
-        "created_at": token.created_at.isoformat(),
-        "expires_at": None if token.expires_at is None else token.expires_at.isoformat(),
-    }
-
-
-def _token(row: Mapping[str, Any]) -> Token:
-    ends, known = row["expires_at"], set(row["rights"])
-    if not _ID.fullmatch(row["id"]) or len(row["digest"]) != 64 or not known <= set(RIGHTS) or not row["grants"]:
-        raise ValueError(f"the token {str(row['id'])[:8]!r} is none")
-    return Token(
-        id=row["id"],
-        digest=row["digest"],
-        name=str(row["name"]),
-        grants=tuple(map(Grant.of, row["grants"])),
-        rights=tuple(row["rights"]),
-        privacy=check_mode(row["privacy"]),
-        created_at=checked_time(datetime.fromisoformat(row["created_at"]), "created_at", InvalidArgument),
-        expires_at=None if ends is None else checked_time(datetime.fromisoformat(ends), "expires_at", InvalidArgument),
-    )
 
 
 STATE = "recall_caller"  # where the gate leaves the caller, in the state of a request

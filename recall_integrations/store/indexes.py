@@ -6,6 +6,7 @@ leaves the old state in force. A rebuild of Chroma begins with an empty director
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
@@ -21,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error
-from recall_integrations.database.meta import tenant_of
+from recall_integrations.database.meta import get_meta, tenant_of
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
@@ -121,6 +122,7 @@ class Indexes:
             return
         self._tailed = None
         self._sweep()
+        brought = not self._path(LEXICAL).exists() and self._just_moved()
         count = self._memory_count()
         behind = self._behind()
         try:
@@ -131,7 +133,8 @@ class Indexes:
                 raise IndexUnavailable(f"The lexical index holds {index.count:,} memories, the store {count:,}.")
             self._check_history()
         except IndexUnavailable as e:
-            self.note(f"{e} It is rebuilt from the store.")
+            if not brought:
+                self.note(f"{e} It is rebuilt from the store.")
             self._lexical = None
             try:
                 self.rebuild(LEXICAL)
@@ -198,6 +201,12 @@ class Indexes:
     def neighbours(self) -> Neighbours:
         """The index of nearest neighbours of large scopes: Chroma in files, or on a server."""
         return self.collections.index
+
+    def _just_moved(self) -> bool:
+        """Say whether the rows were brought here from another place (`store/moving.py`), and none was written since."""
+        with self._engine.connect() as connection:
+            noted = get_meta(connection, journal.MOVED)
+            return noted is not None and bool(json.loads(noted)["at"] == journal.last_seq(connection))
 
     def _check_seal(self) -> None:
         path = self._path(LEXICAL)

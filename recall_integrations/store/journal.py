@@ -61,6 +61,7 @@ def noted_point(directory: Path) -> Point | None:
 
 
 LEXICAL, SEMANTIC = "lexical", "semantic"
+MOVED = "moved"  # key in `meta` of a store that was brought from another place
 TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
 KEPT_ENTRIES = 10_000
 _HIGHEST = select(func.max(schema.changes.c.seq))

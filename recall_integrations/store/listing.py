@@ -224,7 +224,7 @@ def _subjects(subject: object, index: EntityIndex) -> set[str]:
     if not isinstance(subject, str):
         raise InvalidArgument(f"subject must be a name, or 'me' for the user, not {type(subject).__name__}.")
     if not subject.strip() or name_key(subject) in ME:
-        return {USER}
+        return {USER, *ME}  # who is told of as "me" by an actor of that name, too
     key = subject_key(subject) or name_key(subject)
     return {key, *(name_key(name) for entity_id in index.lookup(subject) for name in index.names(entity_id))}
 

@@ -33,7 +33,7 @@ from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
 from recall_integrations.store import entities, journal
 from recall_integrations.store.directory import DATABASE, Held, hold
-from recall_integrations.store.journal import LEXICAL
+from recall_integrations.store.journal import LEXICAL, MOVED
 from recall_integrations.store.nodes import LEARNED
 from recall_integrations.store.opening import MOVING, is_address
 from recall_integrations.store.renewal import COMPACTED
@@ -41,7 +41,6 @@ from recall_integrations.store.renewal import COMPACTED
 Place = str | os.PathLike[str]
 Row = Mapping[str, Any]
 
-MOVED = "moved"  # key in `meta` of a store that was brought from another place
 AT_ONCE = 2_000  # rows
 TABLES: tuple[Table, ...] = (
     *(schema.memories, schema.words, schema.told_times, schema.vectors, schema.facts, schema.facts_read),

@@ -391,3 +391,13 @@ def test_a_journal_that_was_shortened_meanwhile_does_no_harm(tmp_path: Path) -> 
     engine.dispose()
     assert move(tmp_path / "one", tmp_path / "two").went_on  # by what differs, whatever the journal still tells
     assert not verify(tmp_path / "one", tmp_path / "two", sample=0).differences
+
+
+def test_a_new_directory_is_no_damaged_one(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path / "one") as store:
+        store.remember("Priya counted swans")
+    done = CliRunner().invoke(main, ["move", str(tmp_path / "one"), str(tmp_path / "two"), "--no-verify"])
+    assert done.exit_code == 0 and "Moved 1 memory of 1 scope in" in done.output
+    with MemoryStore.open(tmp_path / "two") as store:
+        assert store.stats()["notices"] == []
+        assert [hit.memory.text for hit in QueryOptimizer(store).recall("swans").hits] == ["Priya counted swans"]

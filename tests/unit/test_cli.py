@@ -346,3 +346,10 @@ def test_what_may_not_be_seen_is_not_printed(
     found = recall(name, store, "who has +49 170 1234567", *options, *form, "--privacy", mode)
     assert found.exit_code == 0 and found.stdout and "1234567" not in found.stdout
     assert "1234567" in recall(name, store, "who has +49 170 1234567", *options, *form).stdout
+
+
+def test_the_help_of_search_has_the_keys_of_its_json(store: Path, recall: Recall) -> None:
+    data = json.loads(recall("search", store, "tea", "--json").stdout)
+    text = set(re.findall(r"\w+", recall("search", "--help").stdout))
+    for keys in (data, data["hits"][0], data["parsed"], data["rewrite"], data["rerank"], data["cache"]):
+        assert set(keys) - text == set()

@@ -8,40 +8,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.console.commands.shared import (
+    AS_JSON,
     AS_OF,
-    CONFIG,
-    EMBEDDING,
-    NOW,
     PRIVACY,
     QUERY,
     SCOPE,
     STORE,
-    TIMEZONE,
     console,
     day_or_moment,
-    facts_options,
-    k_option,
-    moment,
-    settings,
+    opened,
+    recall_options,
+    tell,
 )
-from recall_integrations.console.opening import Place
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from recall_integrations.config import RecallConfig
-    from recall_integrations.counterfactual.recalls import Counterfactuals
+    from recall_integrations.console.opening import Opening
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.types import Filters, ParsedQuery, RecallResult, RetrievalPlan, Scope
-
-
-ALSO = click.option(
-    "--also", metavar="SCOPE", multiple=True, help="Another scope to look in, for one ranking of all; may be repeated."
-)
-SCORE_MIN = click.option(
-    "--score-min", type=click.FloatRange(0, 1), metavar="SCORE", help="Leave out what scores less, from 0 to 1."
-)
-EVERYTHING = click.option("--json", "as_json", is_flag=True, help="Print JSON with everything, see above.")
+    from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan
 
 
 @click.command("demo")
@@ -68,35 +51,17 @@ def demo(language: str) -> None:
 @STORE
 @QUERY
 @SCOPE
-@ALSO
-@k_option(5)
-@NOW
-@TIMEZONE
-@facts_options
-@SCORE_MIN
-@PRIVACY
+@click.option(
+    "--also", metavar="SCOPE", multiple=True, help="Another scope to look in, for one ranking of all; may be repeated."
+)
+@recall_options(k=5)
 @click.option(
     "--explain", is_flag=True, help="Show the parsed query, the rules tried, the arms, and what made each score."
 )
-@EVERYTHING
-@CONFIG
-@EMBEDDING
+@AS_JSON
+@opened
 def search(
-    store: Place,
-    query: str,
-    scope: str | None,
-    also: tuple[str, ...],
-    k: int,
-    now: str | None,
-    timezone: str | None,
-    then: datetime | None,
-    filters: Filters | None,
-    score_min: float | None,
-    privacy: str,
-    explain: bool,
-    as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
+    opening: Opening, query: str, also: tuple[str, ...], asked: dict[str, Any], explain: bool, as_json: bool
 ) -> None:
     """Find the memories in STORE that answer QUERY.
 
@@ -106,77 +71,52 @@ def search(
       plan, reason, confidence
       searched  false: nothing could be looked at; that there are no hits
                 says nothing of what is remembered
-      hits      [{id, score, reason, scope, memory, contributions, valid_from,
-                valid_to, superseded_by}]; memory has the keys of `recall
-                import`, contributions [{source, name, rank, score, added}]
+      hits      [{id, score, reason, scope, memory, contributions, duplicates,
+                context, highlights, valid_from, valid_to, superseded_by}];
+                memory has the keys of `recall import`, contributions
+                [{source, name, rank, score, added}], highlights [{start, end,
+                kind, of, weight}]
       facts     {subject, slot, mode, at, first, beneath, confidence} or null
-      parsed    {entities, window, session, talk, negations,
-                predicate_hints, type_hints, terms, rewrites, specificity,
-                features}
+      parsed    {entities, window, session, talk, negations, predicate_hints,
+                type_hints, terms, rewrites, specificity, features,
+                asked_role, asked_role_strength}
       arms      [{name, weight, limit}]
       rules     [{rule, fired, because, margin}]
-      rewrite   {strategy, reason}
+      rewrite   {strategy, reason, provider, duration_ms, used, saved_ms,
+                refused, moved}
+      rerank    {reranker, reason, used, duration_ms, candidates, scored,
+                moved}
       cache     {strategy, reason, age_ms}
       degraded  [{stage, reason, detail}]
       notes     [{reason, detail}]; why nothing is found
       timings_ms  {stage: milliseconds}, arms as arm.NAME, and total
+      id        names the answer for `recall feedback`
+      version   what chose plan and weights: rules, or what was learned: v3
     """
     from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console import rendering
-    from recall_integrations.console.opening import existing_optimizer
-    from recall_integrations.delivery import as_data as data
+    from recall_integrations.delivery.as_data import result_data
 
-    present, config = moment(now), settings(config_path)
-    with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
-        options: Any = {"filters": filters, "as_of": then, "now": present, "timezone": timezone, "privacy": privacy}
-        options |= {"scope": where, "score_min": score_min}
-        if also:
-            options.update(scope=None, scopes=[where, *(find_scope(one, optimizer.store.scopes()) for one in also)])
-        result = optimizer.recall(query, k=k, **options)
-    if as_json:
-        click.echo(data.dumps(data.result_data(result, where, k)))
-    else:
-        rendering.show_result(console(), result, where, explain=explain, config=config)
+    with opening.optimizer() as optimizer:
+        where = opening.where(optimizer.store)
+        scopes = [where, *(find_scope(one, optimizer.store.scopes()) for one in also)]
+        result = optimizer.recall(query, **asked, **({"scopes": scopes} if also else {"scope": where}))
+    tell(
+        as_json,
+        result_data(result, where, asked["k"]),
+        lambda on: rendering.show_result(on, result, where, explain=explain, config=opening.config),
+    )
 
 
 @click.command("explain")
 @STORE
 @QUERY
 @SCOPE
-@k_option(3)
-@NOW
-@PRIVACY
-@TIMEZONE
-@facts_options
-@SCORE_MIN
+@recall_options(k=3)
 @click.option("--no-search", is_flag=True, help="Only read and plan the query.")
-@click.option(
-    "--without",
-    metavar="PART",
-    multiple=True,
-    help="What would be found without it: an arm (lexical), a kind of evidence (feature:words), a rule (time); or "
-    "'each', for all that had a hand in it, one by one. Repeatable.",
-)
-@EVERYTHING
-@CONFIG
-@EMBEDDING
-def explain(
-    store: Place,
-    query: str,
-    scope: str | None,
-    k: int,
-    now: str | None,
-    privacy: str,
-    timezone: str | None,
-    then: datetime | None,
-    filters: Filters | None,
-    score_min: float | None,
-    no_search: bool,
-    without: tuple[str, ...],
-    as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
-) -> None:
+@AS_JSON
+@opened
+def explain(opening: Opening, query: str, asked: dict[str, Any], no_search: bool, as_json: bool) -> None:
     """Show how QUERY is understood and what is done about it.
 
     Its words are marked by the part they play; then come what they were read as, the features, the rules in the order
@@ -200,86 +140,47 @@ def explain(
       switches  {type_filter, window_filter, time_filter, in_order,
                 exact_match, time_bias, rewrite, rerank, diversity, prefers}
       arms      also {asked, ms}; ms is null where it was not asked
-      without   with --without: {parts, without}; see docs/page.md
     """
-    from recall_integrations.console.opening import existing_optimizer
+    from recall_integrations.console.explain import asked_arms
+    from recall_integrations.console.explain import explain as show
+    from recall_integrations.delivery.as_data import explanation_data
 
-    if without and no_search:
-        raise click.UsageError("--without shows what would be found; leave out --no-search.")
-    present, config = moment(now), settings(config_path)
     found: RecallResult | ParsedQuery
-    less: Counterfactuals | None = None
-    with existing_optimizer(store, embedding, scope, config) as (optimizer, where):
+    with opening.optimizer() as optimizer:
+        asked["scope"] = where = opening.where(optimizer.store)
         optimizer.store.warm(scope=where)
-        options: Any = {"scope": where, "now": present, "timezone": timezone}
         if no_search:
-            found, plan = _read(optimizer, query, privacy, options)
+            found, plan = _read(optimizer, query, asked)
         else:
-            options.update(k=k, privacy=privacy, filters=filters, score_min=score_min, as_of=then)
-            found, plan = _recalled(optimizer, query, options)
-            less = _without(optimizer, query, without, {**options, "now": found.query.now}) if without else None
-    _show_explained((found, plan, less), where, None if no_search else k, as_json, optimizer.config_of(where))
+            found = _recalled(optimizer, query, asked)
+            plan = found.plan
+        config = optimizer.config_of(where)
+    k = None if no_search else asked["k"]
+    data = explanation_data(found, plan, where, asked=asked_arms(found, plan), k=k)
+    tell(as_json, data, lambda on: show(on, found, plan, config))
 
 
-def _show_explained(
-    explained: tuple[RecallResult | ParsedQuery, RetrievalPlan, Counterfactuals | None],
-    where: Scope,
-    k: int | None,
-    as_json: bool,
-    config: RecallConfig,
-) -> None:
-    """Print the result of `recall explain`, as JSON or for people."""
-    from recall_integrations.console import explain as explanation
-    from recall_integrations.delivery import as_data as data
-
-    found, plan, less = explained
-    if as_json:
-        from recall_integrations.counterfactual.recalls import counterfactuals_data
-
-        whole = data.explanation_data(found, plan, where, asked=explanation.asked_arms(found, plan), k=k)
-        click.echo(data.dumps(whole if less is None else {**whole, "without": counterfactuals_data(less)}))
-        return
-    explanation.explain(console(), found, plan, config)
-    if less is not None:
-        from recall_integrations.console.explain import show_without
-
-        show_without(console(), less)
-
-
-def _without(optimizer: QueryOptimizer, query: str, keys: tuple[str, ...], options: Any) -> Counterfactuals:
-    """Recall without each of these parts, and without all of them where there are several."""
-    from recall_integrations.counterfactual.recalls import counterfactuals
-
-    if "each" in keys:
-        return counterfactuals(optimizer, query, **options)
-    together = [keys] if len(keys) > 1 else []
-    return counterfactuals(optimizer, query, leave_out=[*([key] for key in keys), *together], **options)
-
-
-def _read(optimizer: QueryOptimizer, query: str, privacy: str, options: Any) -> tuple[ParsedQuery, RetrievalPlan]:
+def _read(optimizer: QueryOptimizer, query: str, asked: dict[str, Any]) -> tuple[ParsedQuery, RetrievalPlan]:
     """Parse and plan a query; return both as far as the privacy mode lets them be seen."""
     from recall_integrations.delivery.showing import withheld
     from recall_integrations.privacy.door import Door
 
-    parsed = optimizer.parse(query, **options)
-    return withheld(
-        parsed, optimizer.plan(parsed, scope=options["scope"]), Door(privacy, optimizer.config.privacy.compiled)
-    )
+    parsed = optimizer.parse(query, **{name: asked[name] for name in ("scope", "now", "timezone")})
+    door = Door(asked["privacy"], optimizer.config.privacy.compiled)
+    return withheld(parsed, optimizer.plan(parsed, scope=asked["scope"]), door)
 
 
-def _recalled(optimizer: QueryOptimizer, query: str, options: Any) -> tuple[RecallResult, RetrievalPlan]:
+def _recalled(optimizer: QueryOptimizer, query: str, asked: dict[str, Any]) -> RecallResult:
     """Recall twice, so that the times are typical; keep the first query, as the second learns nothing new."""
-    first = optimizer.recall(query, **options)
-    found = replace(optimizer.recall(query, **options), query=first.query)
-    return found, found.plan
+    first = optimizer.recall(query, **asked)
+    return replace(optimizer.recall(query, **asked), query=first.query)
 
 
 @click.command("stats")
 @STORE
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
-@CONFIG
-@EMBEDDING
-def stats(store: Place, as_json: bool, config_path: str | None, embedding: str | None) -> None:
+@AS_JSON
+@opened
+def stats(opening: Opening, as_json: bool) -> None:
     """Show what STORE holds.
 
     Scopes, types, sizes, and whether an index is behind.
@@ -294,19 +195,15 @@ def stats(store: Place, as_json: bool, config_path: str | None, embedding: str |
       index_lag   {index: changes not applied yet}
       collections_lack    {number of a large scope: vectors that are in no index yet}
       pushed      {number of a scope that PostgreSQL is asked of:
-                   {memories, counted, whole, vectors, behind, indexed}}
+                   {memories, number_of, whole, vectors, behind, indexed}}
       notices     repairs made while opening
     """
     from recall_integrations.console import rendering
-    from recall_integrations.console.opening import existing_store
-    from recall_integrations.delivery import as_data as data
+    from recall_integrations.delivery.as_data import stats_data
 
-    with existing_store(store, embedding, settings(config_path)) as source:
-        found, scopes = source.stats(), source.scopes()
-    if as_json:
-        click.echo(data.dumps(data.stats_data(found, scopes)))
-    else:
-        rendering.show_stats(console(), data.stats_data(found, scopes))
+    with opening.store() as source:
+        found = stats_data(source.stats(), source.scopes())
+    tell(as_json, found, lambda on: rendering.show_stats(on, found))
 
 
 @click.command("facts")
@@ -317,20 +214,16 @@ def stats(store: Place, as_json: bool, config_path: str | None, embedding: str |
 @click.option("--slot", metavar="SLOT", help="Only this one: its name, or what people call it (phone number).")
 @click.option("--history", is_flag=True, help="Show below each what it was before, and what it will be.")
 @PRIVACY
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
-@CONFIG
-@EMBEDDING
+@AS_JSON
+@opened
 def facts(
-    store: Place,
-    scope: str | None,
+    opening: Opening,
     as_of: str | None,
     about: str | None,
     slot: str | None,
     history: bool,
     privacy: str,
     as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
 ) -> None:
     """List what STORE holds true.
 
@@ -350,22 +243,16 @@ def facts(
                 the order of subject, slot and valid_from; an empty subject is
                 the user; holds: at as_of
     """
-    from recall_integrations.adapters.scopes import find_scope, scope_text
-    from recall_integrations.console.opening import existing_store
+    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.rendering import seen_facts, show_facts
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.delivery.as_data import facts_data
     from recall_integrations.store.clock import utc_now
 
-    config = settings(config_path)
-    then = day_or_moment(as_of, config.timezone)
+    then = day_or_moment(as_of, opening.config.timezone)
     at = utc_now() if then is None else then
-    with existing_store(store, embedding, config) as source:
-        where = find_scope(scope, source.scopes())
+    with opening.store() as source:
+        where = opening.where(source)
         found = source.facts(where, subject=about, slot=slot, as_of=then, history=history)
         shown = seen_facts(source, where, found, privacy)
-    if as_json:
-        head = {"format": data.FORMAT, "scope": scope_text(where), "as_of": at.isoformat()}
-        click.echo(data.dumps({**head, "facts": facts_data(shown, at)}))
-    else:
-        show_facts(console(), shown, where, at, config)
+    data = {"scope": scope_text(where), "as_of": at.isoformat(), "facts": facts_data(shown, at)}
+    tell(as_json, data, lambda on: show_facts(on, shown, where, at, opening.config))

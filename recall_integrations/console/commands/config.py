@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.console.commands.shared import CONFIG, line
+from recall_integrations.console.commands.shared import AS_JSON, CONFIG, line, number_of
 from recall_integrations.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def config() -> None:
 @CONFIG
 @click.option("--scope", metavar="SCOPE", help=f"As they hold in this scope: {SYNTAX}")
 @click.option("--changed", is_flag=True, help="Only those that are not as by default.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@AS_JSON
 def show(config_path: str | None, scope: str | None, changed: bool, as_json: bool) -> None:
     """Show every setting, its value, and where that was said.
 
@@ -108,9 +108,7 @@ def check(ctx: click.Context, file: Path) -> None:
         said = [says for _, says in e.mistakes] or [str(e)]
         for each in said:
             click.echo(line(each), err=True)
-        click.echo(
-            f"{len(said)} {'mistake' if len(said) == 1 else 'mistakes'}. {line(str(file))} cannot be used.", err=True
-        )
+        click.echo(f"{number_of(len(said), 'mistake')}. {line(str(file))} cannot be used.", err=True)
         ctx.exit(1)
     count = len(changed_settings(RecallConfig(), found.config))
     click.echo(

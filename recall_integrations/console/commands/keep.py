@@ -5,30 +5,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_integrations.adapters.scopes import SYNTAX, find_scope, parse_scope, scope_text
+from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
 from recall_integrations.console.commands.shared import (
-    CONFIG,
-    EMBEDDING,
     SCOPE,
     STORE,
     filter_options,
     line,
     moment,
     named_progress,
-    opened_with,
+    number_of,
+    opened,
     progress,
-    settings,
+    steps,
 )
-from recall_integrations.console.opening import Place, opens
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallError
 
 if TYPE_CHECKING:
     from recall_integrations.console.importing import ImportReport
+    from recall_integrations.console.opening import Opening
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Filters, Memory, Scope
 
@@ -55,19 +55,15 @@ CHARS = 200  # of each
     show_default=True,
     help="If another memory says the same.",
 )
-@CONFIG
-@EMBEDDING
+@opened
 def add(
-    store: Place,
+    opening: Opening,
     text: str,
-    scope: str | None,
     memory_id: str | None,
     kind: str,
     at: str | None,
     expires: str | None,
     on_duplicate: Any,
-    config_path: str | None,
-    embedding: str | None,
     **fields: Any,
 ) -> None:
     """Remember TEXT in STORE and print its id.
@@ -75,18 +71,14 @@ def add(
     STORE is a directory, made if absent. TEXT "-" is read from standard input.
     """
     from recall_integrations.console.opening import nothing_left
-    from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Memory
 
     said = sys.stdin.read() if text == "-" else text
     fields |= {"event_at": moment(at, "--at"), "expires_at": moment(expires, "--expires")}
     memory = Memory(said, id=memory_id, type=kind, **fields)
-    where, config = parse_scope(scope or ""), settings(config_path)
+    where = parse_scope(opening.scope or "")
     stored: list[str] = []
-    with (
-        nothing_left(store, lambda: len(stored)),
-        MemoryStore.open(opens(store), embedding=embedding, config=config) as target,
-    ):
+    with nothing_left(opening.place, lambda: len(stored)), opening.made() as target:
         stored.append(target.remember(memory, scope=where, on_duplicate=on_duplicate))
     click.echo(line(stored[0]))
 
@@ -98,24 +90,19 @@ def add(
               help="What FILE is to hold.")  # fmt: skip
 @click.option("--scope", metavar="SCOPE", help="Only this scope. Default: all of them.")
 @filter_options
-@CONFIG
-@EMBEDDING
-def export(
-    store: Place, file: str, scope: str | None, filters: Filters | None, config_path: str | None, embedding: str | None
-) -> None:
+@opened
+def export(opening: Opening, file: str, filters: Filters | None) -> None:
     """Write the memories of STORE to FILE.
 
     One JSON object a line: `recall import FILE STORE --format jsonl` makes the same memories of it,
     with their ids, times and scopes. FILE "-" is standard output.
     """
-    from recall_integrations.console.opening import existing_store
-
-    with existing_store(store, embedding, settings(config_path)) as source:
-        where: Any = "all" if scope is None else find_scope(scope, source.scopes())
+    with opening.store() as source:
+        where: Any = "all" if opening.scope is None else opening.where(source)
         target: Any = sys.stdout.buffer if file == "-" else file
         with named_progress() as show:
             count = source.export(target, scope=where, filters=filters, progress=show)
-    click.echo(f"Exported {_memories(count)}.", err=file == "-")
+    click.echo(f"Exported {number_of(count, 'memory')}.", err=file == "-")
 
 
 @click.command("forget")
@@ -127,19 +114,15 @@ def export(
 @filter_options
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@CONFIG
-@EMBEDDING
+@opened
 def forget(
-    store: Place,
+    opening: Opening,
     ids: tuple[str, ...],
-    scope: str | None,
     user: str | None,
     everything: bool,
     filters: Filters | None,
     dry_run: bool,
     yes: bool,
-    config_path: str | None,
-    embedding: str | None,
 ) -> None:
     """Remove memories from STORE.
 
@@ -153,8 +136,44 @@ def forget(
     recall forget STORE --scope u1 --everything
     recall forget STORE --user u1
     """
-    from recall_integrations.console.opening import existing_store
+    _check_way(ids, opening.scope, user, everything, filters)
+    with opening.store() as target:
+        if user is None:
+            scopes = [opening.where(target)]
+            where = scope_text(scopes[0])
+            named: dict[str, Any] = {"scope": scopes[0], "ids": ids or None, "filters": filters}
+        else:
+            scopes = [found for found, _ in target.scopes() if found.user_id == user]
+            where = f"{number_of(len(scopes), 'scope')} of {user!r}"
+            named = {"user_id": user, "filters": filters}
+        some = _some(target, scopes, ids, filters)
+        count = len(some) if ids else sum(target.count(scope=one, filters=filters) for one in scopes)
+        if not count and ids:
+            raise NotFound(f"The scope {where} has no memory {', '.join(map(repr, ids))}.")
+        if not count:
+            if filters is None and not dry_run:
+                target.forget(**named)  # names that were declared there
+            click.echo(line(f"There is nothing to forget in {where}."))
+            return
+        if dry_run or not yes:
+            for memory in some[:SHOWN]:
+                click.echo(line(f"{memory.id}: {memory.text}")[:CHARS])
+            if count > SHOWN:
+                click.echo(f"… and {count - SHOWN:,} more")
+        what = f"{number_of(count, 'memory')} in {where}"
+        if dry_run:
+            click.echo(line(f"Would forget {what}. Nothing was removed."))
+        elif not yes and not click.confirm(line(f"Forget {what}?")):
+            click.echo("Nothing was removed.")
+        else:
+            what = f"{number_of(target.forget(**named), 'memory')} in {where}"
+            click.echo(line(f"Forgot {what}. `recall compact` removes it from every file."))
 
+
+def _check_way(
+    ids: tuple[str, ...], scope: str | None, user: str | None, everything: bool, filters: Filters | None
+) -> None:
+    """Refuse what says in no way, or in two, what to forget."""
     ways = [bool(ids), user is not None, everything or (filters is not None and user is None and not ids)]
     if sum(ways) != 1 or (everything and filters is not None) or (ids and filters is not None):
         raise click.UsageError("Say what to forget: IDs, filters (such as --type), --everything, or --user.")
@@ -163,86 +182,20 @@ def forget(
     for option, given in (("--user", user), ("--scope", scope)):
         if given is not None and not given.strip():  # a variable of a script that is not set
             raise click.UsageError(f"{option} is blank. The default scope is written --scope '-'.")
-    with existing_store(store, embedding, settings(config_path)) as target:
-        chosen = _chosen(target, ids, scope, user, filters)
-        if not chosen.count:
-            if ids:
-                raise NotFound(f"The scope {chosen.where} has no memory {', '.join(map(repr, ids))}.")
-            if filters is None and not dry_run:
-                chosen.go()  # names that were declared there
-            click.echo(line(f"There is nothing to forget in {chosen.where}."))
-            return
-        if not _agreed(chosen, dry_run=dry_run, yes=yes):
-            return
-        if dry_run:
-            return
-        count = chosen.go()
-    click.echo(line(f"Forgot {_memories(count)} in {chosen.where}. `recall compact` removes it from every file."))
 
 
-class _Chosen:
-    """Memories that are to be forgotten."""
-
-    def __init__(self, where: str, count: int, some: list[Memory], go: Callable[[], int]) -> None:
-        self.where, self.count, self.some, self.go = where, count, some, go
-
-
-def _chosen(
-    store: MemoryStore, ids: tuple[str, ...], scope: str | None, user: str | None, filters: Filters | None
-) -> _Chosen:
-    if user is not None:
-        mine = [found for found, _ in store.scopes() if found.user_id == user]
-        return _Chosen(
-            f"{len(mine):,} {'scope' if len(mine) == 1 else 'scopes'} of {user!r}",
-            sum(store.count(scope=one, filters=filters) for one in mine),
-            _some(store, mine, filters),
-            lambda: store.forget(user_id=user, filters=filters),
-        )
-    where = find_scope(scope, store.scopes())
+def _some(store: MemoryStore, scopes: list[Scope], ids: tuple[str, ...], filters: Filters | None) -> list[Memory]:
+    """Return the memories of these ids, or the first few that meet filters."""
     if ids:
-        there = [memory for one in dict.fromkeys(ids) if (memory := store.get(one, scope=where)) is not None]
-        return _Chosen(scope_text(where), len(there), there[:SHOWN], lambda: store.forget(ids, scope=where))
-    return _Chosen(
-        scope_text(where),
-        store.count(scope=where, filters=filters),
-        _some(store, [where], filters),
-        lambda: store.forget(scope=where, filters=filters),
-    )
-
-
-def _some(store: MemoryStore, scopes: list[Scope], filters: Filters | None) -> list[Memory]:
-    found: list[Memory] = []
-    for scope in scopes:
-        if len(found) < SHOWN:
-            found += store.list(scope=scope, filters=filters, limit=SHOWN - len(found))
-    return found
-
-
-def _agreed(chosen: _Chosen, *, dry_run: bool, yes: bool) -> bool:
-    """Show what would go, and ask."""
-    if dry_run or not yes:
-        for memory in chosen.some:
-            click.echo(line(f"{memory.id}: {memory.text}")[:CHARS])
-        if chosen.count > len(chosen.some):
-            click.echo(f"… and {chosen.count - len(chosen.some):,} more")
-    if dry_run:
-        click.echo(line(f"Would forget {_memories(chosen.count)} in {chosen.where}. Nothing was removed."))
-        return True
-    if not yes and not click.confirm(line(f"Forget {_memories(chosen.count)} in {chosen.where}?")):
-        click.echo("Nothing was removed.")
-        return False
-    return True
-
-
-def _memories(count: int) -> str:
-    return f"{count:,} {'memory' if count == 1 else 'memories'}"
+        return [memory for one in dict.fromkeys(ids) if (memory := store.get(one, scope=scopes[0])) is not None]
+    found = (memory for one in scopes for memory in store.list(scope=one, filters=filters, limit=SHOWN))
+    return list(islice(found, SHOWN))
 
 
 @click.command("compact")
 @STORE
-@CONFIG
-@EMBEDDING
-def compact(store: Place, config_path: str | None, embedding: str | None) -> None:
+@opened
+def compact(opening: Opening) -> None:
     """Remove for good what was forgotten.
 
     No file of STORE holds it afterwards, nor what has expired. Indexes and
@@ -252,22 +205,14 @@ def compact(store: Place, config_path: str | None, embedding: str | None) -> Non
     """
     from rich.filesize import decimal
 
-    from recall_integrations.console.opening import deferred_interrupt, existing_store
-
-    config = settings(config_path)
-    with existing_store(store, embedding, config) as target, deferred_interrupt() as check, named_progress() as show:
-
-        def advance(name: str, done: int, total: int | None) -> None:
-            show(name.capitalize(), done, total)
-            check()
-
+    with opening.store() as target, steps() as advance:
         done = target.compact(progress=advance)
     if done.ended:
-        click.echo(f"Removed {_memories(done.ended)} that had expired.")
+        click.echo(f"Removed {number_of(done.ended, 'memory')} that had expired.")
     if done.rebuilt:
-        click.echo(f"Compacted {store}: {decimal(done.bytes_before)} before, {decimal(done.bytes_after)} now.")
+        click.echo(f"Compacted {opening.place}: {decimal(done.bytes_before)} before, {decimal(done.bytes_after)} now.")
     else:
-        click.echo(f"Nothing was forgotten since {store} was last compacted.")
+        click.echo(f"Nothing was forgotten since {opening.place} was last compacted.")
     for path in done.left:
         click.echo(f"{path} holds what a repair put aside, as it was found. Remove it if it may go.", err=True)
 
@@ -283,11 +228,8 @@ BAD_ROWS_SHOWN = 100
 )
 @click.option("--scope", metavar="SCOPE", help=f"Scope of rows that do not say theirs: {SYNTAX}")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows and list them, instead of stopping at the first.")
-@CONFIG
-@EMBEDDING
-def import_(
-    path: Path, store: Place, scope: str | None, skip_bad: bool, config_path: str | None, embedding: str | None
-) -> None:
+@opened
+def import_(opening: Opening, path: Path, skip_bad: bool) -> None:
     """Put the memories in PATH into STORE.
 
     STORE is a directory, made if absent.
@@ -316,19 +258,18 @@ def import_(
     """
     if path.is_dir():
         raise InvalidArgument(f"{path} is a directory. Give the JSON Lines file itself.")
-    default, opening = parse_scope(scope or ""), opened_with(embedding, config_path)
+    default = parse_scope(opening.scope or "")
     if not skip_bad:
         _check(path, default)
-    _import(path, store, default, skip_bad=skip_bad, opening=opening)
+    _import(path, opening, default, skip_bad=skip_bad)
 
 
-def _import(path: Path, store: Place, default: Scope, *, skip_bad: bool, opening: dict[str, Any]) -> None:
+def _import(path: Path, opening: Opening, default: Scope, *, skip_bad: bool) -> None:
     from recall_integrations.console.importing import Importer, ImportReport
     from recall_integrations.console.opening import nothing_left
-    from recall_integrations.store.memory_store import MemoryStore
 
     report = ImportReport()
-    with nothing_left(store, lambda: report.rows), MemoryStore.open(opens(store), **opening) as target:
+    with nothing_left(opening.place, lambda: report.rows), opening.made() as target:
         importer = Importer(target)
         report = importer.report
         try:
@@ -381,7 +322,7 @@ def _counts(report: ImportReport) -> str:
     if report.bad:
         words.append(f"{len(report.bad):,} skipped")
     scopes = [scope_text(s) for s in report.scopes]
-    where = f" in {scopes[0]}" if len(scopes) == 1 else f" in {len(scopes):,} scopes" if scopes else ""
+    where = f" in {scopes[0]}" if len(scopes) == 1 else f" in {number_of(len(scopes), 'scope')}" if scopes else ""
     return f"Memories: {', '.join(words)}{where}"
 
 
@@ -392,19 +333,14 @@ def _counts(report: ImportReport) -> str:
     "--alias", "aliases", multiple=True, metavar="NAME", help="Another name for it; may be given several times."
 )
 @SCOPE
-@CONFIG
-@EMBEDDING
-def entity(
-    store: Place, name: str, aliases: tuple[str, ...], scope: str | None, config_path: str | None, embedding: str | None
-) -> None:
+@opened
+def entity(opening: Opening, name: str, aliases: tuple[str, ...]) -> None:
     """Declare an entity and other names for it.
 
     Queries with any of the names find the memories with any other, in this scope.
     """
-    from recall_integrations.console.opening import existing_store
-
-    with existing_store(store, embedding, settings(config_path)) as target:
-        where = find_scope(scope, target.scopes())
+    with opening.store() as target:
+        where = opening.where(target)
         entity_id = target.add_entity(name, aliases=aliases, scope=where)
     also = f", also called {', '.join(aliases)}" if aliases else ""
     click.echo(line(f"{name}{also}: {entity_id} in {scope_text(where)}"))
@@ -412,22 +348,15 @@ def entity(
 
 @click.command("reindex")
 @STORE
-@CONFIG
-@EMBEDDING
-def reindex(store: Place, config_path: str | None, embedding: str | None) -> None:
+@opened
+def reindex(opening: Opening) -> None:
     """Make the indexes of STORE anew.
 
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
     changes to another embedding: name the new one with --embedding, and from then on always.
     """
-    from recall_integrations.console.opening import deferred_interrupt, rebuild
+    from recall_integrations.console.opening import rebuild
 
-    config = settings(config_path)
-    with deferred_interrupt() as check, named_progress() as show:
-
-        def advance(name: str, done: int, total: int | None) -> None:
-            show(name.capitalize(), done, total)
-            check()
-
-        fingerprint = rebuild(store, embedding, advance, config)
-    click.echo(f"Rebuilt the indexes of {store} with the embedding {fingerprint}.")
+    with steps() as advance:
+        fingerprint = rebuild(opening, advance)
+    click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {fingerprint}.")

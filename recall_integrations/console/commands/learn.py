@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from recall_integrations.console.commands.shared import (
-    CONFIG,
-    EMBEDDING,
+    AS_JSON,
     NOW,
     SCOPE,
     STORE,
-    console,
     k_option,
     moment,
     named_progress,
-    settings,
+    opened,
+    tell,
 )
-from recall_integrations.console.opening import Place
 from recall_integrations.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from recall_integrations.config import RecallConfig
+    from recall_integrations.console.opening import Opening, Place
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.types import Scope
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-VERSION = click.argument("version")
 THUMBS = {"up": 1.0, "down": 0.0}
-
-
-@contextmanager
-def _optimizer(
-    path: Place, embedding: str | None, config_path: str | None
-) -> Iterator[tuple[QueryOptimizer, RecallConfig]]:
-    from contextlib import closing
-
-    from recall_integrations.console.opening import existing_store
-    from recall_integrations.optimizer import QueryOptimizer
-
-    config = settings(config_path)
-    with existing_store(path, embedding, config) as store, closing(QueryOptimizer(store, config=config)) as optimizer:
-        yield optimizer, config
 
 
 # -- feedback ----------------------------------------------------------------------------------------------------------
@@ -78,19 +55,9 @@ def _rating(_ctx: click.Context, _option: click.Parameter, value: str | None) ->
 @k_option(5, "How many hits were shown.")
 @NOW
 @AS_JSON
-@CONFIG
-@EMBEDDING
+@opened
 def feedback(
-    store: Place,
-    result_id: str | None,
-    query: str | None,
-    scope: str | None,
-    k: int,
-    now: str | None,
-    as_json: bool,
-    config_path: str | None,
-    embedding: str | None,
-    **said: Any,
+    opening: Opening, result_id: str | None, query: str | None, k: int, now: str | None, as_json: bool, **said: Any
 ) -> None:
     """Say whether a recall of STORE helped.
 
@@ -102,7 +69,7 @@ def feedback(
     recall feedback STORE --query "who runs the deploy?" --helpful m1 --wrong m7
     recall feedback STORE --query "who runs the deploy?" --rating down --scope u1
     """
-    from recall_integrations.adapters.scopes import find_scope, scope_text
+    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.learning import show_feedback
     from recall_integrations.learning.as_data import feedback_data
 
@@ -111,16 +78,15 @@ def feedback(
         if result_id is None:
             raise InvalidArgument(f"{told}, with --helpful ID, --wrong ID, --cited ID, --rating or --asked-again.")
         raise NotFound(f"{told}. Which recall {result_id!r:.60} was, only the process knows that answered it.")
-    given = {"helpful": said["helpful"], "wrong": said["wrong"], "cited": said["cited"], "rating": said["rating"]}
     present = moment(now)
-    with _optimizer(store, embedding, config_path) as (asked, _):
-        where = find_scope(scope, asked.store.scopes())
+    with opening.optimizer() as asked:
+        where = opening.where(asked.store)
         found = asked.recall(query, scope=where, k=k, now=present)
         if result_id is not None:
             found = replace(found, id=result_id)
-        kept = asked.feedback(found, **given, asked_again=said["asked_again"], scope=where, query=query, now=present)
+        kept = asked.feedback(found, **said, scope=where, query=query, now=present)
         asked.flush()  # its replay
-    _told(as_json, {"scope": scope_text(where), **feedback_data(kept)}, lambda on: show_feedback(on, kept))
+    tell(as_json, {"scope": scope_text(where), **feedback_data(kept)}, lambda on: show_feedback(on, kept))
 
 
 # -- learning ----------------------------------------------------------------------------------------------------------
@@ -144,27 +110,9 @@ def learn(ctx: click.Context, store: Place) -> None:
     ctx.obj = store
 
 
-def _common(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that all of these commands have; they get an open optimizer, and its settings."""
-
-    @wraps(command)
-    def opened(store: Place, embedding: str | None, config_path: str | None, **options: Any) -> None:
-        with _optimizer(store, embedding, config_path) as (optimizer, config):
-            command(store=store, optimizer=optimizer, config=config, **options)
-
-    for option in (EMBEDDING, CONFIG, AS_JSON, SCOPE):
-        opened = option(opened)
-    return click.pass_obj(opened)
-
-
-def _told(as_json: bool, data: dict[str, Any], show: Callable[[Console], None]) -> None:
-    """Print what was found, as JSON or for people."""
-    from recall_integrations.delivery import as_data
-
-    if as_json:
-        click.echo(as_data.dumps({"format": as_data.FORMAT, **data}))
-    else:
-        show(console())
+def _where(opening: Opening, optimizer: QueryOptimizer) -> Scope | None:
+    """Return the scope that is meant; `None` = every one."""
+    return None if opening.scope is None else opening.where(optimizer.store)
 
 
 def _again(store: Place, scope: Scope, words: str) -> str:
@@ -177,106 +125,101 @@ def _again(store: Place, scope: Scope, words: str) -> str:
 
 
 @learn.command("status")
-@_common
-def status(optimizer: QueryOptimizer, config: RecallConfig, scope: str | None, as_json: bool, **_: Any) -> None:
+@SCOPE
+@AS_JSON
+@opened
+def status(opening: Opening, as_json: bool) -> None:
     """How each scope stands: what serves, what is tried, how good.
 
     nDCG@5 is by what was judged: 1 = what helped stood first. `rules` is what
     the shipped weights find, a version what it finds.
     """
-    from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console.learning import show_status
     from recall_integrations.learning.as_data import status_data
 
-    found = optimizer.learner().status(None if scope is None else find_scope(scope, optimizer.store.scopes()))
+    config = opening.config
+    with opening.optimizer() as optimizer:
+        found = optimizer.learner().status(_where(opening, optimizer))
     data = {"mode": config.mode, "scopes": [status_data(one) for one in found]}
-    _told(as_json, data, lambda on: show_status(on, found, config))
+    tell(as_json, data, lambda on: show_status(on, found, config))
 
 
 @learn.command("run")
 @click.option("--force", is_flag=True, help="Whatever was learned lately, and decide now about what is tried.")
-@_common
-def run(optimizer: QueryOptimizer, scope: str | None, force: bool, as_json: bool, **_: Any) -> None:
+@SCOPE
+@AS_JSON
+@opened
+def run(opening: Opening, force: bool, as_json: bool) -> None:
     """Learn from what was judged, and decide about what is tried.
 
     It may be ended at any time: what was done stays. `recall serve` does it by
     itself with mode: learned.
     """
-    from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console.learning import show_steps
     from recall_integrations.learning.as_data import step_data
 
-    with named_progress() as show:
-        where = None if scope is None else find_scope(scope, optimizer.store.scopes())
+    with opening.optimizer() as optimizer, named_progress() as show:
+        where = _where(opening, optimizer)
         steps = optimizer.learn(
             where, force=force, progress=lambda _scope, done, total: show("Learning, scopes", done, total)
         )
-    _told(as_json, {"steps": [step_data(step) for step in steps]}, lambda on: show_steps(on, steps))
+    tell(as_json, {"steps": [step_data(step) for step in steps]}, lambda on: show_steps(on, steps))
 
 
 @learn.command("promote")
-@VERSION
-@_common
-def promote(version: str, **options: Any) -> None:
+@click.argument("version")
+@SCOPE
+@AS_JSON
+@opened
+def promote(opening: Opening, version: str, as_json: bool) -> None:
     """Let VERSION answer all recalls of a scope from now on."""
-    _by_hand(version, **options)
+    _by_hand(opening, version, as_json)
 
 
 @learn.command("rollback")
-@_common
-def rollback(**options: Any) -> None:
+@SCOPE
+@AS_JSON
+@opened
+def rollback(opening: Opening, as_json: bool) -> None:
     """Take back what is tried, or else what serves.
 
     What served before serves again, and nothing is learned there until a
     version is promoted.
     """
-    _by_hand(None, **options)
+    _by_hand(opening, None, as_json)
 
 
-def _by_hand(
-    version: str | None,
-    *,
-    store: Place,
-    optimizer: QueryOptimizer,
-    config: RecallConfig,
-    scope: str | None,
-    as_json: bool,
-) -> None:
-    from recall_integrations.adapters.scopes import find_scope, scope_text
+def _by_hand(opening: Opening, version: str | None, as_json: bool) -> None:
+    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.learning import show_state
     from recall_integrations.learning.as_data import state_data
 
-    where, learner = find_scope(scope, optimizer.store.scopes()), optimizer.learner()
-    state = learner.rollback(where) if version is None else learner.promote(version, where)
-    undo = _again(store, where, f"promote {state.events[-1].version}" if version is None else "rollback")
+    with opening.optimizer() as optimizer:
+        where, learner = opening.where(optimizer.store), optimizer.learner()
+        state = learner.rollback(where) if version is None else learner.promote(version, where)
+    undo = _again(opening.place, where, f"promote {state.events[-1].version}" if version is None else "rollback")
     data = {"scope": scope_text(where), **state_data(state)}
-    _told(as_json, data, lambda on: show_state(on, where, state, undo, config=config))
+    tell(as_json, data, lambda on: show_state(on, where, state, undo, config=opening.config))
 
 
 @learn.command("diff")
 @click.argument("old")
 @click.argument("new")
-@_common
-def diff(
-    store: Place,
-    optimizer: QueryOptimizer,
-    old: str,
-    new: str,
-    scope: str | None,
-    as_json: bool,
-    **_: Any,
-) -> None:
+@SCOPE
+@AS_JSON
+@opened
+def diff(opening: Opening, old: str, new: str, as_json: bool) -> None:
     """What is otherwise in version NEW than in OLD; `rules` is none.
 
     Weights of features are steps from the shipped ones, weights of arms
     factors; the largest first.
     """
-    from recall_integrations.adapters.scopes import find_scope, scope_text
+    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.learning import show_difference
 
-    where = find_scope(scope, optimizer.store.scopes())
-    rows = optimizer.learner().diff(old, new, where)
+    with opening.optimizer() as optimizer:
+        where = opening.where(optimizer.store)
+        rows = list(optimizer.learner().diff(old, new, where))
     changes = [{"what": what, "before": before, "after": after} for what, before, after in rows]
     data = {"scope": scope_text(where), "old": old, "new": new, "changes": changes}
-    undo = _again(store, where, "rollback")
-    _told(as_json, data, lambda on: show_difference(on, rows, old, new, undo))
+    tell(as_json, data, lambda on: show_difference(on, rows, old, new, _again(opening.place, where, "rollback")))

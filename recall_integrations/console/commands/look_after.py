@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, console, named_progress, settings
+from recall_integrations.console.commands.shared import (
+    AS_JSON,
+    CONFIG,
+    EMBEDDING,
+    STORE,
+    named_progress,
+    number_of,
+    settings,
+    steps,
+    tell,
+)
 from recall_integrations.console.opening import PLACE, Address, Place, directory, opens
 from recall_integrations.errors import InvalidArgument
 
@@ -22,7 +32,7 @@ if TYPE_CHECKING:
 @click.command("doctor")
 @STORE
 @click.option("--repair", is_flag=True, help="Mend what can be mended.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, see above.")
+@AS_JSON
 @EMBEDDING
 @click.pass_context
 def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedding: str | None) -> None:
@@ -43,28 +53,18 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
       checks    [{name, state, says, examples, remedy}]
     """
     from recall_integrations.console import rendering
-    from recall_integrations.console.opening import deferred_interrupt
-    from recall_integrations.delivery import as_data as data
     from recall_integrations.store import doctor as doctoring
 
     path = directory(
         store, "recall doctor", "Its tables are looked at by `recall db check`; the server checks its own files."
     )
 
-    with deferred_interrupt() as check, named_progress() as show:
-
-        def advance(what: str, done: int, total: int) -> None:
-            show(what.capitalize(), done, total)
-            check()
-
+    with steps() as advance:
         if repair:
             found = doctoring.repair(path, embedding=embedding, progress=advance)
         else:
             found = doctoring.examine(path, progress=advance)
-    if as_json:
-        click.echo(data.dumps(found.as_data()))
-    else:
-        rendering.show_findings(console(), found)
+    tell(as_json, found.as_data(), lambda on: rendering.show_findings(on, found))
     ctx.exit(0 if found.clean else 1)
 
 
@@ -284,10 +284,8 @@ def _bring(source: Place, target: Place) -> None:
 
 def _tell_moved(source: Place, moved: Moved) -> None:
     again = ", which had been begun before" if moved.went_on else ""
-    click.echo(
-        f"Moved {moved.memories:,} memories of {moved.scopes:,} scopes in {moved.seconds:.1f} s{again}. "
-        f"Who writes to {source} waited for {moved.held_s:.1f} s."
-    )
+    what = f"{number_of(moved.memories, 'memory')} of {number_of(moved.scopes, 'scope')}"
+    click.echo(f"Moved {what} in {moved.seconds:.1f} s{again}. Who writes to {source} waited for {moved.held_s:.1f} s.")
 
 
 def _tell(found: Verified) -> None:
@@ -295,8 +293,11 @@ def _tell(found: Verified) -> None:
         click.echo(f"Not the same: {said}.", err=True)
     if len(found.differences) > SHOWN:
         click.echo(f"And {len(found.differences) - SHOWN:,} more.", err=True)
-    written = f"; {found.written:,} scopes were written to since and were left out" if found.written else ""
+    written = f"; {number_of(found.written, 'scope')} written to since, and left out" if found.written else ""
     same = "The same at both places" if not found.differences else "Compared"
-    click.echo(f"{same}: {found.rows:,} rows of {found.scopes:,} scopes, {found.recalls:,} recalls{written}.")
+    compared = (
+        f"{number_of(found.rows, 'row')} of {number_of(found.scopes, 'scope')}, {number_of(found.recalls, 'recall')}"
+    )
+    click.echo(f"{same}: {compared}{written}.")
     if found.not_asked:
         click.echo(f"No questions were asked: {found.not_asked}", err=True)

@@ -14,7 +14,6 @@ import click
 
 from recall_integrations.adapters.scopes import SYNTAX
 from recall_integrations.console.commands.shared import (
-    CONFIG,
     EMBEDDING,
     STORE,
     console,
@@ -22,15 +21,16 @@ from recall_integrations.console.commands.shared import (
     line,
     moment,
     named_progress,
+    number_of,
+    opened,
     seed_option,
     settings,
 )
-from recall_integrations.console.opening import Place
+from recall_integrations.console.opening import Opening, Place
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
-    from recall_integrations.evaluation.evaluation import Evaluation
 
 
 QUESTIONS_SCOPE = click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
@@ -84,22 +84,20 @@ your users' queries with what was found for each, of which you mark what is righ
 @LLM
 @seed_option("Of the intervals, and of what --make draws.")
 @JSON
-@CONFIG
-@EMBEDDING
-def eval_(store: Place, queries: Path | None, make: Path | None, **options: Any) -> None:
+@opened
+def eval_(opening: Opening, queries: Path | None, make: Path | None, **options: Any) -> None:
     """How good recalls are; the help is `EVAL_HELP`."""
-    if (queries is None) == (make is None):
+    if make is not None and queries is None:
+        _make(opening, make, options)
+    elif queries is None or make is not None:
         raise InvalidArgument("Give a file of QUERIES to measure, or --make FILE to begin one.")
-    if make is not None:
-        _make(store, make, options)
-        return
-    if options["log"] is not None:
+    elif options["log"] is not None:
         raise InvalidArgument("--log goes with --make, which begins a file of questions.")
-    _measure(store, queries, options)
+    else:
+        _measure(opening, queries, options)
 
 
-def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
-    from recall_integrations.console.opening import existing_store
+def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
     from recall_integrations.evaluation.reports import checked_output
     from recall_integrations.evaluation.template import template, write_template
     from recall_integrations.store.clock import utc_now
@@ -107,10 +105,9 @@ def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
     checked_output(make)
     if make.exists():
         raise InvalidArgument(f"{make} is there already, and may hold labels. Give another name.")
-    config = settings(options["config_path"])
-    with existing_store(store, options["embedding"], config) as source, named_progress() as show:
+    with opening.store() as source, named_progress() as show:
         rows = template(
-            source, log=options["log"], scope=options["scope"], count=options["count"],
+            source, log=options["log"], scope=opening.scope, count=options["count"],
             now=moment(options["now"]) or utc_now(), seed=options["seed"], progress=show,
         )  # fmt: skip
     write_template(rows, make)
@@ -119,26 +116,22 @@ def _make(store: Place, make: Path, options: dict[str, Any]) -> None:
         if options["log"] is None
         else 'Move the ids that answer a query from "found" to "relevant".'
     )
-    click.echo(f"Wrote {len(rows):,} lines to {line(str(make))}. {what}\nThen: recall eval {store} {line(str(make))}")
+    file = line(str(make))
+    click.echo(f"Wrote {number_of(len(rows), 'line')} to {file}. {what}\nThen: recall eval {opening.place} {file}")
 
 
-def _measure(store: Place, queries: Path | None, options: dict[str, Any]) -> None:
-    from recall_integrations.console.opening import existing_store, given
+def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
+    from recall_integrations.console.opening import given
     from recall_integrations.evaluation.evaluation import evaluate
     from recall_integrations.evaluation.reports import of_evaluation
-    from recall_integrations.optimizer import QueryOptimizer
 
-    assert queries is not None
     checked_json(options)
-    config = settings(options["config_path"])
-    reranker, llm = given(options["reranker"]), given(options["llm"])
-    with existing_store(store, options["embedding"], config) as source, named_progress() as show:
-        optimizer = QueryOptimizer(source, config=config, reranker=reranker, llm=llm)
-        found: Evaluation = evaluate(
-            optimizer, queries, k=options["k"], scope=options["scope"], now=moment(options["now"]),
+    models = {"reranker": given(options["reranker"]), "llm": given(options["llm"], "--llm")}
+    with opening.optimizer(**models) as optimizer, named_progress() as show:
+        found = evaluate(
+            optimizer, queries, k=options["k"], scope=opening.scope, now=moment(options["now"]),
             worst=options["worst"], texts=options["texts"], seed=options["seed"], progress=show,
         )  # fmt: skip
-        optimizer.close()
     written(found, of_evaluation(found), options)
 
 
@@ -182,14 +175,16 @@ cosine would have made the result look better than it is.
 @EMBEDDING
 def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
     """Which configuration is better; the help is `AB_HELP`."""
-    from recall_integrations.console.opening import existing_store, given
+    from recall_integrations.config import checked_config
+    from recall_integrations.console.opening import given
     from recall_integrations.evaluation.comparison import compare
     from recall_integrations.evaluation.reports import of_comparison
 
     checked_json(options)
     base, own = _configurations(configs)
-    reranker, llm, judge = given(options["reranker"]), given(options["llm"]), given(options["judge"])
-    with existing_store(store, options["embedding"], base) as source, named_progress() as show:
+    reranker, judge, llm = given(options["reranker"]), given(options["judge"]), given(options["llm"], "--llm")
+    opening = Opening(place=store, config=checked_config(base), embedding=options["embedding"])
+    with opening.store() as source, named_progress() as show:
         found = compare(
             source, queries, configurations=own or None, reranker=reranker, llm=llm, judge=judge,
             threshold=options["threshold"], k=options["k"], scope=options["scope"], now=moment(options["now"]),
@@ -225,8 +220,6 @@ def checked_json(options: dict[str, Any]) -> None:
 
 def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
     """Show a report, and write what was asked for."""
-    from recall_integrations.evaluation.reports import write_whole
-
     path = options["json_path"]
     if path == "-":
         click.echo(found.to_json())
@@ -237,7 +230,7 @@ def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
     if path is None:
         return
     try:
-        write_whole(path, found.to_json())
+        Path(path).write_text(found.to_json(), encoding="utf-8")
     except OSError as e:
         raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
     click.echo(f"Report written to {line(path)}")
@@ -251,6 +244,14 @@ class _OfTheRepository(click.Group):
             return sorted(_commands())
         except MissingBenchmark:
             return []
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Say where there are commands, if there are none here."""
+        try:
+            _commands()
+        except MissingBenchmark as e:
+            formatter.write_paragraph()
+            formatter.write_text(str(e))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Find a command by its name."""

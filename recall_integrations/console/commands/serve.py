@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, STORE, line, opened_with, settings
-from recall_integrations.console.opening import PLACE, Address, Place, opens
+from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, PRIVACY, STORE, line, opened, settings
+from recall_integrations.console.opening import PLACE, Address, Opening, Place, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import socket
 
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.serving.served import Served
     from recall_integrations.store.memory_store import MemoryStore
 
 
@@ -37,13 +36,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--reranker", metavar="MODULE:NAME", help="A reranker; or the name of a cross-encoder.")
 @EMBEDDING
 @click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
-@click.option(
-    "--privacy",
-    type=click.Choice(["allow", "redact", "block"]),
-    default="allow",
-    show_default=True,
-    help="The least that everybody is withheld.",
-)
+@PRIVACY
 @click.option("--rate", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Requests per second of "
               "each token, or address. 0 = as many as they like.")  # fmt: skip
 @click.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True, help="Requests at once.")
@@ -93,10 +86,11 @@ def serve(
     recall serve memories/ --workers 4
     recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
+    from recall_integrations.console.opening import given
+    from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
-    from recall_integrations.serving.served import Limits
+    from recall_integrations.serving.served import Limits, Served, Settings
     from recall_integrations.serving.tokens import Tokens
-    from recall_integrations.store.memory_store import MemoryStore
 
     start.check_installed()
     known = None if tokens is None else Tokens(tokens)
@@ -105,24 +99,27 @@ def serve(
     limits = Limits(rate=options["rate"], workers=workers, **sizes)
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
-    models = _models(options["llm"], options["reranker"])
+    models = {"llm": given(options["llm"], "--llm"), "reranker": given(options["reranker"])}
     listener = start.listening(host, port) if shared is None else start.inherited(shared)
     if workers > 1 and shared is None:
         _serve_by_workers(click.get_current_context(), store, workers, listener)
         return
     if parent is not None:
         start.end_with_parent(parent)
-    with (
-        closing(listener),
-        MemoryStore.open(opens(store), embedding=embedding, config=settings(config_path), directory=kept) as memories,
-    ):
-        given = {"tokens": known, "limits": limits, "privacy": options["privacy"]}
-        served = _served(memories, config_path, models, given)
+    opening = Opening(place=store, config=settings(config_path), embedding=embedding)
+    with closing(listener), opening.made(directory=kept) as memories:
+        metrics = start.metrics_of(memories)
+        observers = [one for one in (metrics, start.tracing_if_there()) if one is not None]
+        optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
+        served = Served(
+            store=memories, optimizer=optimizer, tokens=known, limits=limits,
+            settings=Settings(privacy=options["privacy"]), metrics=metrics,
+        )  # fmt: skip
         if options["warm"]:
             _warm(memories)
         if shared is None:
             _say_where(store, start.address_of(listener))
-        start.serve(served, listener, reload=partial(_reload, served.optimizer, config_path), said=_said)
+        start.serve(served, listener, reload=partial(_reload, optimizer, config_path), said=_said)
     if shared is None:
         _said(STOPPED)
 
@@ -134,23 +131,6 @@ def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | No
     if not isinstance(store, Address):
         raise InvalidArgument(f"--directory is for a store in PostgreSQL; {store} has its own. Leave it out.")
     return directory if worker is None else directory / f"worker-{worker}"
-
-
-def _served(store: MemoryStore, config_path: str | None, models: dict[str, Any], given: dict[str, Any]) -> Served:
-    """Build the served store, with its observers."""
-    from recall_integrations.serving import start
-    from recall_integrations.serving.served import Served, Settings
-
-    metrics = start.metrics_of(store)
-    watching = tuple(o for o in (metrics, start.tracing_if_there()) if o is not None)
-    return Served(
-        store=store,
-        optimizer=_optimizer(store, config_path, {**models, "observers": watching}),
-        tokens=given["tokens"],
-        limits=given["limits"],
-        settings=Settings(privacy=given["privacy"]),
-        metrics=metrics,
-    )
 
 
 def _say_where(store: Place, address: str, more: str = "") -> None:
@@ -237,23 +217,6 @@ def _said(text: str) -> None:
     click.echo(line(text), err=True)
 
 
-def _models(llm: str | None, reranker: str | None) -> dict[str, Any]:
-    """Load the models that the optimizer is given."""
-    from recall_integrations.serving.start import load
-
-    ranks: Any = reranker
-    if reranker is not None and ":" in reranker:
-        ranks = load(reranker, "--reranker")
-    model = None if llm is None else load(llm, "--llm")
-    return {"llm": model, "reranker": ranks}
-
-
-def _optimizer(store: MemoryStore, config_path: str | None, sources: dict[str, Any]) -> QueryOptimizer:
-    from recall_integrations.optimizer import QueryOptimizer
-
-    return QueryOptimizer(store, config=settings(config_path), **sources)
-
-
 def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
     """Read the settings again; return the message about it."""
     changed = optimizer.reload(settings(config_path))
@@ -304,13 +267,7 @@ def token() -> None:
     type=click.Choice(["read", "write", "admin"]),
     help="Repeatable. Default: read and write.",
 )
-@click.option(
-    "--privacy",
-    type=click.Choice(["allow", "redact", "block"]),
-    default="allow",
-    show_default=True,
-    help="The least that is withheld.",
-)
+@PRIVACY
 @click.option("--days", type=click.FloatRange(min=0, min_open=True), help="It ends after so many days.")
 def add_token(
     file: Path, scopes: tuple[str, ...], name: str, rights: tuple[str, ...], privacy: str, days: float | None
@@ -376,18 +333,8 @@ def revoke_token(file: Path, token_id: str) -> None:
     metavar="TOKEN",
     help="What clients of HTTP send as 'Authorization: Bearer TOKEN'. Better in RECALL_MCP_TOKEN than in a command.",
 )
-@CONFIG
-@EMBEDDING
-def mcp(
-    store: Place,
-    scope: str | None,
-    transport: str,
-    host: str,
-    port: int,
-    token: str | None,
-    config_path: str | None,
-    embedding: str | None,
-) -> None:
+@opened
+def mcp(opening: Opening, transport: str, host: str, port: int, token: str | None) -> None:
     """Serve STORE to agents that speak MCP.
 
     They can remember, recall, explain, forget and ask for stats, in one scope.
@@ -397,14 +344,12 @@ def mcp(
     """
     from recall_integrations.console.opening import is_store
     from recall_integrations.frameworks import mcp as server
-    from recall_integrations.store.memory_store import MemoryStore
 
-    where = parse_scope(scope or "")
+    store, where = opening.place, parse_scope(opening.scope or "")
     if transport != "stdio":
         server.check_access(host, token)
-    opening = opened_with(embedding, config_path)
     there = is_store(store)
-    with MemoryStore.open(opens(store), **opening) as memories:
+    with opening.made() as memories:
         if not there:  # it may be a path that was mistyped; standard output is the protocol's
             at = store if isinstance(store, Address) else store.absolute()
             click.echo(line(f"Made a new store at {at}"), err=True)

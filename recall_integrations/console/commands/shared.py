@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX
-from recall_integrations.console.opening import PLACE
+from recall_integrations.console.opening import PLACE, Opening, Place
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -57,14 +58,7 @@ AS_OF = click.option(
     help="Where it is asked how things are, when: a day (its end, in the time zone of the settings), or ISO 8601 with "
     "an offset.",
 )
-CURRENT_ONLY = click.option(
-    "--current-only", is_flag=True, help="Leave out memories of what holds no longer (docs/facts.md)."
-)
-
-
-TIMEZONE = click.option(
-    "--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. Default: UTC."
-)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 FILTERS = (
     click.option("--type", "types", multiple=True, metavar="TYPE", help="Only memories of this type. Repeatable."),
     click.option("--actor", "actors", multiple=True, metavar="NAME", help="Only what they said or did. Repeatable."),
@@ -79,6 +73,27 @@ FILTERS = (
         "--where", multiple=True, metavar="KEY=VALUE", help="Only with this in its metadata (JSON or text). Repeatable."
     ),
 )
+_FILTER_NAMES = (
+    *("types", "actors", "roles", "channels", "threads", "entities", "after", "before", "recency_days", "where"),
+)
+
+
+def opened(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --config and --embedding; the command gets them, its STORE and its --scope, if it has one, as `opening`."""
+
+    @wraps(command)
+    def with_opening(
+        config_path: str | None,
+        embedding: str | None,
+        store: Place | None = None,
+        scope: str | None = None,
+        **more: Any,
+    ) -> Any:
+        place = click.get_current_context().obj if store is None else store  # that of the group of commands
+        opening = Opening(place=place, config=settings(config_path), embedding=embedding, scope=scope)
+        return command(opening=opening, **more)
+
+    return CONFIG(EMBEDDING(with_opening))
 
 
 def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -94,25 +109,39 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return filtered
 
 
-_FILTER_NAMES = (
-    *("types", "actors", "roles", "channels", "threads", "entities", "after", "before", "recency_days", "where"),
-)
+def recall_options(k: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options of a recall; the command gets them as `asked`, arguments of `recall`."""
 
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @filter_options
+        @wraps(command)
+        def asking(filters: Filters | None, current_only: bool, **options: Any) -> Any:
+            asked = {name: options.pop(name) for name in ("k", "timezone", "score_min", "privacy")}
+            now, as_of = options.pop("now"), options.pop("as_of")
+            zone = None if as_of is None else asked["timezone"] or settings(options["config_path"]).timezone
+            if current_only:
+                from recall_integrations.types import Filters
 
-def facts_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--as-of`, `--current-only` and `filter_options`; the command gets `then`, and `filters` with the rest."""
+                filters = replace(filters or Filters(), current_only=True)
+            asked |= {"filters": filters, "now": moment(now), "as_of": day_or_moment(as_of, zone or "UTC")}
+            return command(**options, asked=asked)
 
-    @wraps(command)
-    def with_facts(as_of: str | None, current_only: bool, **options: Any) -> Any:
-        zone = None if as_of is None else options["timezone"] or settings(options["config_path"]).timezone
-        filters = options.pop("filters")
-        if current_only:
-            from recall_integrations.types import Filters
+        for option in (
+            PRIVACY,
+            click.option("--score-min", type=click.FloatRange(0, 1), metavar="SCORE",
+                         help="Leave out what scores less, from 0 to 1."),
+            click.option("--current-only", is_flag=True, help="Leave out memories of what holds no longer "
+                         "(docs/facts.md)."),
+            AS_OF,
+            click.option("--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. "
+                         "Default: UTC."),
+            NOW,
+            k_option(k),
+        ):  # fmt: skip
+            asking = option(asking)
+        return asking
 
-            filters = replace(filters or Filters(), current_only=True)
-        return command(**options, then=day_or_moment(as_of, zone or "UTC"), filters=filters)
-
-    return AS_OF(CURRENT_ONLY(filter_options(with_facts)))
+    return add
 
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
@@ -188,19 +217,33 @@ def settings(path: str | None) -> RecallConfig:
     return RecallConfig.load(path)
 
 
-def opened_with(embedding: str | None, config_path: str | None) -> dict[str, Any]:
-    """Return the arguments of `MemoryStore.open` from the command line."""
-    return {"embedding": embedding, "config": settings(config_path)}
-
-
 # -- showing -----------------------------------------------------------------------------------------------------------
 
 
-def console(*, stderr: bool = False) -> Console:
-    """Return a console on the terminal."""
-    from recall_integrations.console.rendering import make_console
+def console() -> Console:
+    """Return a console on the terminal that guesses no meaning from numbers and quotes in the text."""
+    from rich.console import Console
 
-    return make_console(stderr=stderr)
+    stream: Any = sys.stdout
+    if not (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf") and hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")  # a memory in another script must not end the command
+    return Console(highlight=False, emoji=False, markup=False)
+
+
+def tell(as_json: bool, data: Mapping[str, Any], show: Callable[[Console], object]) -> None:
+    """Print what was found, as JSON or for people."""
+    from recall_integrations.delivery import as_data
+
+    if as_json:
+        click.echo(as_data.dumps({"format": as_data.FORMAT, **data}))
+    else:
+        show(console())
+
+
+def number_of(count: int, what: str) -> str:
+    """Write a number of things: `1 scope`, `1,200 memories`."""
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
 
 
 def line(text: str) -> str:
@@ -220,11 +263,25 @@ def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 @contextmanager
+def steps() -> Iterator[Callable[[str, int, int | None], None]]:
+    """Do as `named_progress` does, and let Ctrl-C end the work between two steps."""
+    from recall_integrations.console.opening import deferred_interrupt
+
+    with deferred_interrupt() as check, named_progress() as show:
+
+        def advance(what: str, done: int, total: int | None) -> None:
+            show(what.capitalize(), done, total)
+            check()
+
+        yield advance
+
+
+@contextmanager
 def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     """Show the progress of one thing; yield a function to call with the number of items done since."""
-    from recall_integrations.observability.progress import counted
+    from recall_integrations.observability import progress as shown
 
-    with counted(what, total, not is_quiet()) as advance:
+    with shown.counted(what, total, not is_quiet()) as advance:
         yield advance
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import ConfigDict, Field, FiniteFloat
 
-from recall_integrations.adapters.rows import memory_of
+from recall_integrations.adapters.rows import memory_data, memory_of
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.delivery.as_data import facts_data, memory_data
+from recall_integrations.delivery.as_data import facts_data
 from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, NotFound
 from recall_integrations.privacy.door import Door

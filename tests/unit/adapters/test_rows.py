@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
-from recall_integrations.delivery.as_data import memory_data
+from recall_integrations.adapters.rows import memory_data, memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidInput, InvalidMemory, InvalidScope
 from recall_integrations.types import Memory, Relation, Scope
 

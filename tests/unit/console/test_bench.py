@@ -22,6 +22,7 @@ def test_the_help_says_what_it_needs() -> None:
     result = CliRunner().invoke(main, ["bench", "--help"])
     assert result.exit_code == 0
     assert "Needs a checkout of the repository" in result.stdout and "Commands:" not in result.stdout
+    assert "Clone it and run the command there." in " ".join(result.stdout.split())
 
 
 @pytest.mark.parametrize("command", [["latency"], ["quality", "."], ["temporal", "--help"], ["haste"]], ids=" ".join)

@@ -152,3 +152,11 @@ def test_as_of_and_current_only_reach_the_recall(
 
 def test_whose_it_is_reads_as_words() -> None:
     assert [whom(subject) for subject in ("", "'s sister", "priya")] == ["the user", "the user's sister", "priya"]
+
+
+def test_about_me_finds_who_is_called_me(tmp_path: Path, recall: Recall) -> None:
+    with MemoryStore.open(tmp_path / "s") as store:
+        store.remember(Memory("My phone number is 555-0199", actor="me"), scope=U1)
+        store.remember(Memory("My phone number is 555-0111", actor="Priya"), scope=U1)
+    found = json.loads(recall("facts", tmp_path / "s", "--scope", "u1", "--about", "me", "--json").stdout)["facts"]
+    assert [fact["value"] for fact in found] == ["555-0199"]

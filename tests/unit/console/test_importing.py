@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from recall_integrations import MemoryStore
 from recall_integrations.console.importing import BadRow, Importer
 from recall_integrations.errors import InvalidArgument, InvalidMemory
-from recall_integrations.types import Memory, Scope
+from recall_integrations.types import Scope
 
 
 @pytest.fixture
@@ -159,14 +158,3 @@ def test_every_byte_is_accounted_for(store: MemoryStore, tmp_path: Path) -> None
 def test_a_file_that_cannot_be_read_is_an_error(store: MemoryStore, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="Cannot read"):
         Importer(store).jsonl(tmp_path / "none.jsonl", Scope())
-
-
-def test_memories_from_elsewhere_are_idempotent_too(store: MemoryStore) -> None:
-    moment = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    rows = [(Scope("u", "", f"c{i % 2}"), Memory(f"m {i}", id=f"m{i}", event_at=moment, position=i)) for i in range(6)]
-    done: list[int] = []
-    Importer(store, batch_size=4).store_all(rows, done.append)
-    again = Importer(store)
-    again.store_all(rows)
-    assert sum(done) == 6
-    assert (again.report.unchanged, list(again.report.scopes)) == (6, [Scope("u", "", "c0"), Scope("u", "", "c1")])

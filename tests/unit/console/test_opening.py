@@ -9,7 +9,8 @@ from click.testing import CliRunner
 
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
-from recall_integrations.console.opening import check_store, existing_optimizer, is_store
+from recall_integrations.config import RecallConfig
+from recall_integrations.console.opening import Opening, check_store, is_store
 from recall_integrations.errors import NotFound, StoreClosed, StorePathError
 
 ANN = Scope("ann", "", "work")
@@ -23,7 +24,9 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_optimizer_answers_in_the_scope_that_is_meant_and_is_closed(path: Path) -> None:
-    with existing_optimizer(path, scope="work") as (optimizer, where):
+    opening = Opening(place=path, config=RecallConfig(), scope="work")
+    with opening.optimizer() as optimizer:
+        where = opening.where(optimizer.store)
         assert where == ANN
         assert [hit.memory.id for hit in optimizer.recall("garden", scope=where).hits] == ["a"]
     with pytest.raises(StoreClosed):
@@ -32,10 +35,9 @@ def test_the_optimizer_answers_in_the_scope_that_is_meant_and_is_closed(path: Pa
 
 
 def test_an_error_inside_closes_the_store_too(path: Path) -> None:
-    with pytest.raises(ValueError, match="inside"), existing_optimizer(path, scope="ann"):
-        raise ValueError("inside")
-    with pytest.raises(NotFound, match="nobody"), existing_optimizer(path, scope="nobody"):
-        pass
+    opening = Opening(place=path, config=RecallConfig(), scope="nobody")
+    with pytest.raises(NotFound, match="nobody"), opening.store() as store:
+        opening.where(store)
     MemoryStore.open(path).close()
 
 
@@ -59,6 +61,6 @@ def test_whether_there_is_a_store(path: Path, tmp_path: Path) -> None:
 
 
 def test_where_there_is_no_store_none_is_made(tmp_path: Path) -> None:
-    with pytest.raises(StorePathError), existing_optimizer(tmp_path / "none"):
+    with pytest.raises(StorePathError), Opening(place=tmp_path / "none", config=RecallConfig()).optimizer():
         pass
     assert not (tmp_path / "none").exists()

@@ -16,17 +16,6 @@ from recall_integrations.serving import start
 from recall_integrations.serving.tokens import Tokens
 
 
-def test_what_a_name_names_is_loaded() -> None:
-    assert start.load("json:dumps", "--llm")({}) == "{}"
-    assert start.load("pathlib:Path.cwd", "--llm")() == Path.cwd()
-
-
-@pytest.mark.parametrize("name", ["", "json", "json:", ":dumps", "json:nope", "no.such.module:x"])
-def test_what_names_nothing_is_said(name: str) -> None:
-    with pytest.raises(InvalidArgument, match=r"--llm"):
-        start.load(name, "--llm")
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
 def test_this_machine_needs_no_token(host: str) -> None:
     start.check_access(host, None)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
+from recall_integrations.adapters.rows import memory_data
 from recall_integrations.console.importing import Importer
-from recall_integrations.delivery.as_data import memory_data
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.entities import EntityIndex

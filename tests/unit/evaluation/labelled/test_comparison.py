@@ -240,3 +240,14 @@ def test_configurations_that_are_not_told_apart_by_name_are_refused(directory: P
     assert "a name of its own" in run(directory, "--config", f"a={file}", "--config", f"a={file}").stderr
     assert "a name of its own" in run(directory, "--config", file, "--config", file).stderr
     assert "the base of A to D" in run(directory, "--config", file, "--config", f"a={file}").stderr
+
+
+def test_a_reranker_that_the_plan_does_without_is_named(
+    shelves: MemoryStore, asked: list[dict[str, object]], found: Comparison
+) -> None:
+    base = RecallConfig()
+    config = replace(base, rerank=replace(base.rerank, plans=()))
+    both = compare(shelves, asked, config=config, reranker=shared_words, now=NOW, k=3)
+    (note,) = [note for note in both.notes if note.startswith("B: ")]
+    assert "the reranker had no say in" in note and "skip.plan" in note
+    assert not any("the reranker had no say" in note for note in found.notes)

@@ -69,7 +69,6 @@ def test_json_holds_every_answer(found: Evaluation) -> None:
     assert read["answers"]["right"]["ids"][0] == "ann-lantern"
     assert read["averages"]["overall"]["recall@1"]["mean"] == 0.5
     assert read["latency_ms"]["recalls"] == 2
-    assert read["labels_needed"]["0.05"] > 2
 
 
 def test_figures_are_those_of_what_recall_gives(shelves: MemoryStore, asked: list[dict[str, object]]) -> None:

@@ -10,7 +10,6 @@ from recall_integrations.evaluation.metrics import (
     deviation,
     interval,
     intervals,
-    labels_for_width,
     labels_needed,
 )
 
@@ -58,7 +57,6 @@ def test_the_bootstrap_alone_would_have_called_four_better_ones_a_gain() -> None
 def test_labels_needed() -> None:
     assert labels_needed(0.3, 0.05) == pytest.approx((2.801585 * 0.3 / 0.05) ** 2, abs=1)
     assert labels_needed(0.0, 0.05) == 2
-    assert labels_for_width(0.5, 0.05) == pytest.approx(385, abs=1)
 
 
 def test_as_many_labels_as_are_needed_see_the_effect_four_times_out_of_five() -> None:

@@ -22,4 +22,3 @@ def test_few_questions_are_said_to_be_few(questions: int, warned: bool) -> None:
         labels = [{"query": f"which database, {n}?", "relevant": ["m1"]} for n in range(questions)]
         said = text_of(of_evaluation(evaluate(store, labels)))
     assert ("Fewer than 30 questions" in said) is warned
-    assert ("Labelled questions for an interval" in said) is not warned
