@@ -145,18 +145,6 @@ class GraphRetriever:
             edges=edges,
         )
 
-    def numbers(self, request: ArmRequest, newest: Sequence[int]) -> Numbers:
-        """Return all memories that the arm would reach, where no rows are at hand."""
-        with closing(_Connection(self._engine, request.deadline)) as connection:
-            known = self._entities_of(request.view.scope_id)
-            anchors = _anchors(known, request)
-            named = set(anchors)
-            if not anchors and request.plan.name == "exploratory":
-                anchors = self._recent(connection, request.view, newest)
-            if not anchors:
-                return Numbers(nums=np.empty(0, np.int64), values=np.empty(0, np.float32), stated=np.empty(0, np.bool_))
-            return self._walked(connection, request, known, anchors, named)[0]
-
     def _walked(
         self,
         connection: Any,
@@ -214,7 +202,7 @@ class GraphRetriever:
         allowed: Mask | None = None,
     ) -> SecondHop | None:
         """Return the links from documents to others; `None` where there are no documents or too many words."""
-        if view.text is None or view.drawn or len(view.text.words) > WORDS_MAX:
+        if view.text is None or len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")
         if living is None:

@@ -293,8 +293,6 @@ def stats(store: Place, as_json: bool, config_path: str | None, embedding: str |
       entities, aliases, mentions, edges, vectors
       index_lag   {index: changes not applied yet}
       collections_lack    {number of a large scope: vectors that are in no index yet}
-      pushed      {number of a scope that PostgreSQL is asked of:
-                   {memories, counted, whole, vectors, behind, indexed}}
       notices     repairs made while opening
     """
     from recall_integrations.console import rendering
