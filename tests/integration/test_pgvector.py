@@ -6,7 +6,6 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -396,23 +395,10 @@ def test_only_one_builds_an_index(server: PgVectors, postgres_url: str) -> None:
     assert server.loaded(HOME) == Loaded(upto=20) and server.health().failures == 0
 
 
-def test_it_is_seen_that_an_index_is_being_built(server: PgVectors, postgres_url: str) -> None:
-    loaded(server)
-    with beside(postgres_url) as connection, ThreadPoolExecutor(1) as pool:
-        with connection.execution_options(isolation_level="READ COMMITTED").begin():
-            connection.execute(text(f"CREATE TABLE {table_of(HOME)}_i (nothing integer)"))  # it waits for that name
-            built = pool.submit(server.index, HOME, never)
-            until(lambda: building(postgres_url))
-            until(lambda: server.building([HOME, "other"]) == {HOME: 0})
-            connection.rollback()
-        assert not built.result(WAIT_S)
-    assert server.building([HOME]) == {}
-
-
 def test_with_little_room_it_is_built_alone(
     server: PgVectors, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Workers share memory, of which containers have little: then without them, at last with the server's settings."""
+    """Workers share memory, of which containers have little: then without them, and in the memory that the user has."""
     none = "RAISE EXCEPTION 'could not resize shared memory segment' USING ERRCODE = '53100';"
     alone = "current_setting('max_parallel_maintenance_workers') = '0'"
     own = "current_setting('maintenance_work_mem') = (SELECT reset_val || 'kB' FROM pg_settings WHERE name = "
@@ -425,8 +411,7 @@ def test_with_little_room_it_is_built_alone(
     with closing(PgVectors(postgres_url, HERE)) as other:
         loaded(other)
         while_it_is_built(postgres_url, f"IF NOT ({alone} AND {own}) THEN {none} END IF;")
-        said = other.index(HOME, never)
-        assert "had 3 MB to build an index of 103 MB" in said and "maintenance_work_mem = '103MB'" in said
+        other.index(HOME, never)
         assert index_of(postgres_url)
         other.drop(HOME)
         loaded(other)
@@ -434,7 +419,8 @@ def test_with_little_room_it_is_built_alone(
         with pytest.raises(VectorsAway, match="could not resize shared memory"):
             other.index(HOME, never)
     while_it_is_built(postgres_url, "NULL;")
-    assert not server.index(HOME, never), "up to `shared_buffers` it takes what it needs"
+    server.index(HOME, never)
+    assert index_of(postgres_url)
 
 
 def test_until_its_index_is_there_a_scope_answers_as_without(
@@ -509,36 +495,13 @@ def test_a_node_goes_on_where_another_ended(
     assert len(nums) == again, "what was noted is not loaded again"
 
 
-def test_what_is_forgotten_while_its_index_is_built_is_not_waited_for(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(served_collections, "WANTED_S", 0.1)
+def test_who_closes_does_not_wait_for_an_index_that_is_built(postgres_url: str) -> None:
     with MemoryStore.open(postgres_url, config=config()) as store:
         while_it_is_built(postgres_url, "PERFORM pg_sleep(100);")
         put(store, 0, 40)
         until(lambda: building(postgres_url))
-        store.forget(scope=SCOPE)
-        until(lambda: not tables(postgres_url) and not listed(postgres_url), 30)
-        assert not store.stats()["notices"]
-        put(store, 0, 40)
-        until(lambda: building(postgres_url))
         began = time.monotonic()
-    assert time.monotonic() - began < 8, "nor does a store wait for it that is closed"
-
-
-def test_a_collection_that_lacks_most_is_made_anew(postgres_url: str) -> None:
-    """To put so many into the graph would take longer than to build it over all."""
-    with MemoryStore.open(postgres_url, config=config()) as store:
-        put(store, 0, 20)
-        agrees(postgres_url, store)
-        before = home(store)
-        put(store, 20, 80)
-        agrees(postgres_url, store)
-        assert home(store) == before
-        put(store, 80, 500)
-        agrees(postgres_url, store)
-        assert home(store) != before and not store.stats()["notices"]
-        finds(store, 7, 499)
+    assert time.monotonic() - began < 8
 
 
 def test_what_the_journal_does_not_tell_any_more_is_not_indexed(
@@ -546,7 +509,7 @@ def test_what_the_journal_does_not_tell_any_more_is_not_indexed(
 ) -> None:
     real = PgVectors.index
 
-    def after_more(self: PgVectors, name: str, given_up: Callable[[], bool]) -> str:
+    def after_more(self: PgVectors, name: str, given_up: Callable[[], bool]) -> None:
         self.load(name, [9_999], drawn(1, 256), [])  # which the record does not have
         return real(self, name, given_up)
 
