@@ -97,7 +97,7 @@ def _semantic(connection: Connection, directory: Path, contents: Contents) -> Ch
     except (OSError, ValueError) as e:
         return problem(check, f"It cannot be read: {e}.", REBUILD)
     if behind:
-        return notice(check, f"Vectors of the last {counted(behind, 'change')} are not made yet.", LATER)
+        return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
     if not contents.homes:
         return ok(check, "No scope needs one: all are scanned exactly.")
     lacking = _lacking(connection, contents)
