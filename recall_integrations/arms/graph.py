@@ -14,7 +14,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -57,11 +56,7 @@ class Numbers:
     nums: NDArray[np.int64]  # int64 `(n,)`, rising
     values: NDArray[np.float32]  # float32 `(n,)`, how each is connected
     stated: NDArray[np.bool_]  # bool `(n,)`, whether it states an edge that is asked for
-    whole: float = 0.0  # sum of the weights of all anchors: a score is a share of it, or of the largest value
-
-    def among(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Numbers:
-        """Return the memories that are kept."""
-        return replace(self, nums=self.nums[kept], values=self.values[kept], stated=self.stated[kept])
+    whole: float  # sum of the weights of all anchors: a score is a share of it, or of the largest value
 
 
 class _Connection:
@@ -188,10 +183,10 @@ class GraphRetriever:
         distinct, place = np.unique(np.concatenate(nums), return_inverse=True)
         values = np.zeros(len(distinct), dtype=np.float32)
         np.add.at(values, place, np.concatenate(gains))
-        found = Numbers(
-            nums=distinct, values=values, stated=np.isin(distinct, np.concatenate(stated)), whole=sum(anchors.values())
-        )
-        return found.among(values != 0), followed
+        some = values != 0
+        distinct, values = distinct[some], values[some]
+        states = np.isin(distinct, np.concatenate(stated))
+        return Numbers(nums=distinct, values=values, stated=states, whole=sum(anchors.values())), followed
 
     def second_hop(
         self,

@@ -1,4 +1,4 @@
-"""BM25 of a scope's memories, from the scope's own numbers alone, in memory or in PostgreSQL.
+"""BM25 of a scope's memories, from the scope's own numbers alone.
 
 `idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009) over the stems of the
 actor's name and the text; texts shorter than `PIVOT` count as that long. Of many: MaxScore (Turtle and Flood 1995).
