@@ -14,7 +14,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -57,11 +56,7 @@ class Numbers:
     nums: NDArray[np.int64]  # int64 `(n,)`, rising
     values: NDArray[np.float32]  # float32 `(n,)`, how each is connected
     stated: NDArray[np.bool_]  # bool `(n,)`, whether it states an edge that is asked for
-    whole: float = 0.0  # sum of the weights of all anchors: a score is a share of it, or of the largest value
-
-    def among(self, kept: NDArray[np.bool_] | NDArray[np.int64]) -> Numbers:
-        """Return the memories that are kept."""
-        return replace(self, nums=self.nums[kept], values=self.values[kept], stated=self.stated[kept])
+    whole: float  # sum of the weights of all anchors: a score is a share of it, or of the largest value
 
 
 class _Connection:
@@ -145,18 +140,6 @@ class GraphRetriever:
             edges=edges,
         )
 
-    def numbers(self, request: ArmRequest, newest: Sequence[int]) -> Numbers:
-        """Return all memories that the arm would reach, where no rows are at hand."""
-        with closing(_Connection(self._engine, request.deadline)) as connection:
-            known = self._entities_of(request.view.scope_id)
-            anchors = _anchors(known, request)
-            named = set(anchors)
-            if not anchors and request.plan.name == "exploratory":
-                anchors = self._recent(connection, request.view, newest)
-            if not anchors:
-                return Numbers(nums=np.empty(0, np.int64), values=np.empty(0, np.float32), stated=np.empty(0, np.bool_))
-            return self._walked(connection, request, known, anchors, named)[0]
-
     def _walked(
         self,
         connection: Any,
@@ -200,10 +183,10 @@ class GraphRetriever:
         distinct, place = np.unique(np.concatenate(nums), return_inverse=True)
         values = np.zeros(len(distinct), dtype=np.float32)
         np.add.at(values, place, np.concatenate(gains))
-        found = Numbers(
-            nums=distinct, values=values, stated=np.isin(distinct, np.concatenate(stated)), whole=sum(anchors.values())
-        )
-        return found.among(values != 0), followed
+        some = values != 0
+        distinct, values = distinct[some], values[some]
+        states = np.isin(distinct, np.concatenate(stated))
+        return Numbers(nums=distinct, values=values, stated=states, whole=sum(anchors.values())), followed
 
     def second_hop(
         self,
@@ -214,7 +197,7 @@ class GraphRetriever:
         allowed: Mask | None = None,
     ) -> SecondHop | None:
         """Return the links from documents to others; `None` where there are no documents or too many words."""
-        if view.text is None or view.drawn or len(view.text.words) > WORDS_MAX:
+        if view.text is None or len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")
         if living is None:

@@ -99,9 +99,6 @@ class RetrievalConfig:
         disk_mb: megabytes that files of columns may take in the directory of a store or of a node; 0 = as many as they
             need. When one was written, those that were used least recently are removed until the others fit, and their
             scopes are read from the database. The one that was just written stays, whatever it takes.
-        local_max: memories of a scope in PostgreSQL up to which a node reads it whole. Of a larger one it reads the
-            candidates of each query alone, which PostgreSQL finds (docs/postgres.md); a scope in a directory is always
-            read whole.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_hop_factor: what a hop is worth of the one before.
         semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
@@ -111,7 +108,6 @@ class RetrievalConfig:
     exact_max: Annotated[int, in_range(0, 10_000_000)] = 2_000_000
     cache_mb: Annotated[int, in_range(0, 1_000_000)] = 1_024
     disk_mb: Annotated[int, in_range(0, 10_000_000)] = 0
-    local_max: Annotated[int, in_range(0, 1_000_000_000)] = 2_000_000
     graph_hops: Annotated[int, in_range(1, 2)] = 2
     graph_hop_factor: Share = 0.5
     semantic_remote: Switch = False

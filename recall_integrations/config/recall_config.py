@@ -51,7 +51,7 @@ from recall_integrations.types import Scope
 # The store, its indexes, threads and breakers are made with them.
 FIXED = frozenset(
     """
-    retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.local_max retrieval.semantic_remote
+    retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.semantic_remote
     ranking.features
     query.spelling_threshold query.spelling_learned_max
     vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms

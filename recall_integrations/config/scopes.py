@@ -27,7 +27,7 @@ OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(
         """
-        retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.local_max retrieval.semantic_remote
+        retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.semantic_remote
         ranking.features query.spelling_threshold query.spelling_learned_max postgres vectors
         facts.keep facts.slots facts.llm_calls_per_hour facts.llm_privacy
         """.split(),

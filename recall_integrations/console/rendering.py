@@ -240,7 +240,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
     grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
-    filling, pushed = sum(stats.get("collections_lack", {}).values()), list(stats.get("pushed", {}).values())
+    filling = sum(stats.get("collections_lack", {}).values())
     rows = {
         "store": f"{stats['path']} (schema {stats['schema_version']}, {decimal(stats['bytes'])})",
         "embedding": stats["embedding"],
@@ -251,7 +251,6 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         else "none dated",
         "entities": f"{stats['entities']:,}, {stats['mentions']:,} mentions, {stats['edges']:,} relations",
         "behind": lag or "no index",
-        **({"scopes": _pushed(pushed)} if pushed else {}),
         **({"filling": f"{filling:,} vectors of large scopes are scanned until they are indexed"} if filling else {}),
     }
     for name, value in rows.items():
@@ -267,21 +266,6 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
             table.add_row(Text(plain(row["scope"])), f"{row['memories']:,}")
         console.print()
         console.print(table)
-
-
-def _pushed(scopes: Sequence[Mapping[str, Any]]) -> str:
-    """Return the number of scopes that PostgreSQL is asked of, and the progress of those that will be."""
-    whole = sum(one["whole"] for one in scopes)
-    said = [f"{whole:,} large in PostgreSQL"] if whole else []
-    said += [f"{one['counted']:,} of {one['memories']:,} memories of another" for one in scopes if not one["whole"]]
-    said += [
-        f"an index of {one['memories']:,} vectors is built ({one['indexed']:,} are in it)"
-        for one in scopes
-        if one.get("vectors") == "indexing"
-    ]
-    if away := sum(one.get("vectors") == "away" for one in scopes):
-        said.append(f"the vectors of {away:,} cannot be reached")
-    return ", ".join(said)
 
 
 def pairs() -> Table:

@@ -6,16 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from sqlalchemy import (
-    ARRAY,
-    BigInteger,
     ColumnElement,
     Connection,
     Engine,
     FunctionElement,
     Select,
     Text,
-    any_,
-    bindparam,
 )
 from sqlalchemy.ext.compiler import compiles
 
@@ -50,12 +46,6 @@ def _joined(element: Any, compiler: Any, **given: Any) -> str:
 @compiles(NumbersJoined, "postgresql")
 def _joined_by_postgres(element: Any, compiler: Any, **given: Any) -> str:
     return f"string_agg(CAST({compiler.process(element.clauses, **given)} AS TEXT), ',')"
-
-
-def among(column: ColumnElement[Any], numbers: Sequence[int]) -> ColumnElement[bool]:
-    """Return the condition that a column is one of many numbers, which go to PostgreSQL as one array; only there."""
-    listed = bindparam(None, list(numbers), type_=ARRAY(BigInteger), unique=True)
-    return column == any_(listed)
 
 
 def streamed(query: Query, rows: int) -> Query:

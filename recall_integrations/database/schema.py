@@ -29,7 +29,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-SCHEMA_VERSION = 18
+SCHEMA_VERSION = 19
 SQL_VARIABLES = 500  # values in one `IN (...)`; databases bound how many a statement may hold
 
 metadata = MetaData()
@@ -176,45 +176,6 @@ languages = _of_scope(
     *map(_small, ("told", "hints")),
     _whole("votes"),
     key=("language",),
-)
-
-# Scopes that no node reads whole (`store/pushing.py`): how far what follows is filled, and their sums.
-pushed = _of_scope(
-    "pushed",
-    _whole("until"),  # memories with higher numbers are not in these tables yet
-    _small("whole"),  # above 0: all were, and every write brings them forward (`pushing.LIMIT`)
-    _whole("memories"),
-    _whole("length"),  # stems together, of each `PIVOT` at least
-    _whole("log_length"),  # of content words, in parts of `columns.UNIT`
-    _whole("words"),  # content words that are kept
-    _whole("roles"),  # these six as `indexes/kind.py` counts them
-    *map(_whole, ("named", "short", "pairs", "crowd", "threaded")),
-    key=(),
-    clustered=False,
-)
-
-# Which memories of such a scope hold a stem.
-postings = _of_scope(
-    "postings",
-    _named("term"),
-    _whole("num"),
-    _small("count"),
-    _small("length"),  # of the memory, as BM25 rounds it
-    key=("term", "num"),
-)
-
-# How many of them do.
-terms = _of_scope("terms", _named("term"), _whole("held"), key=("term",))
-
-# Who speaks in which thread of such a scope, and how often.
-speakers = _of_scope(
-    "speakers",
-    _named("actor"),  # empty: nobody
-    _small("role"),  # as in `ROLE_CODES`
-    _named("thread"),  # empty: none
-    _whole("held"),
-    Index("speakers_by_thread", "scope_id", "thread"),
-    key=("actor", "role", "thread"),
 )
 
 entities = _of_scope(

@@ -7,7 +7,7 @@ actor's name as well, and all of a very long text: `postings` has both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from typing import Any
@@ -166,13 +166,6 @@ class TextColumns:
     kind: Kind  # what the scope is made of
     mean_log_length: float  # mean of `ln(1 + length)` over all living rows
     postings: Sequence[Postings] = ()  # which rows hold a stem, those that were forgotten included
-    # of a scope of which only some rows are there, how many living memories of all hold each of some stems; `None` =
-    # all rows are there, and are counted
-    counted: Callable[[Sequence[str]], Mapping[str, int]] | None = field(default=None, compare=False, repr=False)
-    # of such a scope, in which of some threads one of some actors speaks, all by their names
-    spoken_in: Callable[[Sequence[str], Sequence[str]], Collection[str]] | None = field(
-        default=None, compare=False, repr=False
-    )
     # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -222,8 +215,6 @@ class TextColumns:
 
     def frequency(self, term: str) -> int:
         """Count the living memories that hold a stem."""
-        if self.counted is not None:
-            return self.counted((term,)).get(term, 0)
         number = self.lexicon.stem_of(term)
         if number < 0:
             return 0
@@ -240,10 +231,6 @@ class TextColumns:
 
     def frequencies(self, numbers: Rows) -> NDArray[np.int64]:
         """Count the living memories that hold each of some stems, given by their numbers."""
-        if self.counted is not None:
-            terms = [self.lexicon.stem_text(number) for number in numbers.tolist()]
-            held = self.counted(terms)
-            return np.asarray([held.get(term, 0) for term in terms], dtype=np.int64)
         total = np.zeros(len(numbers), dtype=np.int64)
         for part in self.postings:
             begins, ends = part.spans(numbers)

@@ -7,7 +7,7 @@ change copies the links once, and sorts the threads that it touches.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,11 +136,6 @@ class ColumnsBuilder:
         self.kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
         self.lexicon.prepare()
-
-    def know(self, actors: Iterable[str]) -> None:
-        """Number actors that may speak in no row, for a scope with only some of its rows."""
-        for name in actors:
-            self._actor(name)
 
     def kill(self, nums: Sequence[int] | NDArray[np.int64]) -> None:
         """Mark memories as dead and take them out of their threads. Numbers that are not here are skipped."""

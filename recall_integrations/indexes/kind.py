@@ -123,20 +123,6 @@ def shortness(lengths: NDArray[np.int32]) -> NDArray[np.float64]:
     return found
 
 
-def kind_of(rows: int, *, roles: int, named: int, short: int, pairs: int, crowd: int, threaded: int) -> Kind:
-    """Compute the shares from counts of memories; `short` in `_UNIT` parts, as `shortness` adds up."""
-    if not rows:
-        return Kind()
-    return Kind(
-        pairs=pairs / rows,
-        crowd=crowd / rows,
-        roles=roles / rows,
-        threaded=threaded / rows,
-        named=named / rows,
-        short=short / _UNIT / rows,
-    )
-
-
 def how_long(asked: int) -> float:
     """Return 0 for a query of up to `LONG_FROM` content words, 1 from `LONG_SPAN` more."""
     return min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
@@ -200,14 +186,16 @@ class KindCounter:
 
     def kind(self) -> Kind:
         """Return the current shares."""
-        return kind_of(
-            self._rows,
-            roles=self._roles,
-            named=self._named,
-            short=self._short,
-            pairs=self._pairs,
-            crowd=self._crowd,
-            threaded=self._threaded,
+        rows = self._rows
+        if not rows:
+            return Kind()
+        return Kind(
+            pairs=self._pairs / rows,
+            crowd=self._crowd / rows,
+            roles=self._roles / rows,
+            threaded=self._threaded / rows,
+            named=self._named / rows,
+            short=self._short / _UNIT / rows,
         )
 
     def _count(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes, sign: int) -> None:

@@ -88,10 +88,6 @@ BESIDE = 16 * (2 * int(str(HNSW["max_neighbors"])) + 8) + 384
 NO_ROOM = frozenset({"53100", "53200", "53400"})  # disk, which shared memory counts as, too; memory; a limit
 # A table is not indexed by two: the name of the index would be waited for, in a request that has no time for it.
 _TAKE = "SELECT pg_try_advisory_xact_lock(hashtextextended(:table, 0))"
-BUILDING = (
-    "SELECT c.relname, p.tuples_done FROM pg_stat_progress_create_index p JOIN pg_class c ON c.oid = p.relid "
-    "WHERE p.datname = current_database() AND c.relname = ANY(:tables)"
-)
 _SETTINGS = (
     "SELECT set_config(name, value, true) FROM (VALUES ('statement_timeout', '0'), ('transaction_timeout', '0'), "
     f"('lock_timeout', '{LOCK_S}s')) given (name, value) JOIN pg_settings USING (name)"
@@ -101,34 +97,35 @@ _MEMORY = (
 )
 
 
-# Ways to build an index, the next one where there is no room: without workers beside, which share memory, of which a
-# container has little (64 MB in `/dev/shm`); with as much memory as the graph needs, up to `shared_buffers`.
-WAYS = ((False, True), (True, True), (True, False))
-
-
 def is_free(connection: Connection, home: str) -> bool:
     """Say whether nobody builds the index of a collection; if so, lock it until the end of this transaction."""
     return bool(connection.execute(text(_TAKE), {"table": table_of(home)}).scalar())
 
 
-def build(connection: Connection, home: str, place: Extension, alone: bool, raised: bool) -> tuple[int, int] | None:
-    """Build the index in this transaction; return MB of memory lacked and needed, `None` = another process does it."""
+def build(connection: Connection, home: str, place: Extension, *, frugal: bool) -> bool:
+    """Build the index in this transaction; return false where another process does it.
+
+    Args:
+        frugal: without workers beside, which share memory, of which a container has little (64 MB in `/dev/shm`), and
+            without more memory than the user has; else with as much as the graph needs, up to `shared_buffers`.
+    """
     connection.execute(text(_SETTINGS))
     _notice_who_went(connection)
     if not is_free(connection, home):
-        return None
+        return False
     table = table_of(home)
-    width = connection.execute(text(f"SELECT dimension FROM {CATALOGUE} WHERE home = :home"), {"home": home}).scalar()
-    rows = connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()
-    own, shared = connection.execute(text(_MEMORY)).one()
-    needed = int(rows) * (2 * int(width or 0) + BESIDE) + (8 << 20)  # with the little that pgvector takes for itself
-    given = max(own, min(needed, shared)) if raised else own
-    connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = {given // 1024}")
-    if alone:
+    if frugal:
         connection.exec_driver_sql("SET LOCAL max_parallel_maintenance_workers = 0")
+    else:
+        noted = text(f"SELECT dimension FROM {CATALOGUE} WHERE home = :home")
+        width = int(connection.execute(noted, {"home": home}).scalar() or 0)
+        rows = int(connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one())
+        own, shared = connection.execute(text(_MEMORY)).one()
+        needed = rows * (2 * width + BESIDE) + (8 << 20)  # with the little that pgvector takes for itself
+        connection.exec_driver_sql(f"SET LOCAL maintenance_work_mem = {max(own, min(needed, shared)) // 1024}")
     make_index(connection, table, place)
     connection.execute(text(f"UPDATE {CATALOGUE} SET indexed = true WHERE home = :home"), {"home": home})
-    return given >> 20 if given < needed else 0, needed >> 20
+    return True
 
 
 def _notice_who_went(connection: Connection) -> None:

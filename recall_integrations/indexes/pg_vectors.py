@@ -27,11 +27,9 @@ from recall_integrations.database.postgres_errors import is_lost, is_ours, shown
 from recall_integrations.database.tenants import role_under_policies
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.pg_tables import (
-    BUILDING,
     CATALOGUE,
     NO_ROOM,
     PREFIX,
-    WAYS,
     Extension,
     build,
     has_catalogue,
@@ -60,7 +58,6 @@ ITERATIVE = (0, 8)  # from which a search goes on beyond hnsw.ef_search
 EF, EF_MAX = int(str(HNSW["ef_search"])), 1_000  # of hnsw.ef_search
 CONNECTIONS = 8
 CONNECT_S = 2  # the least that the driver takes
-BUILDING_S = 0.2  # for which it is waited what is being built: a probe asks
 BATCH = 50  # vectors of a transaction: putting one into a large graph takes milliseconds
 LOADED_NUMBERS = 128_000  # of all vectors in a transaction that puts them into a table without a graph
 DELETED_AT_ONCE = 1_000
@@ -249,47 +246,32 @@ class PgVectors(CollectionServer):
         if not self._asked(noted):
             raise CollectionLost(f"{self.called} has no collection {home}.")
 
-    def index(self, home: str, given_up: Callable[[], bool]) -> str:
+    def index(self, home: str, given_up: Callable[[], bool]) -> None:
         """Build the index of a collection over all loaded vectors, unless it is there.
 
         The build has no timeout, and says nothing about whether the server answers: the breaker hears of none of it.
+        Where there is no room for it, it is built once more without workers, in the memory that the user has.
         """
         if self.look(home).dimension is None:
             raise CollectionLost(f"The collection {home} is empty.")
-        for alone, raised in WAYS:
+        try:
             try:
-                built = self._built(home, alone, raised, given_up)
+                built = self._built(home, given_up, frugal=False)
             except SQLAlchemyError as e:
-                if sqlstate(e) in NO_ROOM and (alone, raised) != WAYS[-1]:
-                    continue
-                raise self._met(e) from None
-            break
-        if built is None:
+                if sqlstate(e) not in NO_ROOM:
+                    raise
+                built = self._built(home, given_up, frugal=True)
+        except SQLAlchemyError as e:
+            raise self._met(e) from None
+        if not built:
             raise CollectionBusy(f"The index of the collection {home} is built by another node.")
-        lacked, needed = built
-        if not lacked:
-            return ""
-        return (
-            f"{self.called} had {lacked:,} MB to build an index of {needed:,} MB, so it took several times "
-            "as long as it could. Give the user of the nodes more: ALTER ROLE … SET maintenance_work_mem = "
-            f"'{needed}MB'."
-        )
 
-    def building(self, homes: Sequence[str]) -> dict[str, int]:
-        named = {table_of(home): home for home in homes}
-
-        def asked(connection: Connection) -> dict[str, int]:
-            rows = connection.execute(text(BUILDING), {"tables": list(named)})
-            return {named[str(table)]: int(done or 0) for table, done in rows}
-
-        return self._asked(asked, BUILDING_S)
-
-    def _built(self, home: str, alone: bool, raised: bool, given_up: Callable[[], bool]) -> tuple[int, int] | None:
+    def _built(self, home: str, given_up: Callable[[], bool], *, frugal: bool) -> bool:
         with self._free, given_up_when(given_up):
             engine = self._opened()
             try:
                 with engine.begin() as connection:
-                    return build(connection, home, self._place(connection), alone, raised)
+                    return build(connection, home, self._place(connection), frugal=frugal)
             except SQLAlchemyError as e:
                 if is_lost(e):
                     one_was_lost(engine)

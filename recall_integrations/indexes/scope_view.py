@@ -162,9 +162,6 @@ class ScopeView:
     spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
     # reads from the store the times that memories tell; `None` = none do
     told_column: Callable[[], ToldColumn] | None = None
-    # whether only some rows of the scope are here, which a query has drawn (`store.outlines`), while all that is said
-    # of the scope as a whole is said of all of it
-    drawn: bool = False
     # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -10,7 +10,6 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,7 +20,7 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.database.portable import among, streamed
+from recall_integrations.database.portable import streamed
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
@@ -76,7 +75,6 @@ class Columns:
         self.living = 0
         self.vectors = vectors
         self.text = text
-        self.few = False  # whether they are a few rows, which fit whatever the budget is
         self.counted = 0  # `bytes` when they were kept last: with thousands of scopes, counting all again takes long
         self.told = ToldColumn()
 
@@ -262,30 +260,6 @@ class ScopeViews:
                 tell(each)
         return view
 
-    def drawn(
-        self, connection: Connection, scope_id: int, version: int, upto: int, nums: Sequence[int], actors: Sequence[str]
-    ) -> ScopeView:
-        """Build a view of some memories of a scope. The caller has to replace what it says of the scope as a whole."""
-        count, dimensions = len(nums), self._dimensions()
-        columns = Columns(VectorColumn(dimensions, count, scanned=True), count, ColumnsBuilder(lexicon.shared(), count))
-        assert columns.text is not None
-        columns.few = True
-        columns.text.know(actors)
-        columns.ended = self._ended(scope_id)
-        self._read(connection, columns, scope_id, upto, nums=nums)
-        if columns.text is None:
-            raise EmbeddingError("The words of the memories could not be read.")
-        t = schema.told_times.c
-        query = (
-            select(t.num, t.start, t.stop).where(t.scope_id == scope_id, among(t.num, nums)).order_by(t.num, t.place)
-        )
-        found = np.asarray([tuple(row) for row in connection.execute(query)], dtype=np.int64).reshape(-1, 3)
-        told_column = ToldColumn(upto=upto, nums=found[:, 0], start=found[:, 1], stop=found[:, 2])
-        view = columns.snapshot(
-            scope_id, version, partial(self._stored, scope_id), partial(self._spelled, scope_id), lambda: told_column
-        )
-        return replace(view, drawn=True)
-
     def near(self, scope_id: int, changes: int) -> bool:
         """Say whether the scope's columns are in memory and lack at most so many changes."""
         _, upto = self._shown(scope_id)
@@ -406,9 +380,8 @@ class ScopeViews:
         upto: int,
         *,
         streams: bool = False,
-        nums: Sequence[int] | None = None,
     ) -> None:
-        """Append the memories that the store holds after `columns.seq`, up to `upto`; with `nums`, only these."""
+        """Append the memories that the store holds after `columns.seq`, up to `upto`."""
         m, v = schema.memories, schema.vectors
         fields: list[Any] = [m.c.num, m.c.id, m.c.event_at, m.c.created_at, m.c.type, m.c.importance]
         source: Any = m
@@ -424,8 +397,6 @@ class ScopeViews:
             fields.extend(words.COLUMNS)
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
-        if nums is not None:
-            query = query.where(among(m.c.num, nums))
         if columns.ended:  # those that ended since are left out below
             query = query.where(stays(columns.ended))
         if streams:
@@ -479,7 +450,7 @@ class ScopeViews:
         except EmbeddingError as e:
             logger.warning("Ranking goes on without the words of the texts: %s", told(e))
             return None
-        return text if columns.bytes <= self.budget_bytes or columns.few else None
+        return text if columns.bytes <= self.budget_bytes else None
 
     def _load(self, scope_id: int, upto: int) -> Columns:
         m = schema.memories

@@ -289,8 +289,8 @@ class Loading(Protocol):
     def note(self, home: str, upto: int) -> None:
         """Note the number up to which the collection is loaded."""
 
-    def index(self, home: str, given_up: Callable[[], bool]) -> str:
-        """Build the index if it is missing; return a note for the operator. May raise `CollectionBusy`."""
+    def index(self, home: str, given_up: Callable[[], bool]) -> None:
+        """Build the index if it is missing, until `given_up` says so. May raise `CollectionBusy`."""
 
 
 class CollectionServer(ABC):
@@ -386,10 +386,6 @@ class CollectionServer(ABC):
     def homes(self) -> list[str]:
         """List all collections on a server that is the store's own."""
         return []
-
-    def building(self, homes: Sequence[str]) -> dict[str, int]:
-        """Return the collections whose index some process is building, with the vectors indexed so far."""
-        return {}
 
     @abstractmethod
     def _met(self, error: BaseException) -> IndexUnavailable:

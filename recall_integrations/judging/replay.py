@@ -250,8 +250,6 @@ class Replays:
         scope_id = self._optimizer.store.scope_id(scope)
         if seen is None or scope_id is None or not seen.size:
             return {}
-        if self._optimizer.store.outline(scope_id).drawn:  # each recall has rows of its own there
-            return {}
         names, view = learnable(), self._optimizer.store.view(scope_id)
         x = entered(seen, names).T
         for arm in arms:

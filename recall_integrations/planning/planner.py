@@ -315,9 +315,6 @@ def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, S
     if session is not None:
         if view is None:
             parsed = replace(parsed, session=replace(session, because="there are no sessions here"))
-        elif view.drawn:
-            because = "the sessions of a scope that is too large to be read whole are not told apart"
-            parsed = replace(parsed, session=replace(session, found="", because=because))
         else:
             window = parsed.temporal_window
             inside = None if window is None else asked_mask(view, window.start, window.end)
@@ -390,8 +387,6 @@ def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
     if not names or view is None or view.text is None:
         return not names
     text = view.text
-    if view.drawn:  # `actor_names` then holds all who speak in the scope, and nobody else
-        return names <= {actor.casefold() for actor in text.actor_names}
     codes = [code for code, actor in enumerate(text.actor_names) if actor.casefold() in names]
     speaking = np.unique(text.actors[np.isin(text.actors, codes) & view.alive])
     return names <= {text.actor_names[code].casefold() for code in speaking.tolist()}

@@ -316,7 +316,7 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
 
 def profile(view: ScopeView, rows: Rows) -> Scores | None:
     """Compute each candidate's cosine with the scope's centroid: how typical it is of the memories here."""
-    if view.vectors is None or view.drawn:
+    if view.vectors is None:
         return None
     newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]
     centroid = view.vectors.of(newest).mean(axis=0)

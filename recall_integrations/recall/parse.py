@@ -85,7 +85,7 @@ class Loader:
         with _nothing_collected():
             self._store.entities(scope_id)
             self._store.languages(scope_id)
-            self._store.outline(scope_id)
+            self._store.view(scope_id)
             self._prepare()
 
 
@@ -222,7 +222,7 @@ class Parse(Stage):
                 door=door,
             )
 
-        view = self._store.outline(scope_id)
+        view = self._store.view(scope_id)
         user, assistant = self._asking(scope, view, index)
         return ScopeKnowledge(
             entities=index,

@@ -27,7 +27,6 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.store.outlines import Outline
 from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope, TemporalWindow
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import Decision
@@ -51,10 +50,8 @@ class Plan(Stage):
         config: RecallConfig,
         arms: tuple[ArmSpec, ...],
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
-        draw: Callable[[RecallState, Outline, RetrievalPlan, Turn], RecallState] | None = None,
     ) -> None:
         self._store, self._config, self._arms, self._waiting = store, config, arms, waiting
-        self._draw = draw
         self._threads = Bulkhead("filters", READ_AT_ONCE, hanging_max=0)
 
     def applies(self, _state: RecallState) -> bool:
@@ -74,14 +71,7 @@ class Plan(Stage):
         """Return the state with `planned`, `view`, `allowed`, `searched`, `wanted`, `asked` and `trust`."""
         request = state.request
         scope_id = self._store.scope_id(request.scope)
-        outline = None if scope_id is None or state.loading or self._draw is None else self._store.pushed(scope_id)
-        if outline is not None and self._draw is not None:
-            state = self._draw(state, outline, self._meant(state, outline), turn)
-            if state.view is None:
-                return changed(state, planned=self.made(state.query, state.served), loading=True)
-            view: ScopeView | None = state.view
-        else:
-            view = None if scope_id is None or state.loading else self._store.view(scope_id)
+        view = None if scope_id is None or state.loading else self._store.view(scope_id)
         parsed, session = settled(state.query, view)
         plan = self.made(parsed, state.served)
         if parsed.type_hints != plan.type_hints:
@@ -112,10 +102,6 @@ class Plan(Stage):
             notes=notes,
         )
         return _typed(state).degraded_by(*self._lag(view.scope_id))
-
-    def _meant(self, state: RecallState, outline: Outline) -> RetrievalPlan:
-        """Return the plan of a query to a scope that is not read whole, before its rows are there."""
-        return self.made(settled(state.query, outline.view)[0], state.served)
 
     def filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
         """Say whether the columns of the filters are in memory. If not, a thread reads them for a later recall."""

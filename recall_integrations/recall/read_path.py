@@ -38,7 +38,6 @@ from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.deliver import Deliver, Delivery
-from recall_integrations.recall.drawing import Drawing
 from recall_integrations.recall.lately import RESULTS_MAX, Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.parse import LONG_CHARS, Parse
@@ -224,12 +223,10 @@ class ReadPath:
         )
         rank = Rank(store, config, delivery, ranker, specs, makers)
         facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
-        coarse = (lambda _k, limit: limit) if self.reranking is None else depth.coarse
-        drawing = Drawing(store, config, rank.graph, coarse, embed, facts)
         again = Again(embed, arms, rank, guards.of("ranker") if own else None)
         return [
             parse,
-            Plan(store, config, specs, self._admission.waiting, drawing),
+            Plan(store, config, specs, self._admission.waiting),
             *([] if facts is None else [facts]),
             *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
             embed,
@@ -288,7 +285,7 @@ class ReadPath:
     def _read(self, text: str, now: datetime, scope: Scope, window: Window, zone: ZoneInfo | None) -> ParsedQuery:
         parsed = self._parse.read(text, now, scope, window, zone)
         scope_id = self.store.scope_id(scope)
-        return settled(parsed, None if scope_id is None else self.store.outline(scope_id))[0]
+        return settled(parsed, None if scope_id is None else self.store.view(scope_id))[0]
 
     def _reading(self, request: RecallRequest, now: datetime) -> ParsedQuery | None:
         """Read a query as a recall at that time would; `None` where that may take long."""
@@ -314,9 +311,8 @@ class ReadPath:
         return True
 
     def _filters_there(self, scope_id: int, filters: Filters) -> bool:
-        """Say whether the columns of the filters are in memory, or need not be, as the database holds the scope."""
-        store = self.store
-        return not filters or store.pushed(scope_id) is not None or store.filters_ready(store.view(scope_id), filters)
+        """Say whether the columns of the filters are in memory."""
+        return not filters or self.store.filters_ready(self.store.view(scope_id), filters)
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """Plan a parsed query; see `QueryOptimizer.plan`."""

@@ -313,9 +313,6 @@ class Batches:
             tables[schema.edges] += named.edges
         for table, given in tables.items():
             insert_rows(connection, table, given)
-        for part, _ in made:
-            cuts = [part.batch.known.words_of(memory) for memory in part.batch.memories]
-            parts.pushing.coming(connection, part.scope_id, part.nums, part.batch.memories, cuts)
         spoke = {
             scope_id: languages.write(connection, scope_id, (m.text for part in some for m in part.batch.memories))
             for scope_id, some in of_scopes.items()

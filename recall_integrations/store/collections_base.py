@@ -25,7 +25,6 @@ from recall_integrations.store.journal import SEMANTIC, Point
 from recall_integrations.store.turns import Lock
 
 if TYPE_CHECKING:
-    from recall_integrations.indexes.vectors import CollectionServer
     from recall_integrations.resilience.guard import Health
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
@@ -61,11 +60,6 @@ class CollectionsBase(ABC):
         self._closed = False
         self.failed = ""  # why the thread last ended; empty = its work was done
         self.filling = Filling(self._step, self._could_not)
-
-    @property
-    def outside(self) -> CollectionServer | None:
-        """The server; `None` = there is none."""
-        return None
 
     def health(self) -> tuple[Health, ...]:
         """Return the health of the server; nothing if there is none, or it was never asked."""

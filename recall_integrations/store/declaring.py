@@ -10,7 +10,7 @@ from sqlalchemy import insert, select
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.bm25 import Bm25, Where, best_pushed, frequency_of
+from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import rows
 from recall_integrations.store.parts import StoreParts
@@ -102,16 +102,6 @@ class Declarations:
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
         """Find nums of memories that may say a name: by the lexical index, else by the text."""
         words, parts = stems(name), self._parts
-        if words and (outline := parts.outlines.of(scope_id)) is not None:
-            assert outline.view.text is not None
-            bm25 = Bm25(outline.view, words, (), outline.view.text.frequency, lambda: parts.indexes.lexical)
-            most, where = min(count, BACKFILL_MAX), Where(upto=outline.upto, gone=outline.gone)
-            if not bm25.weights:
-                return []
-            mean = outline.view.mean_length
-            with parts.engine.connect() as connection:
-                best, _ = best_pushed(connection, scope_id, bm25.weights, bm25.frequency, mean, most, where)
-            return [int(num) for num in best[:most].tolist()]
         if words and not parts.indexes.behind(scope_id):
             try:
                 view = parts.views.get(scope_id)

@@ -6,12 +6,10 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
@@ -127,7 +125,7 @@ class ScopeFacts:
         self,
         told: dict[Key, list[Told]],
         keys: dict[int, tuple[Key, ...]],
-        view: Shown,
+        view: ScopeView,
         slots: Slots,
         lines: Lines,
         index: EntityIndex,
@@ -265,30 +263,10 @@ def line_of(told: Sequence[Told], *, one: bool) -> Line:
     return Line(stretches=stretches, own=own, older=older, older_from=older_from)
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """The memories with facts in a scope that is not read whole."""
-
-    scope_id: int
-    nums: NDArray[np.int64]
-    at: NDArray[np.int64]
-    alive: NDArray[np.bool_]  # true for all
-    memo: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def size(self) -> int:
-        """Number of memories."""
-        return len(self.nums)
-
-
-Shown: TypeAlias = ScopeView | Telling  # the living memories of a scope
-
-
 class _Kept:
     """The facts of a scope in memory."""
 
     def __init__(self) -> None:
-        self.telling: tuple[tuple[int, int], Telling] | None = None  # of the version of the scope and up to an end
         self.upto = -1
         self.lock = threading.Lock()
         self.told: dict[Key, list[Told]] = {}
@@ -322,9 +300,6 @@ class FactTables:
             self._kept.move_to_end(view.scope_id)
             while len(self._kept) > SCOPES_MAX:
                 self._kept.popitem(last=False)
-        if view.drawn:
-            with kept.lock:
-                return self._shown(kept, self._forward(kept, view), self._slots)
         last = view.nums.item(-1) if view.size else -1
         if kept.upto < last:
             with kept.lock:
@@ -340,7 +315,7 @@ class FactTables:
             else:
                 self._kept.pop(scope_id, None)
 
-    def _shown(self, kept: _Kept, view: Shown, slots: Slots) -> ScopeFacts:
+    def _shown(self, kept: _Kept, view: ScopeView, slots: Slots) -> ScopeFacts:
         index = self._index(view.scope_id) if kept.told else _NOBODY
         names = kept.names
         if names is None or not names.is_of(index):
@@ -350,27 +325,7 @@ class FactTables:
             lines = view.memo[_LINES] = Lines(kept.lines, names)
         return ScopeFacts(kept.told, kept.keys, view, slots, lines, index)
 
-    def _forward(self, kept: _Kept, view: ScopeView) -> Telling:
-        """Bring the facts of a scope forward that is not read whole; return its living memories with facts."""
-        ended = self._ended(view.scope_id)
-        if kept.telling is not None and kept.telling[0] == (view.version, ended):
-            return kept.telling[1]
-        m, f = schema.memories.c, schema.facts.c
-        nums = select(f.num).where(f.scope_id == view.scope_id, f.num <= view.seq).distinct()
-        query = select(m.num, func.coalesce(m.event_at, m.created_at)).where(m.scope_id == view.scope_id)
-        query = query.where(m.num.in_(nums), stays(ended)).order_by(m.num)
-        with reading(self._engine) as connection:
-            found = connection.execute(query).all()
-        there = np.asarray([tuple(row) for row in found], dtype=np.int64).reshape(-1, 2)
-        alive = np.ones(len(there), dtype=np.bool_)
-        telling = Telling(scope_id=view.scope_id, nums=there[:, 0], at=there[:, 1], alive=alive)
-        last = telling.nums.item(-1) if telling.size else -1
-        if kept.upto < last:
-            self._read(kept, telling, last)
-        kept.telling = (view.version, ended), telling
-        return telling
-
-    def _read(self, kept: _Kept, view: Shown, last: int) -> None:
+    def _read(self, kept: _Kept, view: ScopeView, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
         query = query.order_by(f.num, f.place).limit(FACTS_MAX + 1)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Text, cast, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import among, streamed
+from recall_integrations.database.portable import streamed
 from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.metadata import KeyColumn
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
@@ -86,16 +86,6 @@ class MetadataIndex:
             yield {one: scope.columns[one] for one in asked}
         if grown:
             self._fit()
-
-    @contextmanager
-    def of_drawn(self, view: ScopeView, asked: Sequence[Asked]) -> Iterator[Columns]:
-        """Yield the values for a view that has only some rows of its scope; nothing is cached."""
-        with self._engine.connect() as connection:
-            read = _read(connection, view.scope_id, list(dict.fromkeys(asked)), 0, view.seq, view.nums.tolist())
-        columns = {one: KeyColumn() for one in read}
-        for one, (nums, values) in read.items():
-            columns[one].extend(nums, values)
-        yield columns
 
     def has(self, scope_id: int, asked: Sequence[Asked]) -> bool:
         """Say whether all values are in memory, but for the newest memories: else reading them may take long."""
@@ -166,7 +156,6 @@ def _read(
     asked: Sequence[Asked],
     after: int,
     upto: int,
-    only: Sequence[int] | None = None,
 ) -> Read:
     """Read the memories with numbers above `after`, up to `upto`, that hold each of the asked values."""
     found: Read = {one: ([], []) for one in asked}
@@ -174,9 +163,7 @@ def _read(
 
     def rows(query: Select[Any]) -> Iterator[Any]:
         query = query.where(m.scope_id == scope_id, m.num > after, m.num <= upto).order_by(m.num)
-        if only is not None:
-            query = query.where(among(m.num, only))
-        elif not after:
+        if not after:
             query = streamed(query, _AT_ONCE)
         for part in connection.execute(query).partitions(_AT_ONCE):
             yield from part
@@ -264,9 +251,6 @@ class Filtering:
             return []
         asked = [of_key(key) for key in keys_of(filters.condition)]
         known: Mapping[Asked, bool] = view.memo.get(_HELD, {})
-        if view.drawn:
-            with self._index.of(whole(view.scope_id, view.seq), asked) as columns:
-                known = {one: len(column) > 0 for one, column in columns.items()}
         if not known.keys() >= set(asked):  # a column that does not fit into memory is not read for this alone
             with self._index.of(view, asked) as columns:
                 known = _held(view, columns)
@@ -279,8 +263,7 @@ class Filtering:
         known = masks.get(key)
         if known is not None:
             return known
-        reading = self._index.of_drawn if view.drawn else self._index.of
-        with reading(view, asked_of(filters)) as columns:
+        with self._index.of(view, asked_of(filters)) as columns:
             mask: Mask = view.alive.copy()
             if filters.actors:
                 actors = columns[ACTOR]
@@ -290,8 +273,7 @@ class Filtering:
                     mask &= _of_nums(view, columns[column].holding(Test(column.column, "$in", wanted)))
             if filters.condition is not None:
                 mask &= meeting(view, filters.condition, columns)
-                if not view.drawn:
-                    _held(view, columns)
+                _held(view, columns)
         if len(masks) >= MASKS_MAX:
             masks.clear()
         masks[key] = mask
@@ -315,22 +297,7 @@ class Filtering:
             return np.zeros(view.size, dtype=np.bool_)
         with self._engine.connect() as connection:
             query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent.in_(ents))
-            if view.drawn:
-                query = query.where(among(n.c.num, view.nums.tolist()))
             return _of_nums(view, [row[0] for row in connection.execute(query)])
-
-
-class _Whole(NamedTuple):
-    """Stands for the view of a scope of which no rows are read."""
-
-    scope_id: int
-    seq: int
-    size: int = 0
-
-
-def whole(scope_id: int, seq: int) -> Any:
-    """Return an argument of `MetadataIndex.of` that brings columns of a whole scope forward, and drops nothing."""
-    return _Whole(scope_id, seq)
 
 
 def asked_of(filters: Filters) -> list[Asked]:

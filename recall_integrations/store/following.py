@@ -221,7 +221,6 @@ def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> N
             if touched:
                 parts.facts.drop(scope_id)
                 parts.spellers.forget(scope_id)
-                parts.pushing.forget()
             parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
@@ -250,7 +249,6 @@ def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
         parts.catalog.drop()
         parts.facts.drop()
         parts.spellers.forget()
-        parts.pushing.forget()
         for forget in parts.forgets:
             if (known := forget()) is not None:
                 known()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -77,7 +76,6 @@ class Indexes:
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
         words: Callable[[], WordIndex] | None = None,
-        besides: Callable[[float | None], bool] = lambda _timeout: True,
         served: Callable[[Note], ServedCollections] | None = None,
     ) -> None:
         self._engine = engine
@@ -86,7 +84,6 @@ class Indexes:
         self.notices: list[str] = []
         self._keeps, self._state = keeps, state
         self._words = words
-        self._besides = besides
         self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
         self._tailed: tuple[int, WordIndex] | None = None
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
@@ -245,12 +242,8 @@ class Indexes:
         return self.collections.home_until(scope_id)
 
     def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the collections hold every vector, and scopes too large to be read whole are counted; say whether
-        that is so within `timeout` seconds."""
-        end = None if timeout is None else time.monotonic() + timeout
-        if not self.collections.settle(timeout):
-            return False
-        return self._besides(None if end is None else max(end - time.monotonic(), 0.0))
+        """Wait until the collections hold every vector; say whether that is so within `timeout` seconds."""
+        return self.collections.settle(timeout)
 
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal those that were closed in order."""

@@ -33,7 +33,7 @@ from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
 if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Engine
 
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.config import RecallConfig
@@ -51,11 +51,9 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.learned_files import Kept
     from recall_integrations.store.listing import Listed
-    from recall_integrations.store.outlines import Outline, Outlines
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.renewal import Compacted
     from recall_integrations.store.revisions import Revisions
-    from recall_integrations.store.where import Conditions
     from recall_integrations.text.spoken import Spoken
     from recall_integrations.types.facts import Fact
 
@@ -120,7 +118,6 @@ class MemoryStore:
             parts.indexes,
             parts.spellers,
             parts.column_files,
-            parts.pushing,
             self._fact_filling,
         )
         parts.indexes.owed.owned_by(weakref.ref(self))
@@ -593,24 +590,10 @@ class MemoryStore:
         """Return sizes, per scope and in all, the embedding, the lag of each index, and notices of repairs.
 
         `collections_lack`: of each large scope, by its number, the count of vectors that are in no index yet, and
-        scanned. `pushed`: of each scope in PostgreSQL of more than `retrieval.local_max`, by its number: `memories`,
-        the number `counted` there, and whether it is `whole`, so that PostgreSQL is asked and no node reads it; the
-        state of its `vectors` (`compared`, `loading`, `indexing`, `behind`, `there`, `away`), the number `behind`
-        (counted up to 20,001), and the number `indexed` in an index that is being built.
+        scanned.
         """
         self._parts.up_to_date()
         return self._reader.stats()
-
-    def large_scopes(self) -> dict[str, Any]:
-        """Sum up the scopes that PostgreSQL is asked for; empty where there are none. Cached for five seconds: cheap
-        enough to be read every second.
-
-        `scopes`; `uncounted`: memories whose words are not counted yet, of scopes that nodes read whole until then;
-        `vectors`: number of scopes with each state: `there`, `behind`, `indexing`, `loading`, `compared` (no server has
-        them) or `away`; `vectors_behind`: number of vectors in no index; `failed`: why the server could not be filled
-        at the last try; `left_out`: whether recalls leave out memories because of that.
-        """
-        return self._reader.large_scopes()
 
     def hydration(self) -> dict[str, int]:
         """Count the memories delivered out of memory (`hits`), and those that had to be read (`misses`).
@@ -714,39 +697,8 @@ class MemoryStore:
         with self._parts.errors():
             return self._views.get(scope_id)
 
-    def outline(self, scope_id: int) -> ScopeView:
-        """Return the scope's columns; without rows (`drawn`) if it is too large to be read whole, with the statistics
-        of all its memories."""
-        outline = self.pushed(scope_id)
-        return self.view(scope_id) if outline is None else outline.view
-
-    def pushed(self, scope_id: int) -> Outline | None:
-        """Return the outline of a scope too large to be read whole (`retrieval.local_max`); `None` for others."""
-        with self._parts.errors():
-            return self._parts.outlines.of(scope_id)
-
-    @property
-    def outlines(self) -> Outlines:
-        """Reads rows of scopes that are not read whole."""
-        return self._parts.outlines
-
-    @contextlib.contextmanager
-    def connected(self, milliseconds: float) -> Iterator[Connection]:
-        """Open a transaction that reads one state of the database, with a time limit on all its statements."""
-        from recall_integrations.database.connections import within
-        from recall_integrations.database.portable import bounded
-
-        with self._parts.errors(), within(milliseconds / 1e3), self.engine.connect() as connection:
-            yield bounded(connection, milliseconds)
-
-    def conditions(self, outline: Outline, filters: Filters, now: datetime) -> Conditions:
-        """Return the condition of SQL for filters."""
-        return self._reader.conditions(outline, filters, now)
-
     def in_memory(self, scope_id: int) -> bool:
         """Say whether the data for a recall of the scope is in memory, but for a few changes."""
-        if self._parts.outlines.has(scope_id):
-            return self._parts.catalog.has(scope_id)
         return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
     def languages(self, scope_id: int) -> Spoken:

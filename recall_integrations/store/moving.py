@@ -1,11 +1,11 @@
 """Move a store to another place, between directories and databases, while it is read and written.
 
-    copy    scope by scope, only rows that differ; a scope is done when the target has its version
+    copy    scope by scope; a scope is done when the target has its version
     again   with the source's writers kept out: the scopes that were written to meanwhile, and what has no version
     end     the journal and the notes of the store about itself; then the target is whole, and can be opened
 
-Rows keep their numbers, so the target answers as the source does. Only differences are written, so a move that was
-stopped or killed goes on when it is called again. The source is never changed.
+Rows keep their numbers, so the target answers as the source does. Scopes that are done are left alone, so a move that
+was stopped or killed goes on when it is called again. The source is never changed.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, bindparam, delete, func, insert, select, true
+from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, select, true
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -39,7 +38,6 @@ from recall_integrations.store.opening import MOVING, is_address
 from recall_integrations.store.renewal import COMPACTED
 
 Place = str | os.PathLike[str]
-Row = Mapping[str, Any]
 
 AT_ONCE = 2_000  # rows
 TABLES: tuple[Table, ...] = (
@@ -143,14 +141,14 @@ def _copy_scopes(source: Held, target: Held, tell: Told, stopped: Callable[[], N
         wanted, there = _versions(left), _versions(right)
         late = _counts(left, schema.vectors).items() ^ _counts(right, schema.vectors).items()  # no version tells of it
     changed = {one for one in wanted.keys() | there.keys() if wanted.get(one) != there.get(one)}
-    lacking, done = {scope_id for scope_id, _ in late}, 0
-    total = sum(memories for _, memories in wanted.values())
-    for scope_id in sorted(changed | lacking, key=lambda one: (one in wanted, one)):
+    changed |= {scope_id for scope_id, _ in late}
+    done, total = 0, sum(memories for _, memories in wanted.values())
+    for scope_id in sorted(changed, key=lambda one: (one in wanted, one)):
         with source.engine.connect() as left:
             scope = left.execute(select(schema.scopes).where(schema.scopes.c.scope_id == scope_id)).mappings().first()
-            for table in TABLES if scope_id in changed else (schema.vectors,):
+            for table in TABLES:
                 stopped()
-                bring(left, target, table, table.c.scope_id == scope_id)
+                copied(left, target, table, table.c.scope_id == scope_id)
         with target.engine.begin() as right:
             right.execute(delete(schema.scopes).where(schema.scopes.c.scope_id == scope_id))
             if scope is not None:
@@ -158,7 +156,7 @@ def _copy_scopes(source: Held, target: Held, tell: Told, stopped: Callable[[], N
         done += wanted.get(scope_id, (0, 0))[1]
         tell("Copying memories", done, total)
     with source.engine.connect() as left:
-        bring(left, target, schema.judged, true())  # written by who only asks
+        copied(left, target, schema.judged, true())  # written by who only asks
 
 
 def _end(source: Held, target: Held) -> None:
@@ -209,51 +207,13 @@ def read(connection: Connection, table: Table, where: ColumnElement[bool]) -> It
         yield [dict(row) for row in part]
 
 
-def bring(source: Connection, target: Held, table: Table, where: ColumnElement[bool]) -> None:
-    """Make rows those of the source; only differences are written, some rows in each transaction.
-
-    A memory that was replaced has a higher number than before, so its old row goes before the new one comes.
-    """
-    keys = [column.name for column in table.primary_key.columns]
-    gone: list[tuple[Any, ...]] = []
-    fresh: list[Row] = []
-
-    def key_of(row: Row) -> tuple[Any, ...]:
-        return tuple(row[key] for key in keys)
-
-    def write() -> None:
+def copied(source: Connection, target: Held, table: Table, where: ColumnElement[bool]) -> None:
+    """Replace rows of the target by those of the source, `AT_ONCE` in a transaction."""
+    with target.engine.begin() as right:
+        right.execute(delete(table).where(where))
+    for part in read(source, table, where):
         with target.engine.begin() as right:
-            if gone:
-                names = [f"key_{key}" for key in keys]
-                those = [table.c[key] == bindparam(name) for key, name in zip(keys, names, strict=True)]
-                right.execute(delete(table).where(*those), [dict(zip(names, key, strict=True)) for key in gone])
-            insert_rows(right, table, fresh)
-        gone.clear()
-        fresh.clear()
-
-    with target.engine.connect() as right:
-        there = chain.from_iterable(read(right, table, where))
-        theirs = next(there, None)
-        for row in chain.from_iterable(read(source, table, where)):
-            key = key_of(row)
-            while theirs is not None and key_of(theirs) < key:
-                gone.append(key_of(theirs))
-                theirs = next(there, None)
-            known = theirs if theirs is not None and key_of(theirs) == key else None
-            if known is not None:
-                theirs = next(there, None)
-            if known is None or not _same(row, known):
-                gone += [key] if known is not None else []
-                fresh.append(row)
-            if len(fresh) >= AT_ONCE:
-                write()
-        gone += map(key_of, chain([theirs] if theirs is not None else [], there))
-    if gone or fresh:
-        write()
-
-
-def _same(row: Row, other: Row) -> bool:
-    return all(_plain(value) == _plain(other[name]) for name, value in row.items())
+            insert_rows(right, table, part)
 
 
 def _plain(value: Any) -> Any:

@@ -26,7 +26,6 @@ from recall_integrations.store.entities import Extractor
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import Served, StoreParts
-from recall_integrations.store.pushing import CLOSE_S, Pushing
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.types import Scope
 
@@ -87,8 +86,6 @@ def open_parts(
             parts.catalog.key = entities.store_key(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
-        with parts.errors():
-            parts.pushing.connect(parts)
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)
@@ -156,7 +153,6 @@ def release(
     indexes: Indexes,
     spellers: Spellers,
     column_files: ColumnFiles,
-    pushing: Pushing,
     fact_filling: FactFilling | None = None,
 ) -> None:
     """Write open state and release the directory, in the process `pid` that opened it.
@@ -168,7 +164,6 @@ def release(
     try:
         if fact_filling is not None:
             fact_filling.stop()
-        pushing.filling.stop(CLOSE_S)
         column_files.close()
         spellers.close()
         indexes.close(sealed=not directory.temporary)

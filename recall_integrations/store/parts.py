@@ -34,8 +34,6 @@ from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.outlines import Outlines
-from recall_integrations.store.pushing import Pushing
 from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
@@ -155,13 +153,6 @@ class StoreParts:
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
         self._make(embedding, extractor, shown, server)
-        self.outlines = Outlines(
-            self.engine,
-            self.views,
-            is_pushed=self.pushing.is_whole,
-            shown=lambda scope_id: shown.get(scope_id, (0, 0)),
-            ended=self.expiry.ended,
-        )
 
     def _make(
         self,
@@ -176,7 +167,6 @@ class StoreParts:
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.catalog = catalog = EntityCatalog(engine, extractor)
         self.facts = FactTables(engine, self.slots, self.expiry.ended, lambda scope_id: catalog.of(scope_id).index)
-        self.pushing = pushing = Pushing(engine, config.retrieval.local_max if directory.own_indexes else None)
         self.spellers = spellers = Spellers(
             engine,
             lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below
@@ -193,8 +183,7 @@ class StoreParts:
             keeps=directory.keeps,
             state=lambda: followed.at,
             errors=directory.mapped,
-            besides=pushing.settle,
-            words=(lambda: RecordWords(engine, pushing.is_whole)) if directory.own_indexes else None,
+            words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
             served=None if server is None else lambda note: server(directory, asking, lambda: views.scan_max, note),
         )
         self.column_files = ColumnFiles(

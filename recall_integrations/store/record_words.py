@@ -2,7 +2,7 @@
 
 In a directory, another process writes tantivy's files and is a moment behind the database: the memories in between are
 read one by one (`TailedWords`). In PostgreSQL there is no lexical index: words are read from the record, exactly, in a
-time that grows with the scope, or from its postings where it has any (`RecordWords`).
+time that grows with the scope (`RecordWords`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from recall_integrations.database import schema
 from recall_integrations.database.portable import streamed
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.indexes import word_rows
-from recall_integrations.indexes.bm25 import held_pushed
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.store import journal
 from recall_integrations.text import stems
@@ -111,26 +110,16 @@ KEPT = 8  # scopes whose document frequencies are in memory
 class RecordWords:
     """Reads like a `LexicalIndex`. Good until something else is committed to the database."""
 
-    def __init__(self, engine: Engine, has_postings: Callable[[int], bool] = lambda _scope_id: False) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._has_postings = has_postings
         self._counted: OrderedDict[int, tuple[Counter[str], int]] = OrderedDict()
 
     def document_frequency(self, scope_id: int, term: str) -> int:
         """Count the memories with a term: see `LexicalIndex`."""
-        if self._has_postings(scope_id):
-            with reading(self._engine) as connection:
-                return held_pushed(connection, scope_id, [term]).get(term, 0)
         return self._frequencies(scope_id)[0][term]
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
         """Return the vocabulary, see `LexicalIndex`, and the last change in it."""
-        if self._has_postings(scope_id):
-            t = schema.terms.c
-            with begun(self._engine) as connection:
-                newest = journal.last_seq_asked(connection)
-                rows = connection.execute(select(t.term, t.held).where(t.scope_id == scope_id).order_by(t.term)).all()
-            return [(str(term), int(held)) for term, held in rows], newest()
         counted, head = self._frequencies(scope_id)
         return sorted(counted.items()), head
 
@@ -145,12 +134,6 @@ class RecordWords:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return every memory with one of the stems, with equal scores: callers score the named memories."""
         wanted = {*terms, *weaker}
-        if wanted and self._has_postings(scope_id):
-            p = schema.postings.c
-            query = select(p.num).distinct().where(p.scope_id == scope_id, p.term.in_(sorted(wanted)))
-            with reading(self._engine) as connection:
-                nums = connection.execute(query.order_by(p.num)).scalars().all()
-            return np.asarray(nums, dtype=np.int64), np.full(len(nums), FIRST, dtype=np.float32)
         found = [num for num, said in self._said(scope_id) if not wanted.isdisjoint(said)] if wanted else []
         return np.asarray(found, dtype=np.int64), np.full(len(found), FIRST, dtype=np.float32)
 

@@ -80,7 +80,6 @@ class Removing:
         parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
         parts.damage.forget(scope_id, nums)
-        parts.pushing.leaving(connection, scope_id, nums)
         if nums:
             parts.column_files.remove(scope_id)  # the file holds their words: remove it before them
         rows.remove(connection, scope_id, nums)
@@ -135,7 +134,6 @@ class Removing:
                 counted = rows.bump(connection, scope_id, -len(nums))
             parts.followed.committed(appended.changes[-1], embedded=appended.followed)
             version = int(counted.value())
-            parts.pushing.note(scope_id, -len(nums))
             parts.shown[scope_id] = (version, appended.changes[-1].seq)
             self.index(scope_id, appended.changes, {}, vectors, followed=appended.followed)
         return len(nums), len(nums) - len(over)

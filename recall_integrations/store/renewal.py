@@ -44,9 +44,7 @@ def reindex(parts: StoreParts, progress: Progress | None) -> None:
         with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection)
-            parts.pushing.anew(connection)
             _tell_anew(parts, connection)
-        parts.pushing.again()
         parts.indexes.rebuild(LEXICAL, progress=progress)
         try:
             reembed(parts, progress, changing=False)
@@ -116,8 +114,6 @@ def _cut(parts: StoreParts, count: int) -> bool:
         with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection, advance)
-            parts.pushing.anew(connection)
-        parts.pushing.again()
         done = 0
 
         def indexed(_what: str, at: int, _total: int) -> None:

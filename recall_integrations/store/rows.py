@@ -36,10 +36,6 @@ _OF_SCOPES = (
     schema.aliases,
     schema.languages,
     schema.judged,
-    schema.pushed,
-    schema.postings,
-    schema.terms,
-    schema.speakers,
 )
 _ONE_REMOVED = [
     delete(table).where(table.c.scope_id == bindparam("which"), table.c.num == bindparam("one"))

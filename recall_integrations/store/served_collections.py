@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -61,9 +61,7 @@ POLL_S = 0.05  # of who waits until all is filled
 LEASE_S = 5.0  # until it is looked whether another node still fills
 OVER_S = 3_600.0  # for which a collection is left as it is, since the server refused a request as too large
 ALL_S = 60.0  # between two looks at all scopes; written ones are looked at at once
-WANTED_S = 2.0  # between two looks at whether an index that is being built is still needed
 SAMPLES = 4  # vectors that a collection has to find
-OUTGROWN = 4  # times what it holds: a collection that lacks more is made anew, all of it indexed at once
 ANEW = "It is made anew from the store."
 LEFT = "What the collection lacks is scanned meanwhile. That is tried again in an hour, or when the store is opened."
 
@@ -147,11 +145,6 @@ class ServedCollections(CollectionsBase):
         except (VectorsAway, VectorsRefused):
             self._proven.clear()  # the server may come back with another disk
             raise
-
-    @property
-    def outside(self) -> CollectionServer:
-        """The server."""
-        return self._server
 
     @property
     def index(self) -> ServedCollections:
@@ -400,9 +393,6 @@ class ServedCollections(CollectionsBase):
         part = next_slice(self._engine, scope_id, home.until, SLICE)
         if part is None:
             return None
-        if loading is not None and len(part.nums) == SLICE and self._outgrown(scope_id, home):
-            self._rehouse(scope_id, home.name)
-            return 0
         if self._given(home, part, self._server.apply, whole=whole):
             self._reach(scope_id, home, part.upto)
         return len(part.nums)
@@ -448,57 +438,13 @@ class ServedCollections(CollectionsBase):
                 return None
             self._prove(home.name, self._server.look(home.name), there.upto)
             self._take_out(scope_id, home.name, there.upto)  # the journal may have been cut while it was loaded
-            said = self._index(scope_id, home.name, loading, whole=whole)
-            if said is None:
-                return 0
-            if said:
-                self._note(said)
+            loading.index(home.name, lambda: self._closed or (self.filling.halted and not whole))
         with self._engine.connect() as connection:
             lost = pruned_upto(connection) > there.upto
         if lost:
             self._take_out(scope_id, home.name, there.upto)
         self._reach(scope_id, home, there.upto)
         return 0
-
-    def _index(self, scope_id: int, home: str, loading: Loading, *, whole: bool) -> str | None:
-        """Build the index of a collection; return the message of `Loading.index`, `None` if it is not needed any more.
-
-        It may take an hour, in which all memories of the scope may be forgotten.
-        """
-        looked = time.monotonic()
-
-        def given_up() -> bool:
-            nonlocal looked
-            if self._closed or (self.filling.halted and not whole):
-                return True
-            if time.monotonic() - looked < WANTED_S:
-                return False
-            looked = time.monotonic()
-            return not self._still_wanted(scope_id, home)
-
-        try:
-            return loading.index(home, given_up)
-        except VectorsAway:
-            if self._still_wanted(scope_id, home):
-                raise
-            return None
-
-    def _still_wanted(self, scope_id: int, home: str) -> bool:
-        """Say whether a collection is that of a scope with memories."""
-        s = schema.scopes.c
-        with contextlib.suppress(SQLAlchemyError), self._engine.connect() as connection:
-            found = connection.execute(select(s.vector_home, s.memories).where(s.scope_id == scope_id)).first()
-            return found is not None and found[0] == home and found[1] > 0
-        return True
-
-    def _outgrown(self, scope_id: int, home: Home) -> bool:
-        """Say whether a collection lacks so many vectors that a new index costs less, and little is lost by it."""
-        mine = schema.vectors.c.scope_id == scope_id
-        num = schema.vectors.c.num
-        with self._engine.connect() as connection:
-            held = connection.execute(select(func.count()).where(mine, num <= home.until)).scalar_one()
-            lacking = connection.execute(select(func.count()).where(mine, num > home.until)).scalar_one()
-        return int(lacking) > OUTGROWN * int(held)
 
     def _check(self, scope_id: int, home: Home) -> None:
         """Compare a collection with the record: history, length, numbers, and a search for its own vectors."""

@@ -290,7 +290,6 @@ class Writer:
             for written in self._batches.commit(batches, later):
                 scope_id = written.scope_id
                 shown = (int(written.counted.value()), written.changes[-1].seq)
-                parts.pushing.note(scope_id, written.added)
                 if written.embedded:
                     parts.shown[scope_id] = shown
                 vectors = None if parts.asking.here else batches[0].known.vectors

@@ -140,8 +140,7 @@ def test_all_tables_of_the_record_are_tried(store: MemoryStore) -> None:
     derived = set(inspect(store.engine).get_table_names()) - whole - set(TABLES)
     facts = {"facts", "facts_read", "told_times"}  # below
     judged = {"judged"}  # tests/unit/store/test_judgements.py
-    pushed = {"postings", "terms", "speakers", "pushed"}  # empty in a directory: test_pushed_scopes.py
-    assert derived <= {"languages", "scope_languages", *facts, *judged, *pushed}, derived
+    assert derived <= {"languages", "scope_languages", *facts, *judged}, derived
 
 
 @pytest.mark.sweep(every=5)

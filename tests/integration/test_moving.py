@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from sqlalchemy import Connection, Table, text
+from sqlalchemy import text
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Relation, Scope
 from recall_integrations.cli import main
@@ -254,28 +254,6 @@ def test_what_is_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert moved.went_on and told[0][0] == "Copying memories" and told[0][1] >= 2
     assert not verify(tmp_path / "one", tmp_path / "two").differences
     assert answers(tmp_path / "one") == answers(tmp_path / "two")
-
-
-def test_names_that_are_declared_late_are_brought_alone(
-    tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Writers wait for what changed, and not for all names and facts of the scope."""
-    filled(tmp_path / "one")
-    written: dict[str, int] = {}
-    inserted = moving.insert_rows
-
-    def counting(connection: Connection, table: Table, rows: list[object]) -> None:
-        written[table.name] = written.get(table.name, 0) + len(rows)
-        inserted(connection, table, rows)  # type: ignore[arg-type]
-
-    move(tmp_path / "one", postgres_url)
-    with MemoryStore.open(tmp_path / "one", clock=lambda: NOW) as store:
-        store.add_entity("Priya", aliases=["Miss P"], scope=U1)
-        monkeypatch.setattr(moving, "insert_rows", counting)
-        move(tmp_path / "one", postgres_url)
-    assert written.pop("aliases") == 1 and written.pop("scopes") <= 2
-    assert sum(written.values()) <= 2, written  # words and facts of 120 memories stay
-    assert not verify(tmp_path / "one", postgres_url, sample=0).differences
 
 
 def test_stores_are_not_mixed(tmp_path: Path, postgres_url: str) -> None:

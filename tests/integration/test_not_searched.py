@@ -47,8 +47,8 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[QueryOptim
         items.put(("users", "u1"), "cat", ITEM)
     go = threading.Event()
     with MemoryStore.open(tmp_path / "store") as store:
-        outline = store.outline
-        monkeypatch.setattr(store, "outline", lambda scope_id: go.wait(60) and outline(scope_id))
+        view = store.view
+        monkeypatch.setattr(store, "view", lambda scope_id: go.wait(60) and view(scope_id))
         monkeypatch.setattr(searched, "_told", set())
         yield QueryOptimizer(store, config=IMPATIENT)
         go.set()
@@ -148,8 +148,8 @@ def test_http_has_a_field(cold: QueryOptimizer) -> None:
 def test_the_command_line_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with MemoryStore.open(tmp_path / "store") as store:
         store.remember("My cat is called Otto")
-    go, outline = threading.Event(), MemoryStore.outline
-    monkeypatch.setattr(MemoryStore, "outline", lambda self, scope_id: go.wait(60) and outline(self, scope_id))
+    go, view = threading.Event(), MemoryStore.view
+    monkeypatch.setattr(MemoryStore, "view", lambda self, scope_id: go.wait(60) and view(self, scope_id))
     monkeypatch.setenv("RECALL_LIMITS__TIME_BUDGET_MS", "50")
     monkeypatch.setenv("RECALL_LIMITS__LOAD_WAIT_MS", "0")
     try:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, make_url, selec
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope
 from recall_integrations.cli import main
-from recall_integrations.config import RetrievalConfig, VectorsConfig
+from recall_integrations.config import VectorsConfig
 from recall_integrations.database import postgres as store_tables
 from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import noted_by
@@ -25,7 +25,6 @@ from tests.postgres import Postgres
 
 ANN, BOB, EVE = Scope(user_id="ann"), Scope(user_id="bob"), Scope(user_id="eve")
 BADGE = "What is my badge number?"
-LARGE = RecallConfig(retrieval=RetrievalConfig(local_max=2))  # so that scopes of a few memories are pushed down
 ROLES = {"ann": "ann", "bob": 'b:o\'b "100%s"'}  # by user; names and their `%` are the owner's choice
 
 
@@ -107,13 +106,13 @@ def written(roles: None, postgres: Postgres) -> Iterator[str]:
     """A database in which two tenants wrote, each by a node of its own; nobody is connected to it any more."""
     url = postgres.fresh()
     with ExitStack() as stack:
-        owner = stack.enter_context(MemoryStore.open(url, config=LARGE))
+        owner = stack.enter_context(MemoryStore.open(url))
         owner.remember(Memory("Everybody's coffee is on the third floor", id="coffee"))
         with engine_of(url) as engine:
             for user, role in ROLES.items():
                 tenants.isolate(engine, role, user)
         for user, role in ROLES.items():
-            node = stack.enter_context(MemoryStore.open(by(url, role), config=LARGE))
+            node = stack.enter_context(MemoryStore.open(by(url, role)))
             write_all(node, user)
             assert node.indexes.settle(60)
     yield url
@@ -125,10 +124,8 @@ def nodes_of(written: str, postgres: Postgres) -> Iterator[Isolated]:
     url = postgres.fresh_of(written)
     with ExitStack() as stack:
         stack.callback(postgres.drop, url)
-        owner = stack.enter_context(MemoryStore.open(url, config=LARGE))
-        nodes = {
-            user: stack.enter_context(MemoryStore.open(by(url, role), config=LARGE)) for user, role in ROLES.items()
-        }
+        owner = stack.enter_context(MemoryStore.open(url))
+        nodes = {user: stack.enter_context(MemoryStore.open(by(url, role))) for user, role in ROLES.items()}
         yield url, nodes, owner
 
 

@@ -141,7 +141,6 @@ UNSEEN = {
     "query.spelling_learned_max": "how many answers of an LLM are remembered (tests/unit/query/test_spelling.py)",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
     "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
-    "retrieval.local_max": "of stores in PostgreSQL, which answer the same (tests/integration/test_pushed_scopes.py)",
     "facts.llm_calls_per_hour": "how a model is asked; here is none (tests/unit/store/test_fact_reading.py)",
     **{
         f"budgets.{name}": "how time is shared out; only an index that hangs notices"

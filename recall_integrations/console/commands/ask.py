@@ -194,8 +194,6 @@ def stats(opening: Opening, as_json: bool) -> None:
       entities, aliases, mentions, edges, vectors
       index_lag   {index: changes not applied yet}
       collections_lack    {number of a large scope: vectors that are in no index yet}
-      pushed      {number of a scope that PostgreSQL is asked of:
-                   {memories, number_of, whole, vectors, behind, indexed}}
       notices     repairs made while opening
     """
     from recall_integrations.console import rendering

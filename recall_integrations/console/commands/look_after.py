@@ -107,9 +107,6 @@ def check(ctx: click.Context, store: Place) -> None:
     Where large scopes have their vectors on a Chroma server or in pgvector,
     they are compared with the record: RECALL_VECTORS__ADDRESS says where.
 
-    How many scopes PostgreSQL is asked of, as they are too large to be read
-    whole, and how far their words are counted.
-
     Roles that were isolated (`recall db isolate`) are listed.
 
     Exit code 0: the tables are as this package needs them, no tenant sees what
@@ -124,7 +121,6 @@ def check(ctx: click.Context, store: Place) -> None:
         if found.ready:
             click.echo(f"{store}: version {found.version}, as this package needs it.")
             well = [_isolated_well(engine), _served_well(engine)]
-            _say_large(engine)
             ctx.exit(0 if all(well) else 1)
     if not found.version:
         click.echo(f"{store}: no tables yet. Who opens a store there makes them: recall add, import or serve.")
@@ -134,18 +130,6 @@ def check(ctx: click.Context, store: Place) -> None:
     for difference in found.differences:
         click.echo(f"  not as it should be: {difference}")
     ctx.exit(1)
-
-
-def _say_large(engine: Engine) -> None:
-    """Print how many scopes PostgreSQL is asked of, and how many of their memories are not counted yet."""
-    from recall_integrations.store.reader import look_at_large
-
-    with engine.connect() as connection:
-        found = look_at_large(connection, None, None)
-    if found:
-        lacking = sum(one.memories - one.counted for one in found.values() if not one.whole)
-        rest = f"; {lacking:,} of their memories are not counted yet, which a node does" if lacking else ""
-        click.echo(f"large scopes: PostgreSQL is asked of {len(found):,}, and no node reads them whole{rest}.")
 
 
 def _served_well(engine: Engine) -> bool:

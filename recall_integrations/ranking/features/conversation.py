@@ -66,26 +66,14 @@ def scenes(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_] |
     kept: dict[tuple[int, ...], NDArray[np.bool_] | None] = columns.memo.setdefault("scenes", {})
     if actors in kept:
         return kept[actors]
-    found: NDArray[np.bool_] | None
-    if columns.spoken_in is not None:
-        found = _spoken(columns, actors)
-    else:
-        speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
-        there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
-        there[columns.threads[speaks]] = True
-        there[-1] = False
-        found = there if len(speaks) else None
+    speaks = (one_of(columns.actors, actors) & columns.alive).nonzero()[0]
+    there = np.zeros(len(columns.thread_names) + 1, dtype=np.bool_)
+    there[columns.threads[speaks]] = True
+    there[-1] = False
+    found = there if len(speaks) else None
     if len(kept) < SCENES_MAX:
         kept[actors] = found
     return found
-
-
-def _spoken(columns: TextColumns, actors: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Flag threads for a scope with only some rows in memory: every actor that it names speaks somewhere."""
-    assert columns.spoken_in is not None
-    names = [columns.actor_names[code] for code in actors]
-    inside = columns.spoken_in(names, columns.thread_names)
-    return np.asarray([*(thread in inside for thread in columns.thread_names), False], dtype=np.bool_)
 
 
 def one_of(actors: NDArray[np.int32], codes: Collection[int]) -> NDArray[np.bool_]:

@@ -37,7 +37,6 @@ class HealthReply(Reply):
     status: str
     behind: dict[str, int] | None = None
     components: list[dict[str, Any]] | None = None
-    large_scopes: dict[str, Any] | None = None
     waiting: int | None = None
     active: int | None = None
 
@@ -74,7 +73,7 @@ def router(served: Served) -> APIRouter:
 
     @routes.get("/health/retrieval", response_model=HealthReply, tags=["operation"], summary="Can it recall?")
     async def retrieval(request: Request) -> Response:
-        """Say whether memories can be found. Costs one look into the database; large scopes are checked every 5 s."""
+        """Say whether memories can be found. Costs one look into the database."""
         caller: Caller | None = getattr(request.state, STATE, None)
         try:
             health = await served.health.run(lambda: health_of(served))
@@ -131,19 +130,17 @@ def health_of(served: Served) -> dict[str, Any]:
     """Return the health of the store and of the components of the optimizer."""
     with served.store.reading(), served.store.engine.connect() as connection:
         last_seq(connection)
-    large = served.store.large_scopes()
     behind = {name: lag for name, lag in served.store.indexes.lag.items() if lag}
     components = [
         {key: value for key, value in asdict(one).items() if key != "why"}  # which may quote
         for one in served.optimizer.health()
     ]
     whole = all(one["breaker"] == "closed" for one in components)
-    well = not behind and whole and served.ready and not large.get("left_out")
+    well = not behind and whole and served.ready
     return {
         "status": "ok" if well else "degraded" if served.ready else "unavailable",
         "behind": behind,
         "components": components,
-        **({"large_scopes": large} if large else {}),
         "waiting": served.reads.waiting + served.writes.waiting,
         "active": served.reads.active + served.writes.active,
     }

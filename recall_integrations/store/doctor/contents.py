@@ -305,7 +305,6 @@ _REMEDY = "`--repair` begins the journal anew with what is there, and makes both
 class _Walk:
     """The findings of a walk through the journal."""
 
-    first: int | None = None
     put: set[int] = field(default_factory=set)
     removed: set[int] = field(default_factory=set)
     broken: list[str] = field(default_factory=list)
@@ -318,10 +317,8 @@ def examine_journal(connection: Connection, living: Mapping[int, int]) -> Check:
     except ValueError as e:
         return problem(JOURNAL, f"The number of its last entry cannot be read ({e}).", _REMEDY)
     walk = _walk(connection, dropped)
-    # Before there were digests, dropped entries left no note of their own.
-    first = dropped.seq + 1 if dropped.seq else (last + 1 if walk.first is None else walk.first)
     lost = sorted(num for num in walk.put - walk.removed if num not in living)
-    unknown = sorted(num for num in living if num >= first and num not in walk.put)
+    unknown = sorted(num for num in living if num > dropped.seq and num not in walk.put)
     back = sorted(num for num in walk.removed if num in living)
     late = sorted(num for num in living if num > last)
     cursors = {name: seq for name, seq in journal.cursors(connection).items() if seq > last}
@@ -344,25 +341,16 @@ def examine_journal(connection: Connection, living: Mapping[int, int]) -> Check:
 def _walk(connection: Connection, dropped: journal.Point) -> _Walk:
     walk, before = _Walk(), dropped.digest
     for seq, scope_id, op, num, digest, content in _entries(connection):
-        walk.first = seq if walk.first is None else walk.first
         if op != TOUCH:
             (walk.put if op == "put" else walk.removed).add(num)
         known = op != "put" or content is not None  # the text of a memory that was replaced since is unknown
         if op not in ("put", "del", TOUCH):
             walk.broken.append(f"Entry {seq} is of no known kind.")
-        elif not digest:
-            walk.broken.append(f"Entry {seq} has no digest.")
-        elif known and digest not in _expected(before, seq, scope_id, op, num, content):
+        elif known and digest != journal.digest_of(before, seq, scope_id, op, num, content if op == "put" else None):
             what = f", or the text of memory {num} is not the one that was written" if op == "put" else ""
             walk.broken.append(f"Entry {seq} does not follow from the one before it{what}.")
         before = digest
     return walk
-
-
-def _expected(before: str, seq: int, scope_id: int, op: str, num: int, content: str | None) -> set[str]:
-    """Return digests that an entry may have: those of stores of an older schema do not include the text."""
-    said = {None, content} if op == "put" else {None}
-    return {journal.digest_of(before, seq, scope_id, op, num, what) for what in said}
 
 
 def _entries(connection: Connection) -> Iterator[tuple[int, int, str, int, str, str | None]]:

@@ -1,7 +1,7 @@
 """The indexes, in the directory or on a server: they are whole, of this history, and hold exactly the living memories.
 
-They are opened in a directory of their own, so that opening changes nothing in the store. Files that may be damaged are
-read by a process of its own: python -m recall_integrations.store.doctor.indexes DIRECTORY < samples.json
+They are opened in a directory of their own, so that opening changes nothing in the store. Files of Chroma that no seal
+vouches for are read by a process of its own: python -m recall_integrations.store.doctor.indexes DIRECTORY
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select, union_all
+from sqlalchemy import Connection, func, select
 
 from recall_integrations.config import VectorsConfig
 from recall_integrations.config.keeping import PGVECTOR
@@ -31,54 +30,26 @@ from recall_integrations.indexes.vectors import (
     CollectionServer,
     SemanticIndex,
     VectorsOver,
-    finds_itself,
     home_name,
-    of_home,
     torn,
 )
 from recall_integrations.indexes.words import LexicalIndex, damaged
 from recall_integrations.store import homes, index_files, journal
-from recall_integrations.store.doctor.contents import Contents, Key
+from recall_integrations.store.doctor.contents import Contents
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.opening import made_server
 from recall_integrations.store.served_collections import foreign
 
-_NEAREST = 4
-
-
-class Seen(TypedDict):
-    """The contents of a copy of the semantic index."""
-
-    nums: dict[str, list[int]]  # of the memories in each collection
-    missed: dict[str, int]  # number of samples that a collection does not find
-
-
-def look(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
-    """List the memories in the collections, and let the collections find samples of their own vectors."""
-    index = SemanticIndex(directory)
-    try:
-        nums = {name: found.tolist() for name, found in index.nums().items()}
-        missed = {}
-        for name, vectors in samples.items():
-            missed[name] = 0
-            for vector in vectors.values() if name in nums else ():
-                _, cosines = index.nearest(of_home(name), np.asarray(vector, dtype=np.float32), _NEAREST)
-                missed[name] += not finds_itself(cosines)
-        return Seen(nums=nums, missed=missed)
-    finally:
-        index.close()
-
-
 if __name__ == "__main__":
-    print(json.dumps(look(Path(sys.argv[1]), json.load(sys.stdin))))
+    held = SemanticIndex(Path(sys.argv[1]))
+    print(json.dumps({name: found.tolist() for name, found in held.nums().items()}))
+    held.close()
 
-
-_SAMPLES = 32  # vectors of a large scope that its index has to find
-_MISSED_MAX = _SAMPLES // 8  # of them, as HNSW is approximate
 _SECONDS_MAX = 600.0
 _REMOVALS = 20
 REBUILD = "`--repair` makes it anew from the database."
+LATER = "They are applied at the next open or write."
 Nums = NDArray[np.int64]
 
 
@@ -89,51 +60,48 @@ def check_name(index: str) -> str:
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
     """Check an index."""
-    check, behind, lacking = check_name(name), 0, 0
+    return (_lexical if name == LEXICAL else _semantic)(connection, directory, contents)
+
+
+def _lexical(connection: Connection, directory: Path, contents: Contents) -> Check:
+    check, cursor = check_name(LEXICAL), journal.cursors(connection).get(LEXICAL, 0)
+    there = [*contents.living, *(num for _, num in contents.unreadable)]
+    wanted = np.unique(np.asarray([num for num in there if num <= cursor], dtype=np.int64))
     try:
-        wanted = _wanted(connection, name, contents)
-        if wanted or directory.exists():
-            reached = _reached(connection, name, contents)
-            _look_at_files(connection, name, directory, reached, bool(wanted))
-            _compare(connection, name, directory, wanted, contents)
-        behind = journal.last_seq(connection) - journal.cursors(connection).get(name, 0)
-        lacking = _lacking(connection, contents) if name == SEMANTIC else 0
+        if len(wanted) or directory.exists():
+            _look_at_files(connection, LEXICAL, directory, cursor, bool(len(wanted)))
+            _compare(connection, directory, wanted, cursor)
+        behind = journal.last_seq(connection) - cursor
     except IndexUnavailable as e:
         return problem(check, str(e), REBUILD)
     except (OSError, ValueError) as e:
         return problem(check, f"It cannot be read: {e}.", REBUILD)
-    held = counted(sum(len(nums) for nums in wanted.values()), "memory", "memories")
+    held = counted(len(wanted), "memory", "memories")
     if behind:
         says = f"It holds the {held} that it should, and lacks the last {counted(behind, 'change')}."
-        return notice(check, says, "They are applied at the next open or write.")
-    if name == SEMANTIC and not contents.homes:
-        return ok(check, "No scope needs one: all are scanned exactly.")
-    if lacking:
-        says = f"It holds the {held} that it should; {lacking:,} more of large scopes are scanned until it has them."
-        return ok(check, says)
+        return notice(check, says, LATER)
     return ok(check, f"It holds exactly the {held} that it should.")
 
 
-def _wanted(connection: Connection, name: str, contents: Contents) -> dict[str, Nums]:
-    """Return the nums that an index must hold, by collection: those up to its place. The lexical index has one only."""
-    by_home: dict[str, list[int]] = {}
-    if name == LEXICAL:
-        cursor = journal.cursors(connection).get(name, 0)
-        by_home[LEXICAL] = [num for num in contents.living if num <= cursor]
-        by_home[LEXICAL] += [num for _, num in contents.unreadable if num <= cursor]
-    else:
-        v = schema.vectors.c
-        for scope_id, (home, until) in contents.homes.items():
-            query = select(v.num).where(v.scope_id == scope_id, v.num <= until)
-            by_home[home_name(home)] = list(connection.execute(query).scalars())
-    return {home: np.unique(np.asarray(nums, dtype=np.int64)) for home, nums in by_home.items() if nums}
-
-
-def _reached(connection: Connection, name: str, contents: Contents) -> int:
-    """Return the last change that an index holds, as the database notes it."""
-    if name == LEXICAL:
-        return journal.cursors(connection).get(name, 0)
-    return max((until for _, until in contents.homes.values()), default=0)
+def _semantic(connection: Connection, directory: Path, contents: Contents) -> Check:
+    check = check_name(SEMANTIC)
+    reached = max((until for _, until in contents.homes.values()), default=0)
+    try:
+        if reached or directory.exists():
+            _look_at_files(connection, SEMANTIC, directory, reached, bool(reached))
+        if reached and not (directory / index_files.SEAL).is_file():
+            _look_apart(connection, directory, contents)
+        behind = journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0)
+    except IndexUnavailable as e:
+        return problem(check, str(e), REBUILD)
+    except (OSError, ValueError) as e:
+        return problem(check, f"It cannot be read: {e}.", REBUILD)
+    if behind:
+        return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
+    if not contents.homes:
+        return ok(check, "No scope needs one: all are scanned exactly.")
+    lacking = _lacking(connection, contents)
+    return ok(check, f"It is whole; {lacking:,} vectors of large scopes are scanned until it has them.")
 
 
 def _lacking(connection: Connection, contents: Contents) -> int:
@@ -163,55 +131,42 @@ def _look_at_files(connection: Connection, name: str, directory: Path, reached: 
         raise IndexUnavailable(f"It is of another history: {foreign}.{lost}")
 
 
-def _compare(
-    connection: Connection, name: str, directory: Path, wanted: Mapping[str, Nums], contents: Contents
-) -> None:
-    """Raise `IndexUnavailable` where the index holds wrong memories, or does not find its own vectors."""
-    ahead = _ahead(connection, name, contents)
-    if name == LEXICAL:
-        held, missed = {LEXICAL: _lexical_nums(directory)}, dict[str, int]()
-    else:
-        held, missed = _semantic_nums(directory, _samples(connection, wanted, contents))
-    for home in sorted({*wanted, *held}):
-        should, has = (side.get(home, np.empty(0, dtype=np.int64)) for side in (wanted, held))
-        where = "" if home == LEXICAL else f" of the collection {home}"
-        if name == SEMANTIC and home not in ahead:
-            continue  # the scope has no collection any more: it is removed when Chroma is opened
-        lacks, strange = np.setdiff1d(should, has), np.setdiff1d(has, should)
-        strange = strange[~np.isin(strange, ahead[home].nums)] if ahead[home].known else strange[:0]
-        twice = len(has) - len(np.unique(has))
-        said = [
-            *([f"lacks {counted(len(lacks), 'memory', 'memories')}{where}"] if len(lacks) else []),
-            *([f"holds {counted(len(strange), 'memory', 'memories')}{where} that are gone"] if len(strange) else []),
-            *([f"holds {counted(twice, 'memory', 'memories')}{where} twice"] if twice else []),
-        ]
-        if said:
-            raise IndexUnavailable(f"It {' and '.join(said)}.")
-        if missed.get(home, 0) > _MISSED_MAX:
-            raise IndexUnavailable(f"It does not find {missed[home]} of {_SAMPLES} of its own vectors{where}.")
+def _compare(connection: Connection, directory: Path, should: Nums, cursor: int) -> None:
+    """Raise `IndexUnavailable` where the lexical index holds wrong memories."""
+    c = schema.changes.c
+    ahead = connection.execute(select(c.num).where(c.seq > cursor)).scalars().all()  # applied or not
+    has = _lexical_nums(directory)
+    lacks, strange = np.setdiff1d(should, has), np.setdiff1d(np.setdiff1d(has, should), ahead)
+    twice = len(has) - len(np.unique(has))
+    said = [
+        *([f"lacks {counted(len(lacks), 'memory', 'memories')}"] if len(lacks) else []),
+        *([f"holds {counted(len(strange), 'memory', 'memories')} that are gone"] if len(strange) else []),
+        *([f"holds {counted(twice, 'memory', 'memories')} twice"] if twice else []),
+    ]
+    if said:
+        raise IndexUnavailable(f"It {' and '.join(said)}.")
 
 
-class _Ahead(NamedTuple):
-    """Memories that an index may hold or lack beyond the wanted ones."""
-
-    nums: Nums  # of changes after the place of the index: applied or not
-    known: bool  # whether these are all; else the index is going to be made anew
-
-
-def _ahead(connection: Connection, name: str, contents: Contents) -> dict[str, _Ahead]:
-    """Return the tolerated nums of each collection."""
-    c, v = schema.changes.c, schema.vectors.c
-    if name == LEXICAL:
-        cursor = journal.cursors(connection).get(name, 0)
-        nums = connection.execute(select(c.num).where(c.seq > cursor)).scalars().all()
-        return {LEXICAL: _Ahead(np.asarray(nums, dtype=np.int64), True)}
-    found = {}
+def _look_apart(connection: Connection, directory: Path, contents: Contents) -> None:
+    """Raise `IndexUnavailable` where another process cannot read a copy of Chroma's files, or they lack vectors."""
+    with _elsewhere() as made:
+        copied = shutil.copytree(directory, made / "semantic")
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = [sys.executable, "-m", __name__, str(copied)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=_SECONDS_MAX, check=False, env=environment
+            )
+        except subprocess.TimeoutExpired as e:
+            raise IndexUnavailable("It could not be looked through in time.") from e
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [""])[-1]
+        raise IndexUnavailable(f"Reading it ends the process (code {done.returncode}). {last}".strip())
+    held, v = json.loads(done.stdout.splitlines()[-1]), schema.vectors.c
     for scope_id, (home, until) in contents.homes.items():
-        changed = select(c.num).where(c.scope_id == scope_id, c.seq > until)
-        waiting = select(v.num).where(v.scope_id == scope_id, v.num > until)
-        nums = connection.execute(union_all(changed, waiting)).scalars().all()
-        found[home_name(home)] = _Ahead(np.asarray(nums, dtype=np.int64), until > 0)
-    return found
+        wanted = connection.execute(select(v.num).where(v.scope_id == scope_id, v.num <= until)).scalars().all()
+        if lacks := set(wanted) - set(held.get(home_name(home), ())):
+            raise IndexUnavailable(f"It lacks {counted(len(lacks), 'vector')} of the collection {home}.")
 
 
 def _lexical_nums(directory: Path) -> Nums:
@@ -234,64 +189,6 @@ def _elsewhere() -> Iterator[Path]:
             shutil.rmtree(made, ignore_errors=True)
             if not made.exists():
                 break
-
-
-def _samples(
-    connection: Connection, wanted: Mapping[str, Nums], contents: Contents
-) -> dict[str, dict[int, list[float]]]:
-    """Read some vectors of every collection, by num."""
-    v = schema.vectors.c
-    found: dict[str, dict[int, list[float]]] = {}
-    for home, nums in wanted.items():
-        chosen = nums[np.linspace(0, len(nums) - 1, min(_SAMPLES, len(nums))).astype(np.int64)].tolist()
-        scopes: list[Key] = [(contents.living[num], num) for num in chosen if num in contents.living]
-        for scope_id, num in scopes:
-            if (scope_id, num) in contents.vectors_wrong:
-                continue
-            blob = connection.execute(select(v.vector).where(v.scope_id == scope_id, v.num == num)).scalar_one()
-            vector = np.frombuffer(blob, dtype="<f2").astype(np.float32)
-            if vector.any():
-                found.setdefault(home, {})[num] = vector.tolist()
-    return found
-
-
-def _semantic_nums(
-    directory: Path, samples: Mapping[str, Mapping[int, list[float]]]
-) -> tuple[dict[str, Nums], dict[str, int]]:
-    """List the nums in a copy of the collections, and count the samples that each does not find.
-
-    Unsealed files can crash the process that reads them, so another process does.
-    """
-    with _elsewhere() as made:
-        copied = made / "semantic"
-        if directory.exists():
-            shutil.copytree(directory, copied)
-        sealed = (directory / index_files.SEAL).is_file()
-        found = look(copied, samples) if sealed else _looked_apart(copied, samples)
-    nums = {home: np.asarray(ids, dtype=np.int64) for home, ids in found["nums"].items()}
-    return nums, {str(home): int(count) for home, count in found["missed"].items()}
-
-
-def _looked_apart(directory: Path, samples: Mapping[str, Mapping[int, list[float]]]) -> Seen:
-    command = [sys.executable, "-m", __name__, str(directory)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(samples),
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS_MAX,
-            check=False,
-            env=environment,
-        )
-        seen: Seen = json.loads(done.stdout.splitlines()[-1]) if not done.returncode else {}  # type: ignore[typeddict-item]
-    except (subprocess.TimeoutExpired, ValueError, IndexError) as e:
-        raise IndexUnavailable(f"It could not be looked through: {type(e).__name__}.") from e
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [""])[-1]
-        raise IndexUnavailable(f"Reading it ends the process (code {done.returncode}). {last}".strip())
-    return seen
 
 
 SERVER = "chroma server"  # what the check of one is called

@@ -33,7 +33,7 @@ class Store:
     def languages(self, scope_id: int) -> None:
         pass
 
-    def outline(self, scope_id: int) -> None:
+    def view(self, scope_id: int) -> None:
         pass
 
 

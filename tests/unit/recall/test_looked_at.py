@@ -41,12 +41,12 @@ class Held:
 
     def __init__(self, store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
         self.go, self.begun, self.refused = threading.Event(), threading.Semaphore(0), threading.Event()
-        outline, loaded = store.outline, Loader.loaded
+        view, loaded = store.view, Loader.loaded
 
         def held(scope_id: int) -> Any:
             self.begun.release()
             assert self.go.wait(60)
-            return outline(scope_id)
+            return view(scope_id)
 
         def tried(loader: Loader, scope_id: int, deadline: Any) -> bool:
             found = loaded(loader, scope_id, deadline)
@@ -54,7 +54,7 @@ class Held:
                 self.refused.set()
             return found
 
-        monkeypatch.setattr(store, "outline", held)
+        monkeypatch.setattr(store, "view", held)
         monkeypatch.setattr(Loader, "loaded", tried)
 
 
@@ -151,7 +151,7 @@ def test_what_loading_raises_is_raised(cold: MemoryStore, monkeypatch: pytest.Mo
     def broken(_scope_id: int) -> None:
         raise RecallError("page 3")
 
-    monkeypatch.setattr(cold, "outline", broken)
+    monkeypatch.setattr(cold, "view", broken)
     with pytest.raises(RecallError, match="page 3"):
         QueryOptimizer(cold).recall("the cat")
 
