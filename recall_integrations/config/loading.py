@@ -5,6 +5,7 @@ call argument  >  environment  >  entry of `scopes`  >  file  >  default
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,7 @@ from recall_integrations.records import record
 from recall_integrations.types import Scope
 
 BETWEEN = "__"
+logger = logging.getLogger("recall_integrations")
 
 
 def variable(path: str) -> str:
@@ -86,12 +88,14 @@ class Loaded:
         file: the file that was read; `None` = none.
         origins: of settings that are not default, by path.
         entries: place of each entry of `scopes` in the file.
+        fixed: of each name in the file that nobody can turn here, its place and its value, in a line.
     """
 
     config: RecallConfig
     file: str | None
     origins: Mapping[str, str]
     entries: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
     def values(self, scope: Scope | None = None) -> list[Value]:
         """Return the value of every setting; with a scope, its value there."""
@@ -181,7 +185,10 @@ def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str
     origins = {p: written.said(shaped.where(tuple(p.split(".")))) for p in catalogue() if _holds(shaped.values, p)}
     origins.update({p: f"{ENVIRONMENT} {variable(p)}" for p in given})
     entries = tuple(written.said(shaped.where(("scopes", i))) for i in range(len(config.scopes)))
-    return Loaded(config=config, file=name, origins=origins, entries=entries)
+    fixed = tuple(f"{written.said(where)}: {says}" for where, says in shaped.fixed)
+    for says in fixed:
+        logger.warning("%s", says)
+    return Loaded(config=config, file=name, origins=origins, entries=entries, fixed=fixed)
 
 
 def _over(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from recall_integrations.config.checking import Names, allowed, fields_of
 from recall_integrations.config.keeping import slots_schema
-from recall_integrations.config.reading import ENABLED, OWN, PIPELINE, SECTIONS
+from recall_integrations.config.reading import CONSTANT, ENABLED, OWN, PIPELINE, SECTIONS
 from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
 from recall_integrations.records import record
@@ -167,7 +167,7 @@ def schema() -> dict[str, Any]:
         "title": "Settings of recall-integrations",
         "type": "object",
         "properties": {
-            OWN: _or_nothing(_object(own)),
+            OWN: _or_nothing(_object({**own, **_constant(OWN)})),
             PIPELINE: _or_nothing(_pipeline()),
             **dict.fromkeys(held, False),
         },
@@ -218,9 +218,16 @@ def _pipeline() -> dict[str, Any]:
     """Return the schema of `read_pipeline`, whose settings refer to ours."""
     inside: dict[str, Any] = {"mode": _reference("mode")}
     for section, names in SECTIONS.items():
-        inside[section] = _object({name: _reference(path) for name, path in names.items()})
+        own = {name: _reference(path) for name, path in names.items()}
+        inside[section] = _object({**own, **_constant(f"{PIPELINE}.optimizer.{section}")})
     inside["learned"]["properties"][ENABLED] = {"type": "boolean", "description": "Whether the mode is `learned`."}
     return _object({"optimizer": _object(inside)})
+
+
+def _constant(above: str) -> dict[str, Any]:
+    """Return the names below `above` that are read and cannot be turned."""
+    found = {path.rpartition(".")[2]: value for path, value in CONSTANT.items() if path.rpartition(".")[0] == above}
+    return {name: {"description": f"Fixed at {value}.", "deprecated": True} for name, value in found.items()}
 
 
 def _reference(path: str) -> dict[str, str]:

@@ -112,13 +112,9 @@ FAILED = "failed"
 OUTCOMES = (SUCCESS, EMPTY, FAILED)
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of the contract: shares in [0, 1] of the recent calls, and milliseconds."""
-
-    fallback: float = 0.2  # share of calls that gave nothing to search for, whatever the reason
-    empty: float = 0.05  # share of calls that came back empty
-    median_ms: float = 1_200.0  # median time of calls
+FALLBACK_MAX = 0.2  # share of the recent calls that may give nothing to search for, whatever the reason
+EMPTY_MAX = 0.05  # share of them that may come back empty
+MEDIAN_MAX_MS = 1_200.0  # their median time
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -133,8 +129,8 @@ class Calls:
 class Contract:
     """The record of calls, compared with the limits. Threads and, through its file, processes share it."""
 
-    def __init__(self, limits: Limits, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        self._limits, self._clock = limits, clock
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
         self._own = Calls()
         self._file = None if path is None else SharedFile(path, nothing=Calls, decode=_calls_of, encode=_calls_text)
 
@@ -166,7 +162,7 @@ class Contract:
 
     def _probed(self, kept: Calls) -> Calls:
         last = kept.calls[-PROBES_MIN:]
-        good = [outcome == SUCCESS and ms <= self._limits.median_ms for outcome, ms in last]
+        good = [outcome == SUCCESS and ms <= MEDIAN_MAX_MS for outcome, ms in last]
         if not good[-1]:
             return replace(kept, calls=())
         return Calls() if len(good) == PROBES_MIN and all(good) else kept
@@ -175,16 +171,16 @@ class Contract:
         """Return the part of the contract that is broken, in words; empty = none is."""
         if len(calls) < CALLS_MIN:
             return ""
-        n, limits = len(calls), self._limits
+        n = len(calls)
         fallback = sum(outcome != SUCCESS for outcome, _ in calls) / n
         empty = sum(outcome == EMPTY for outcome, _ in calls) / n
         median = statistics.median(ms for _, ms in calls)
-        if fallback > limits.fallback:
-            return f"{fallback:.0%} of the last {n} rewrites gave nothing; at most {limits.fallback:.0%} may."
-        if empty > limits.empty:
-            return f"{empty:.0%} of the last {n} rewrites were empty; at most {limits.empty:.0%} may be."
-        if median > limits.median_ms:
-            return f"The last {n} rewrites took {median:.0f} ms (median); at most {limits.median_ms:.0f} are allowed."
+        if fallback > FALLBACK_MAX:
+            return f"{fallback:.0%} of the last {n} rewrites gave nothing; at most {FALLBACK_MAX:.0%} may."
+        if empty > EMPTY_MAX:
+            return f"{empty:.0%} of the last {n} rewrites were empty; at most {EMPTY_MAX:.0%} may be."
+        if median > MEDIAN_MAX_MS:
+            return f"The last {n} rewrites took {median:.0f} ms (median); at most {MEDIAN_MAX_MS:.0f} are allowed."
         return ""
 
     def _update(self, change: Callable[[Calls], Calls]) -> None:

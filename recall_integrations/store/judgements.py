@@ -30,9 +30,7 @@ class Judgements:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
 
-    def put(
-        self, scope: Scope, judged: Judged, query: str | None = None, *, settings: LearnedConfig
-    ) -> tuple[int, ...]:
+    def put(self, scope: Scope, judged: Judged, *, settings: LearnedConfig) -> tuple[int, ...]:
         """Store a judgement, joined with an earlier one of the same recall, which counts where it is surer of a memory.
 
         Durable on return.
@@ -40,7 +38,7 @@ class Judgements:
         with self._writing(scope) as (connection, scope_id):
             if scope_id is None:
                 return ()
-            kept = self._put(connection, scope_id, judged, query)
+            kept = self._put(connection, scope_id, judged)
             count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
             if count % PRUNED_EVERY == 0 or count > KEEP_MAX:
                 self._prune(connection, scope_id, settings)
@@ -133,7 +131,7 @@ class Judgements:
         if damaged:
             logger.warning("%d judged recalls cannot be read and are left out.", damaged)
 
-    def _put(self, connection: Connection, scope_id: int, judged: Judged, query: str | None) -> tuple[Gain, ...]:
+    def _put(self, connection: Connection, scope_id: int, judged: Judged) -> tuple[Gain, ...]:
         """Write a judgement; return what is kept of it and of those before of the same recall."""
         where = (_j.scope_id == scope_id, _j.result_id == judged.result_id)
         found = connection.execute(select(schema.judged).where(*where)).first()
@@ -144,7 +142,7 @@ class Judgements:
             "gains": gains_to_text(judged.gains),
         }
         if found is None:
-            own = {"scope_id": scope_id, "result_id": judged.result_id, "query": query}
+            own = {"scope_id": scope_id, "result_id": judged.result_id}
             connection.execute(insert(schema.judged).values(**own, **values))
             return judged.gains
         before, kept = _judged(found), judged.gains

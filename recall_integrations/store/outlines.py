@@ -127,7 +127,7 @@ class Outlines:
 
     def of(self, scope_id: int) -> Outline | None:
         """Return the outline of a scope; `None` where it is read whole."""
-        if not self._views.texts or not self._is_pushed(scope_id):
+        if not self._is_pushed(scope_id):
             return None
         version, upto = self._shown(scope_id)
         ended = self._ended(scope_id)

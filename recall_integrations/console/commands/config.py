@@ -112,6 +112,8 @@ def check(ctx: click.Context, file: Path) -> None:
             f"{len(said)} {'mistake' if len(said) == 1 else 'mistakes'}. {line(str(file))} cannot be used.", err=True
         )
         ctx.exit(1)
+    for says in found.fixed:
+        click.echo(line(says), err=True)
     count = len(changed_settings(RecallConfig(), found.config))
     click.echo(
         f"{line(str(file))} is right. {count} {'setting is' if count == 1 else 'settings are'} not as by default."

@@ -20,7 +20,7 @@ from recall_integrations.testing import HashEmbedding
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)
 PHONE = "+49 170 1234567"
-RERANK = RerankConfig(min_k=1, regret_max=0, disable_when_slow=False)
+RERANK = RerankConfig(regret_max=0)
 
 
 @pytest.fixture
