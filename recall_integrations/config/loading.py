@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from recall_integrations.config.answering import REWRITE_TIMEOUT
@@ -119,40 +118,6 @@ class Loaded:
         place = self.config.scopes.index(entry)
         said = self.entries[place] if place < len(self.entries) else ""
         return f"scopes[{place}]" + (f", {said}" if said else "")
-
-
-class ConfigFile:
-    """A configuration file that may change.
-
-    Args:
-        path: of the file.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._seen = self._state()
-
-    def load(self, environ: Mapping[str, str] | None = None) -> Loaded:
-        """Return the settings that the file and the environment hold now.
-
-        Raises:
-            ConfigError: as `RecallConfig.load`.
-        """
-        state = self._state()
-        found = loaded(self.path, environ)
-        self._seen = state
-        return found
-
-    def changed(self) -> bool:
-        """Say whether time, size or inode differ from those of the last load (or of the making of this object)."""
-        return self._state() != self._seen
-
-    def _state(self) -> tuple[int, int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:

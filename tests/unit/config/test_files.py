@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Scope
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.config.loading import ConfigFile, loaded
+from recall_integrations.config.loading import loaded
 from recall_integrations.config.reading import BYTES_MAX, parsed, read
 from recall_integrations.errors import ConfigError
 from tests.quick import examples
@@ -307,21 +307,6 @@ def test_where_each_value_was_said(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("RECALL_REWRITE_TIMEOUT", "2s")
     (timeout,) = [v for v in loaded(path, {}).values() if v.setting.path == "rewriting.timeout_ms"]
     assert (timeout.value, timeout.origin) == (2_000.0, "environment RECALL_REWRITE_TIMEOUT")
-
-
-def test_a_file_that_has_changed(tmp_path: Path) -> None:
-    path = file(tmp_path, "recall: {week_start: 6}\n")
-    watched = ConfigFile(path)
-    assert not watched.changed() and watched.load({}).config.week_start == 6
-    path.write_text("recall: {week_start: 5} # other\n")
-    assert watched.changed() and watched.changed()
-    assert watched.load({}).config.week_start == 5 and not watched.changed()
-    path.write_text("recall: {week_start: 77}\n")
-    with pytest.raises(ConfigError):
-        watched.load({})
-    assert watched.changed()  # a file that could not be read is still to be read
-    path.unlink()
-    assert watched.changed()
 
 
 @settings(max_examples=examples(40), deadline=None)
