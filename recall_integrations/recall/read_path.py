@@ -54,7 +54,8 @@ from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankSettings, RerankStage, coarse_of
 from recall_integrations.resilience.admission import Admission, Admitted
-from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guards, Health
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
@@ -139,7 +140,7 @@ class Sources:
         self.reranker, self.llm = resolve_reranker(reranker), resolve_llm(llm)
         self.guards = Guards(
             config.breakers,
-            FileShelf(store.path / BREAKERS_FILE),
+            BreakerShelf(store.path / BREAKERS_FILE),
             waiting=self.admission.waiting,
         )
         self.showing = Showing(self.admission.waiting)

@@ -46,7 +46,7 @@ from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
-from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
@@ -171,7 +171,7 @@ class FactReader:
                 failures_max=config.breakers.failures_max,
                 open_s=config.breakers.open_s,
                 clock=clock,
-                shelf=FileShelf(parts.path / BREAKERS_FILE),
+                shelf=Shelf(parts.path / BREAKERS_FILE),
             ),
             threads=Bulkhead(COMPONENT, 2),
         )
