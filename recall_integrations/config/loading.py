@@ -156,32 +156,20 @@ def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str
     return Loaded(config=config, file=name, origins=origins, entries=entries, fixed=fixed)
 
 
-def _over(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the values of the environment over those of a file, in `scopes` too."""
+def _over(values: Mapping[str, Any], given: Mapping[str, Any], *, there_only: bool = False) -> dict[str, Any]:
+    """Put the values of the environment over those of a file; in an entry of `scopes` over those that it holds."""
     merged = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
     for path, value in given.items():
         section, _, name = path.rpartition(".")
-        into = merged.setdefault(section, {}) if section else merged
-        if isinstance(into, dict):
+        into = merged.get(section) if section else merged
+        if into is None and not there_only:
+            into = merged[section] = {}
+        if isinstance(into, dict) and (name in into or not there_only):
             into[name] = value
-        elif into is None:
-            merged[section] = {name: value}
     if given and isinstance(merged.get("scopes"), list):
-        merged["scopes"] = [_with(entry, given) for entry in merged["scopes"]]
+        entries = merged["scopes"]
+        merged["scopes"] = [_over(e, given, there_only=True) if isinstance(e, dict) else e for e in entries]
     return merged
-
-
-def _with(entry: object, given: Mapping[str, Any]) -> object:
-    """Put the values of the environment over those settings that an entry of `scopes` holds."""
-    if not isinstance(entry, dict):
-        return entry
-    changed = {key: dict(value) if isinstance(value, dict) else value for key, value in entry.items()}
-    for path, value in given.items():
-        section, _, name = path.rpartition(".")
-        into = changed.get(section) if section else changed
-        if isinstance(into, dict) and name in into:
-            into[name] = value
-    return changed
 
 
 def value_of(config: RecallConfig, path: str) -> Any:
