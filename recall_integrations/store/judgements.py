@@ -88,21 +88,6 @@ class Judgements:
                 found = {int(scope_id): int(count) for scope_id, count in connection.execute(query)}
         return {scope: found[i] for scope, i in sorted(parts.scopes.items(), key=lambda one: one[1]) if i in found}
 
-    def waiting(self, scope: Scope) -> tuple[tuple[Judged, str], ...]:
-        """Return judged recalls that were not replayed though their text is kept, with it: a process ended before."""
-        parts = self._parts
-        scope_id = parts.scopes.get(scope)
-        if scope_id is None:
-            return ()
-        with parts.errors():
-            parts.check_open()
-            with parts.engine.connect() as connection:
-                query = select(schema.judged).where(
-                    _j.scope_id == scope_id, _j.replay.is_(None), _j["query"].is_not(None)
-                )
-                rows = connection.execute(query.order_by(_j.at, _j.result_id)).all()
-        return tuple((judged, str(row.query)) for row in rows if (judged := _judged(row)) is not None)
-
     def prune(self, settings: LearnedConfig) -> int:
         """Remove judged recalls that are too old; return how many."""
         with self._writing() as (connection, _):
