@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from recall_integrations import errors
     from recall_integrations.config import (
         BreakerConfig,
-        BudgetsConfig,
         CacheConfig,
         FactsConfig,
         FallbackFusionConfig,
@@ -56,7 +55,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BreakerConfig",
-    "BudgetsConfig",
     "CacheConfig",
     "EntityRef",
     "FactsConfig",

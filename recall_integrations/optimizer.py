@@ -274,7 +274,7 @@ class QueryOptimizer:
         now: datetime | None = None,
         privacy: str = "allow",
     ) -> Feedback:
-        """Say whether a recall helped. Kept before this returns, without any text unless `learned.keep_text` is set.
+        """Say whether a recall helped. Kept before this returns, without any text.
 
         Several calls about one recall add up; for each memory the surest feedback counts, else the newest. Of
         one recall the surest 64 memories of a scope are kept: `gains` of the returned value says which.

@@ -1,10 +1,10 @@
-"""What several vectors per memory, and the profile term, are worth: LoCoMo, HotpotQA and MuSiQue, whole recalls.
+"""What several vectors per memory are worth: LoCoMo, HotpotQA and MuSiQue, whole recalls.
 
     python scripts/measure_views.py DATA_DIR [--dataset locomo] [--seed 0]
 
 DATA_DIR holds `locomo/` and `multihop/`. A memory's *views* are further vectors of it: its text with the neighbours in
 its thread (`window`), the first words of it (`title`). A row's cosine is then the best over its views, everywhere:
-in the semantic arm and in the features. The profile term adds `weight × cosine(scope's centroid, memory)`. Each is
+in the semantic arm and in the features. Each is
 measured against the default on the same questions: recall@5, nDCG@10, and the mean difference of nDCG@10 with a 95 %
 bootstrap interval. Prints figures only.
 """
@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,35 +29,28 @@ from benchmarks.datasets.locomo import load_locomo
 from benchmarks.datasets.multihop import load_multihop
 from benchmarks.quality.metrics import average, score
 from benchmarks.quality.paired import paired_difference
-from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.types import Memory, indexed_text
 
 K = 10
 TITLE_WORDS = 6
-PROFILES = (0.1, 0.3, 1.0)
 TIME_BUDGET_MS = 60_000.0
 Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A configuration and the views that a row's cosine is the best of."""
+    """The views that a row's cosine is the best of."""
 
     name: str
     views: tuple[str, ...] = ()
-    config: RecallConfig = field(default_factory=RecallConfig)
 
 
 def variants() -> list[Variant]:
     """The default first."""
-    base = RecallConfig()
-    found = [Variant(name="default")]
-    found += [Variant(name="+ " + " + ".join(v), views=v) for v in (("window",), ("title",), ("window", "title"))]
-    for weight in PROFILES:
-        config = replace(base, ranking=replace(base.ranking, profile_lift=weight))
-        found.append(Variant(name=f"profile {weight:g}", config=config))
-    return found
+    tried = (("window",), ("title",), ("window", "title"))
+    return [Variant(name="default"), *(Variant(name="+ " + " + ".join(v), views=v) for v in tried)]
 
 
 def window_texts(memories: Sequence[Memory]) -> list[str]:
@@ -116,7 +109,7 @@ def measure(store: MemoryStore, data: EvaluationData, variant: Variant) -> dict[
     relevant = {q.id: q.relevant for c in data.collections for q in c.questions if q.relevant}
     ScopeView.scan = scan_over(more)  # type: ignore[method-assign,assignment]
     try:
-        with closing(QueryOptimizer(store, config=variant.config)) as optimizer:
+        with closing(QueryOptimizer(store)) as optimizer:
             for question in (q for c in data.collections for q in c.questions if q.relevant):
                 result = optimizer.recall(
                     question.text, k=K, scope=question.scope, now=question.asked_at, time_budget_ms=TIME_BUDGET_MS

@@ -1,4 +1,4 @@
-"""Days of use on data sets: what is learned against rules, against no correction for bias, and against an oracle."""
+"""Days of use on data sets: what is learned against rules, and against an oracle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.datasets.loading import load
 from benchmarks.learning import cost
 from benchmarks.learning.clicking import Clicks
-from benchmarks.learning.curves import AGAINST, PLAIN, STRONG, Line, curves
+from benchmarks.learning.curves import PLAIN, STRONG, Line, curves
 from benchmarks.learning.domain import NAME, workshop
 from benchmarks.learning.oracle import measured, oracle
 from benchmarks.learning.recorded import Halves, halved, opened
@@ -20,7 +20,6 @@ from benchmarks.learning.trials import Poisoned, Trial, bad_versions, poisoned, 
 from benchmarks.learning.using import TENANT, Days, Person, Use
 from benchmarks.shared.reports import environment, write_report
 from recall_integrations import RecallConfig
-from recall_integrations.config.keeping import LearnedConfig
 from recall_integrations.evaluation.reports import checked_output, compact_table
 from recall_integrations.learning.measuring import bootstrap
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 OTHERS = ("locomo", "assistant", "talk", "phone")
 NOISE = (0.1, 0.3)  # of the first and the last seed; the others lie between
 WRONG_ETA = 0.5  # of people, where the learner takes 1 for granted
-LEARNED, UNCORRECTED, OTHER_ETA = "learned", "no correction", f"people look further (η {WRONG_ETA:g})"
+LEARNED, OTHER_ETA = "learned", f"people look further (η {WRONG_ETA:g})"
 Told = Callable[[str, int, int], None]
 
 
@@ -105,14 +104,13 @@ def noise_of(seed: int, seeds: int) -> float:
 
 
 def curve(
-    name: str, halves: Halves, *, seeds: int, days: int, recalls: int, eta: float, bias: float, told: Told | None
+    name: str, halves: Halves, *, seeds: int, days: int, recalls: int, eta: float, told: Told | None
 ) -> tuple[Curve, list[Days]]:
     """Let days pass in each seed."""
     rules, runs = measured(halves, None), []
-    learned = LearnedConfig(position_bias=bias)
     for seed in range(seeds):
         clicks = Clicks(eta=eta, noise=noise_of(seed, seeds))
-        use = Use(people=[Person(halves=halves, clicks=clicks, recalls=recalls)], seed=seed, learned=learned)
+        use = Use(people=[Person(halves=halves, clicks=clicks, recalls=recalls)], seed=seed)
         runs.append(use.days(days))
         if told is not None:
             told(f"{halves.name}, {name}", seed + 1, seeds)
@@ -142,12 +140,12 @@ def figures_of(
     halves: Halves, store: MemoryStore | None, *, seeds: int, days: int, recalls: int, all_ways: bool, told: Told | None
 ) -> Figures:
     """Of one data set."""
-    ways = [(LEARNED, 1.0, 1.0)]
+    ways = [(LEARNED, 1.0)]
     if all_ways:
-        ways += [(UNCORRECTED, 1.0, 0.0), (OTHER_ETA, WRONG_ETA, 1.0)]
+        ways.append((OTHER_ETA, WRONG_ETA))
     found, last = [], None
-    for name, eta, bias in ways:
-        own, runs = curve(name, halves, seeds=seeds, days=days, recalls=recalls, eta=eta, bias=bias, told=told)
+    for name, eta in ways:
+        own, runs = curve(name, halves, seeds=seeds, days=days, recalls=recalls, eta=eta, told=told)
         found.append(own)
         last = runs[0].last[TENANT] if last is None else last
     whole: tuple[float | None, float | None] = (None, None)
@@ -276,7 +274,6 @@ def drawn(figures: Figures) -> str:
     lines = [
         Line(label="oracle", values=[figures.oracle] * days, colour=PLAIN),
         Line(label="learned", values=first.mean, low=first.least, high=first.most, colour=STRONG),
-        *(Line(label=own.name, values=own.mean, colour=AGAINST) for own in figures.curves if own.name == UNCORRECTED),
         Line(label="rules", values=[figures.rules] * days, colour=PLAIN),
     ]
     return curves(f"nDCG@5 while a {figures.name} is in use: mean of the seeds, and from the worst to the best", lines)

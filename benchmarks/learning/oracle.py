@@ -26,9 +26,9 @@ def labelled(asked: Asked, number: int) -> Judged:
 def oracle(halves: Halves) -> Version:
     """The version that the labels of the learning half teach."""
     judged = [labelled(asked, number) for number, asked in enumerate(halves.learning)]
-    lists = lists_of(judged, learnable(), 0.0)
+    lists = lists_of(judged, learnable())
     steps = learned_steps(lists, length_max=LENGTH_MAX).steps if lists is not None else {}
-    plans = {signature: one.plan for signature, one in plans_for(judged, least=LEAST, position_bias=0.0).items()}
+    plans = {signature: one.plan for signature, one in plans_for(judged, least=LEAST).items()}
     return Version(id="v1", judged=len(judged), steps=steps, plans=plans, ranker=FixedWeights.version)
 
 

@@ -92,7 +92,7 @@ def tried(halves: Halves, version: Version, kind: str, clicks: Clicks, seed: int
                         replay=replace(asked.replay, orders=orders),
                     )
                 )
-        verdict = decided(rows, "v1", RULES, position_bias=1.0, over=day == WINDOW - 1)
+        verdict = decided(rows, "v1", RULES, over=day == WINDOW - 1)
         if verdict.step in (PROMOTED, ROLLED_BACK):
             return Trial(kind=kind, step=verdict.step, day=day, gap=gap)
     return Trial(kind=kind, step="", day=WINDOW, gap=gap)

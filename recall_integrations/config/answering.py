@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Literal
 
 from recall_integrations.config.checking import (
-    Lift,
     Share,
     Switch,
     Text,
@@ -17,7 +15,6 @@ from recall_integrations.config.checking import (
     defaults,
     in_range,
     names_of,
-    refuse_unread,
     section,
 )
 from recall_integrations.errors import ConfigError
@@ -41,7 +38,6 @@ class PlannerConfig:
         rarity_promotion: lexical rarity above which `precision` is chosen where no earlier rule decided.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
-        precise_limit: candidates asked of the semantic arm by the `precise` plan.
         rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
             default: it did not help (docs/benchmarks.md).
         arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
@@ -53,7 +49,6 @@ class PlannerConfig:
     rarity_promotion: Share = 0.8
     entity_weight: Weight = 2.0
     arm_limit: Annotated[int, in_range(1, 10_000)] = 40
-    precise_limit: Annotated[int, in_range(1, 10_000)] = 20
     rules: Annotated[tuple[str, ...], names_of("planner.rules", PLAN_RULES)] = tuple(
         rule for rule in PLAN_RULES if rule != "conversational"
     )
@@ -73,13 +68,11 @@ class QueryConfig:
     Args:
         spelling: whether words that nobody knows are also read as close ones that the memories use.
         spelling_threshold: least similarity of such a word, in (0, 1].
-        spelling_learned_max: answers of an LLM about corrections that a scope in memory remembers; 0: it is not asked.
         entity_llm: whether the optimizer's LLM is asked about names that nothing else resolved.
     """
 
     spelling: Switch = True
     spelling_threshold: Annotated[float, in_range(0.01, 1)] = 0.80
-    spelling_learned_max: Annotated[int, in_range(0, 100_000)] = 1_000
     entity_llm: Switch = False
 
 
@@ -96,9 +89,6 @@ class RetrievalConfig:
             scope that does not fit is searched by the indexes on disk, and ranked without the words of its texts.
             The scope that is in use stays, whatever it takes; of one that leaves, names, facts and the words for
             spelling leave, too. Keys of metadata that filters ask for are kept besides, in an eighth as much.
-        disk_mb: megabytes that files of columns may take in the directory of a store or of a node; 0 = as many as they
-            need. When one was written, those that were used least recently are removed until the others fit, and their
-            scopes are read from the database. The one that was just written stays, whatever it takes.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_hop_factor: what a hop is worth of the one before.
         semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
@@ -107,7 +97,6 @@ class RetrievalConfig:
 
     exact_max: Annotated[int, in_range(0, 10_000_000)] = 2_000_000
     cache_mb: Annotated[int, in_range(0, 1_000_000)] = 1_024
-    disk_mb: Annotated[int, in_range(0, 10_000_000)] = 0
     graph_hops: Annotated[int, in_range(1, 2)] = 2
     graph_hop_factor: Share = 0.5
     semantic_remote: Switch = False
@@ -117,27 +106,16 @@ FALLBACK = "fallback_fusion"
 RANKERS = ("fixed_weights",)
 FUSIONS = ("weighted", "boosts", "rrf")
 STRATEGIES = (*RANKERS, *FUSIONS)
-# Settings that not every strategy reads → the strategies that do.
-RANKING_READ_BY: Mapping[str, tuple[str, ...]] = {"profile_lift": RANKERS}
-FUSION_READ_BY: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("vector", "lexical", "graph", "recency", "importance", "profile"), ("weighted", "boosts")),
-}
 
 
 @section("ranking")
 class RankingConfig:
     """How candidates of several arms become one list, and what changes its order afterwards.
 
-    A setting that the strategy does not read cannot be set.
-
     Args:
         strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), or `fallback_fusion`: the section
             of that name says how the arms' own scores are fused.
-        features: whether the words of the memories are kept in memory for the ranking features (about 100 bytes a
-            memory); without them, `fallback_fusion` ranks.
         recency_half_life_days: age at which recency has fallen to one half.
-        profile_lift: added, times the cosine with the mean vector of the scope, in the ranker's units: about one is a
-            standard deviation of a strong feature.
         negation_threshold: normalised BM25 against a negated term above which a memory is demoted; 0.4 is strict,
             0.75 soft.
         diversity_lambda: share of relevance against novelty in maximal marginal relevance.
@@ -148,23 +126,12 @@ class RankingConfig:
     """
 
     strategy: Literal["fixed_weights", "fallback_fusion"] = "fixed_weights"
-    features: Switch = True
     recency_half_life_days: Annotated[float, in_range(1e-3, 1e6)] = 30.0
-    profile_lift: Lift = 0.0
     negation_threshold: Share = 0.6
     diversity_lambda: Share = 0.9
     duplicate_similarity: Annotated[float, in_range(0.01, 2)] = 0.90
     abstain_below: Share = 0.0
     score_min: Share = 0.0
-
-    def __post_init__(self) -> None:
-        refuse_unread(self, "ranking", RANKING_READ_BY)
-        plain = defaults(self, ("strategy", *RANKING_READ_BY))
-        needing = [name for name, default in plain.items() if getattr(self, name) != default]
-        if needing and not self.features and self.strategy != FALLBACK:
-            raise ConfigError(
-                f"ranking.{needing[0]} has no effect without ranking.features. Leave it out, or set that to true."
-            )
 
 
 @section("fallback_fusion")
@@ -172,28 +139,13 @@ class FallbackFusionConfig:
     """How the arms' own scores are fused where no ranker orders the candidates.
 
     That is so where the words of a scope do not fit into memory, where the ranker fails, and always with
-    `ranking.strategy: fallback_fusion`. A setting that the strategy does not read cannot be set.
+    `ranking.strategy: fallback_fusion`.
 
     Args:
         strategy: `weighted` (six terms), `boosts` (monotonic boosts) or `rrf` (reciprocal rank fusion).
-        vector: weight of the cosine.
-        lexical: weight of BM25.
-        graph: weight of what the graph arm found.
-        recency: weight of how new a memory is.
-        importance: weight of its importance.
-        profile: weight of its cosine with the mean vector of the scope.
     """
 
     strategy: Literal["weighted", "boosts", "rrf"] = "weighted"
-    vector: Weight = 0.6
-    lexical: Weight = 0.65
-    graph: Weight = 0.04
-    recency: Weight = 0.01
-    importance: Weight = 0.01
-    profile: Weight = 0.0
-
-    def __post_init__(self) -> None:
-        refuse_unread(self, FALLBACK, FUSION_READ_BY)
 
 
 @section("rerank")
@@ -203,24 +155,15 @@ class RerankConfig:
     Args:
         plans: plans whose candidates it may order.
         top_n: candidates given to it.
-        min_k: fewer candidates than this are not worth a rerank.
         regret_max: a rerank is skipped if a perfect one could add no more than this, in hits at the first place; 0 =
             only where it could change nothing.
         threshold: lower scores of the reranker are left out; -10 suits ms-marco-MiniLM-L-6-v2.
-        disable_when_slow: whether it is off while the 95th percentile of its recent runs is beyond
-            `limits.rerank_budget_ms`.
-        coarse_factor: arms are asked for at least this many times k candidates.
-        score_percentile: candidates below this percentile of the scores leave before the rerank; 0 = off.
     """
 
     plans: Annotated[tuple[str, ...], names_of("rerank.plans", PLANS)] = ("exploratory",)
     top_n: Annotated[int, in_range(1, 1_000)] = 20
-    min_k: Annotated[int, in_range(1, 1_000)] = 3
     regret_max: Annotated[float, in_range(0, 100)] = 0.02
     threshold: Annotated[float | None, in_range(-1e6, 1e6)] = None
-    disable_when_slow: Switch = True
-    coarse_factor: Annotated[float, in_range(1, 1_000)] = 10.0
-    score_percentile: Annotated[float, in_range(0, 99)] = 0.0
 
 
 REWRITE_TIMEOUT = "RECALL_REWRITE_TIMEOUT"  # in the environment
@@ -259,9 +202,6 @@ class RewritingConfig:
             that was measured; who trusts theirs gains more with more (docs/benchmarks.md).
         timeout_ms: longest wait; default what `RECALL_REWRITE_TIMEOUT` says (`6s`, `800ms`), else six seconds.
         cache_s: seconds for which phrasings are kept; 0 = none is.
-        fallback_max: share of recent calls that may give nothing to search for; beyond it nothing is asked for a while.
-        empty_max: the same of answers that were empty.
-        median_max_ms: the same of how long calls take.
     """
 
     ask: Literal["unsure", "vague", "never"] = "unsure"
@@ -273,9 +213,6 @@ class RewritingConfig:
         default_factory=_rewrite_timeout_ms, metadata={"unset": TIMEOUT_MS}
     )
     cache_s: Annotated[float, in_range(0, 86_400)] = 180.0
-    fallback_max: Share = 0.2
-    empty_max: Share = 0.05
-    median_max_ms: Annotated[float, in_range(1, 600_000)] = 1_200.0
 
     def __post_init__(self) -> None:
         if self.prompt and "{query}" not in self.prompt:
@@ -294,49 +231,12 @@ class LimitsConfig:
             that is given a `time_budget_ms` does not.
         rerank_budget_ms: longest wait for the cross-encoder.
         query_chars_max: longer queries are refused.
-        workers: calls at once of each component that runs in threads of its own (an index, the LLM, …), and recalls at
-            once of `arecall`.
     """
 
     time_budget_ms: Annotated[float, in_range(0.1, 3_600_000)] = 2_000.0
     load_wait_ms: Annotated[float, in_range(0, 3_600_000)] = 30_000.0
     rerank_budget_ms: Annotated[float, in_range(1, 600_000)] = 1_000.0
     query_chars_max: Annotated[int, in_range(1, 10_000_000)] = 32_768
-    workers: Annotated[int, in_range(1, 256)] = 8
-
-
-@section("budgets")
-class BudgetsConfig:
-    """How the time of a recall is shared out, in milliseconds of one that has 110 of them.
-
-    Of what is left, a step gets the share that its number has among its own and those of the steps still to come: with
-    more time, each gets more. Only what hangs or is slow notices.
-
-    Args:
-        lexical: to look for words.
-        semantic: to look at vectors. An arm of your own gets as much.
-        graph: to walk the graph of entities.
-        rank: to order the candidates.
-        rerank: of the cross-encoder, if there is one; its longest wait is `limits.rerank_budget_ms`.
-        deliver: to fetch and explain the hits.
-    """
-
-    lexical: Annotated[float, in_range(1, 10_000)] = 30.0
-    semantic: Annotated[float, in_range(1, 10_000)] = 40.0
-    graph: Annotated[float, in_range(1, 10_000)] = 15.0
-    rank: Annotated[float, in_range(1, 10_000)] = 5.0
-    rerank: Annotated[float, in_range(1, 10_000)] = 30.0
-    deliver: Annotated[float, in_range(1, 10_000)] = 20.0
-
-    @property
-    def arms(self) -> float:
-        """Share of all arms: words and vectors are searched side by side, the graph beside or behind them."""
-        return max(self.lexical, self.semantic) + self.graph
-
-    def of_arm(self, name: str) -> float:
-        """Return the share of an arm in the time of all arms, in (0, 1]. It may go on while the graph is walked."""
-        own = {"lexical": self.lexical, "graph": self.graph}.get(name, self.semantic)
-        return min(1.0, (own + self.graph) / self.arms)
 
 
 @section("cache")
@@ -350,16 +250,11 @@ class CacheConfig:
         enabled: whether answers are kept.
         ttl_seconds: how long, and how much later than the answer's `now` a recall's `now` may be.
         max_entries: how many of each optimizer; the least recently used leaves.
-        normalize_casing: whether a query that differs from an earlier one in its letters' case only may get its answer;
-            it does where both read the same.
-        normalize_punctuation: the same for punctuation at its beginning and end.
     """
 
     enabled: Switch = True
     ttl_seconds: Annotated[float, in_range(0.001, 86_400)] = 30.0
     max_entries: Annotated[int, in_range(1, 100_000)] = 1_000
-    normalize_casing: Switch = True
-    normalize_punctuation: Switch = True
 
     def __post_init__(self) -> None:
         if not self.enabled and self.unread:

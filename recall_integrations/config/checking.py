@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, field, fields, is_dataclass, replace
+from dataclasses import MISSING, field, fields, is_dataclass
 from inspect import Parameter, Signature
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -37,20 +37,14 @@ OTHER_NAMES: Mapping[str, str] = {
     "topK_dense": "planner.arm_limit",
     "fused_top_k": "rerank.top_n",
     "rerank_top_k": "rerank.top_n",
-    "rerank_min_k": "rerank.min_k",
     "rerank_top_n": "rerank.top_n",
     "rerank_threshold": "rerank.threshold",
     "graph_hop_limit": "retrieval.graph_hops",
     "hop_factors": "retrieval.graph_hop_factor",
     "graph_weight": "planner.entity_weight",
     "recency_decay": "ranking.recency_half_life_days",
-    "importance_weight": "fallback_fusion.importance",
-    "profile_weight": "ranking.profile_lift",
-    "budgets_ms": "budgets",
-    "disable_rerank_when_slow": "rerank.disable_when_slow",
     "typo_correction": "query.spelling",
     "similarity_threshold": "query.spelling_threshold",
-    "max_learned_typos": "query.spelling_learned_max",
 }
 
 
@@ -71,7 +65,6 @@ def in_range(low: float, high: float) -> Any:
 
 Share = Annotated[float, in_range(0, 1)]
 Weight = Annotated[float, in_range(0, 10)]
-Lift = Annotated[float, in_range(0, 100)]
 Switch = Annotated[bool, Field(strict=True)]
 Text = Annotated[str, Field(strict=True)]
 
@@ -253,20 +246,3 @@ def allowed(setting: Any) -> str:
 def defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the defaults of some settings of a section."""
     return {name: section.__dataclass_fields__[name].default for name in names}
-
-
-def refuse_unread(section: Any, path: str, read_by: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise for a setting that the strategy does not read and that is not default."""
-    for name, readers in read_by.items():
-        if section.strategy not in readers and getattr(section, name) != defaults(section, [name])[name]:
-            raise ConfigError(
-                f"{path}.{name} has no effect with {path}.strategy {section.strategy!r}. Leave it out, or choose one "
-                f"of the strategies that read it: {', '.join(readers)}."
-            )
-
-
-def with_strategy_of(section: S, strategy: str, read_by: Mapping[str, tuple[str, ...]], *reset: str) -> S:
-    """Return the section with another strategy; settings that it does not read, and `reset`, become default."""
-    unread = [name for name, readers in read_by.items() if strategy not in readers or name in reset]
-    changed: S = replace(section, strategy=strategy, **defaults(section, unread))  # type: ignore[type-var]
-    return changed

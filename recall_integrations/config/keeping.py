@@ -119,19 +119,16 @@ class FactsConfig:
             other slots.
         llm_calls_per_hour: calls at most in an hour to a language model that reads facts, if there is one, for a store;
             what is left waits.
-        llm_privacy: `redact` hides personal data and secrets in what it is sent, so that it finds no phone numbers;
-            `allow` sends texts as they are. The privacy mode of recalls says nothing of this.
     """
 
     keep: bool = True
     read: bool = True
     slots: Annotated[dict[str, dict[str, Any]], BeforeValidator(own_slots)] = field(default_factory=dict)
     llm_calls_per_hour: Annotated[int, in_range(0, 1_000_000)] = 60
-    llm_privacy: Literal["redact", "allow"] = "redact"
 
     def __hash__(self) -> int:
         slots = repr(sorted(self.slots.items()))
-        return hash((self.keep, self.read, slots, self.llm_calls_per_hour, self.llm_privacy))
+        return hash((self.keep, self.read, slots, self.llm_calls_per_hour))
 
 
 _OWN_NAME = regex(r"[a-z][a-z0-9_]{0,31}")
@@ -188,26 +185,20 @@ class LearnedConfig:
 
     Args:
         feedback: whether recalls are remembered for a while, in memory, so that feedback on them can be given.
-        keep_text: whether the text of a judged query is kept with its feedback, as the privacy mode of the recall lets
-            it through; else only numbers are.
         keep_days: after so many days feedback is removed.
         min_queries_per_signature: judged recalls from which anything is learned of a scope, and from which a signature
             gets a plan of its own.
         update_cadence: `daily`, `weekly` or `monthly`: how often something is learned, and how long it is tried.
         traffic_fraction_for_new_weights: share of the recalls that a new version answers while it is tried.
         rollback_on_ndcg_regression: whether a version that serves is rolled back where rules are better by now.
-        position_bias: how fast people look at fewer hits from place to place, the `η` of `1 / place^η`; 0 = they look
-            at all of them (docs/learning.md).
     """
 
     feedback: Switch = True
-    keep_text: Switch = False
     keep_days: Annotated[int, in_range(1, 3_650)] = 90
     min_queries_per_signature: Annotated[int, in_range(1, 1_000_000)] = 30
     update_cadence: Literal["daily", "weekly", "monthly"] = "weekly"
     traffic_fraction_for_new_weights: Share = 0.1
     rollback_on_ndcg_regression: Switch = True
-    position_bias: Annotated[float, in_range(0, 3)] = 1.0
 
     @property
     def cadence_days(self) -> int:
@@ -222,12 +213,9 @@ class PostgresConfig:
     Args:
         pool_size: connections to the server that a process keeps open; as many more are made while they are needed. A
             few stand outside of this pool (docs/postgres.md#connections).
-        pool_timeout_ms: longest wait for a connection while all are in use; then an error says so. A recall waits no
-            longer than its time allows.
     """
 
     pool_size: Annotated[int, in_range(1, 1_000)] = 8
-    pool_timeout_ms: Annotated[float, in_range(1, 600_000)] = 30_000.0
 
 
 PGVECTOR = "pgvector"  # as an address: the store's own PostgreSQL
@@ -244,39 +232,32 @@ class VectorsConfig:
         address: of a Chroma server, `https://chroma.example:8000`; or `pgvector`: the store's own PostgreSQL, with the
             extension of that name; empty = there is none: a store in a directory keeps these vectors in its files, one
             in PostgreSQL scans them.
-        token_variable: the environment variable that holds the token of the server; empty = it wants none. The token
-            itself is no setting, so that it stands in no file, message or `repr`.
-        token_header: the header in which it is sent; with `Authorization` it is a bearer's.
+        token_variable: the environment variable that holds the token of the server, sent as `X-Chroma-Token` and, but
+            to Chroma Cloud, as a bearer's; empty = it wants none. The token itself is no setting, so that it stands in
+            no file, message or `repr`.
         tenant, database: on the server; both have to be there.
         timeout_ms: longest wait for the server. A recall waits less, so that half of its time for vectors is left to
             answer without the server.
-        batch_max: vectors that a Chroma server is given, or told to remove, in one request; nothing = 500, and 300 at
-            Chroma Cloud, which takes no more.
-        results_max: neighbours or numbers that a Chroma server is asked for in one request; nothing = 20,000 (of which
-            2,000 may be neighbours), and 300 at Chroma Cloud, which gives no more.
     """
 
     address: Text = ""
     token_variable: Text = ""
-    token_header: Literal["X-Chroma-Token", "Authorization"] = "X-Chroma-Token"
     tenant: Text = "default_tenant"
     database: Text = "default_database"
     timeout_ms: Annotated[float, in_range(1, 600_000)] = 5_000.0
-    batch_max: Annotated[int | None, in_range(1, 2_000)] = None
-    results_max: Annotated[int | None, in_range(1, 20_000)] = None
 
     @property
     def batch(self) -> int:
-        """Most vectors of one write: the setting, or the limit of the server of this address."""
-        return self.batch_max or (CLOUD_MOST if self._in_cloud else BATCH_MAX)
+        """Most vectors of one write to the server of this address."""
+        return CLOUD_MOST if self.in_cloud else BATCH_MAX
 
     @property
     def results(self) -> int:
-        """Most neighbours or numbers of one answer: the setting, or the limit of the server of this address."""
-        return self.results_max or (CLOUD_MOST if self._in_cloud else RESULTS_MAX)
+        """Most neighbours or numbers of one answer of the server of this address."""
+        return CLOUD_MOST if self.in_cloud else RESULTS_MAX
 
     @property
-    def _in_cloud(self) -> bool:
+    def in_cloud(self) -> bool:
         """True if the address is one of Chroma Cloud."""
         host = urlsplit(self.address).hostname or ""
         return host == CLOUD or host.endswith(f".{CLOUD}")
@@ -301,13 +282,10 @@ class VectorsConfig:
 
 
 # What only a Chroma server has, and what stands there if nobody sets it.
-OF_CHROMA: dict[str, str | None] = {
+OF_CHROMA: dict[str, str] = {
     "token_variable": "",
-    "token_header": "X-Chroma-Token",
     "tenant": "default_tenant",
     "database": "default_database",
-    "batch_max": None,
-    "results_max": None,
 }
 
 

@@ -5,9 +5,9 @@ call argument  >  environment  >  entry of `scopes`  >  file  >  default
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from recall_integrations.config.answering import REWRITE_TIMEOUT
@@ -21,6 +21,7 @@ from recall_integrations.records import record
 from recall_integrations.types import Scope
 
 BETWEEN = "__"
+logger = logging.getLogger("recall_integrations")
 
 
 def variable(path: str) -> str:
@@ -86,12 +87,14 @@ class Loaded:
         file: the file that was read; `None` = none.
         origins: of settings that are not default, by path.
         entries: place of each entry of `scopes` in the file.
+        fixed: of each name in the file that nobody can turn here, its place and its value, in a line.
     """
 
     config: RecallConfig
     file: str | None
     origins: Mapping[str, str]
     entries: tuple[str, ...] = ()
+    fixed: tuple[str, ...] = ()
 
     def values(self, scope: Scope | None = None) -> list[Value]:
         """Return the value of every setting; with a scope, its value there."""
@@ -115,40 +118,6 @@ class Loaded:
         place = self.config.scopes.index(entry)
         said = self.entries[place] if place < len(self.entries) else ""
         return f"scopes[{place}]" + (f", {said}" if said else "")
-
-
-class ConfigFile:
-    """A configuration file that may change.
-
-    Args:
-        path: of the file.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        self._seen = self._state()
-
-    def load(self, environ: Mapping[str, str] | None = None) -> Loaded:
-        """Return the settings that the file and the environment hold now.
-
-        Raises:
-            ConfigError: as `RecallConfig.load`.
-        """
-        state = self._state()
-        found = loaded(self.path, environ)
-        self._seen = state
-        return found
-
-    def changed(self) -> bool:
-        """Say whether time, size or inode differ from those of the last load (or of the making of this object)."""
-        return self._state() != self._seen
-
-    def _state(self) -> tuple[int, int, int] | None:
-        try:
-            found = self.path.stat()
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
@@ -181,35 +150,26 @@ def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str
     origins = {p: written.said(shaped.where(tuple(p.split(".")))) for p in catalogue() if _holds(shaped.values, p)}
     origins.update({p: f"{ENVIRONMENT} {variable(p)}" for p in given})
     entries = tuple(written.said(shaped.where(("scopes", i))) for i in range(len(config.scopes)))
-    return Loaded(config=config, file=name, origins=origins, entries=entries)
+    fixed = tuple(f"{written.said(where)}: {says}" for where, says in shaped.fixed)
+    for says in fixed:
+        logger.warning("%s", says)
+    return Loaded(config=config, file=name, origins=origins, entries=entries, fixed=fixed)
 
 
-def _over(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Put the values of the environment over those of a file, in `scopes` too."""
+def _over(values: Mapping[str, Any], given: Mapping[str, Any], *, there_only: bool = False) -> dict[str, Any]:
+    """Put the values of the environment over those of a file; in an entry of `scopes` over those that it holds."""
     merged = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
     for path, value in given.items():
         section, _, name = path.rpartition(".")
-        into = merged.setdefault(section, {}) if section else merged
-        if isinstance(into, dict):
+        into = merged.get(section) if section else merged
+        if into is None and not there_only:
+            into = merged[section] = {}
+        if isinstance(into, dict) and (name in into or not there_only):
             into[name] = value
-        elif into is None:
-            merged[section] = {name: value}
     if given and isinstance(merged.get("scopes"), list):
-        merged["scopes"] = [_with(entry, given) for entry in merged["scopes"]]
+        entries = merged["scopes"]
+        merged["scopes"] = [_over(e, given, there_only=True) if isinstance(e, dict) else e for e in entries]
     return merged
-
-
-def _with(entry: object, given: Mapping[str, Any]) -> object:
-    """Put the values of the environment over those settings that an entry of `scopes` holds."""
-    if not isinstance(entry, dict):
-        return entry
-    changed = {key: dict(value) if isinstance(value, dict) else value for key, value in entry.items()}
-    for path, value in given.items():
-        section, _, name = path.rpartition(".")
-        into = changed.get(section) if section else changed
-        if isinstance(into, dict) and name in into:
-            into[name] = value
-    return changed
 
 
 def value_of(config: RecallConfig, path: str) -> Any:

@@ -21,7 +21,7 @@ OWN, PIPELINE = "recall", "read_pipeline"
 # Of `read_pipeline.optimizer`: section → our section, and the settings, which have the same names.
 _PIPELINE = {
     "rule": ("planner", "precise_threshold exploratory_threshold entity_confidence_min"),
-    "cache": ("cache", "enabled ttl_seconds max_entries normalize_casing normalize_punctuation"),
+    "cache": ("cache", "enabled ttl_seconds max_entries"),
     "learned": (
         "learned",
         "min_queries_per_signature update_cadence rollback_on_ndcg_regression traffic_fraction_for_new_weights",
@@ -31,6 +31,17 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     section: {name: f"{ours}.{name}" for name in names.split()} for section, (ours, names) in _PIPELINE.items()
 }
 ENABLED = "enabled"  # of `learned`: says what the mode says
+# Names that other systems' files have where a constant is here: they are read, and said to be fixed at this value.
+CONSTANT: Mapping[str, str] = {
+    f"{PIPELINE}.optimizer.cache.normalize_casing": "true",
+    f"{PIPELINE}.optimizer.cache.normalize_punctuation": "true",
+    f"{OWN}.importance_weight": "0.01",
+    f"{OWN}.profile_weight": "0",
+    f"{OWN}.rerank_min_k": "3",
+    f"{OWN}.disable_rerank_when_slow": "true",
+    f"{OWN}.max_learned_typos": "0",
+    f"{OWN}.budgets_ms": "15 to walk the graph and 30 to rerank, of 110",
+}
 
 
 class Shaped:
@@ -39,11 +50,13 @@ class Shaped:
     Attributes:
         values: as `RecallConfig.from_mapping` takes them.
         mistakes: of the format, with their places in the file.
+        fixed: places and notes of names that nobody can turn here (`CONSTANT`).
     """
 
     def __init__(self, written: Written) -> None:
         self.values: dict[str, Any] = {}
         self.mistakes: list[Mistake] = []
+        self.fixed: list[Mistake] = []
         self._from: dict[Where, Where] = {}
         whole = {} if written.values is None else written.values
         if not isinstance(whole, dict):
@@ -74,7 +87,8 @@ class Shaped:
         if not isinstance(values, dict):
             self.mistakes.append(((OWN,), f"{OWN} must be a mapping, not {_kind(values)}."))
             return
-        self.values = {key: dict(value) if isinstance(value, dict) else value for key, value in values.items()}
+        own = {key: value for key, value in values.items() if not self._is_fixed((OWN, key))}
+        self.values = {key: dict(value) if isinstance(value, dict) else value for key, value in own.items()}
 
     def _pipeline(self, values: object) -> None:
         for path, _, value in self._known(values, (PIPELINE,), ("optimizer",)):
@@ -101,11 +115,18 @@ class Shaped:
         for key, value in values.items():
             if key in known:
                 yield (*where, key), key, value
-            else:
+            elif not self._is_fixed((*where, key)):
                 says = unknown(str(key), path, list(known))
                 if where[1:] == ("optimizer",):
                     says += f" All other settings are under {OWN}."
                 self.mistakes.append(((*where, key), says))
+
+    def _is_fixed(self, where: Where) -> bool:
+        path = ".".join(map(str, where))
+        if path not in CONSTANT:
+            return False
+        self.fixed.append((where, f"{path} is fixed at {CONSTANT[path]}. Leave it out."))
+        return True
 
     def _put(self, path: str, value: object, where: Where) -> None:
         section, _, name = path.rpartition(".")

@@ -15,13 +15,10 @@ from pydantic_core import to_json
 
 from recall_integrations.config.answering import (
     FALLBACK,
-    FUSION_READ_BY,
     FUSIONS,
     RANKERS,
-    RANKING_READ_BY,
     STRATEGIES,
     BreakerConfig,
-    BudgetsConfig,
     CacheConfig,
     FallbackFusionConfig,
     LimitsConfig,
@@ -41,7 +38,6 @@ from recall_integrations.config.checking import (
     refuse,
     section,
     validated,
-    with_strategy_of,
 )
 from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
 from recall_integrations.config.scopes import ENTRIES, ScopeSettings, acting, by_pattern
@@ -51,13 +47,9 @@ from recall_integrations.types import Scope
 # The store, its indexes, threads and breakers are made with them.
 FIXED = frozenset(
     """
-    retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.semantic_remote
-    ranking.features
-    query.spelling_threshold query.spelling_learned_max
-    vectors.address vectors.token_variable vectors.token_header vectors.tenant vectors.database vectors.timeout_ms
-    vectors.batch_max vectors.results_max
-    postgres.pool_size postgres.pool_timeout_ms
-    limits.workers breakers.failures_max breakers.open_s
+    retrieval.exact_max retrieval.cache_mb retrieval.semantic_remote query.spelling_threshold
+    vectors.address vectors.token_variable vectors.tenant vectors.database vectors.timeout_ms
+    postgres.pool_size breakers.failures_max breakers.open_s
     """.split()
 )
 
@@ -104,7 +96,6 @@ class RecallConfig:
     rewriting: RewritingConfig = field(default_factory=RewritingConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
-    budgets: BudgetsConfig = field(default_factory=BudgetsConfig)
     breakers: BreakerConfig = field(default_factory=BreakerConfig)
     cache: CacheConfig = field(default_factory=CacheConfig)
     mode: Literal["rule", "cached", "learned"] = "rule"
@@ -167,24 +158,19 @@ class RecallConfig:
     @property
     def strategy(self) -> str:
         """Strategy that orders candidates, of `STRATEGIES`; where words are not in memory, `fallback_fusion` does."""
-        ranked = self.ranking.features and self.ranking.strategy in RANKERS
-        return self.ranking.strategy if ranked else self.fallback_fusion.strategy
+        return self.ranking.strategy if self.ranking.strategy in RANKERS else self.fallback_fusion.strategy
 
     def with_strategy(self, strategy: str) -> RecallConfig:
-        """Return a copy with another of `STRATEGIES`; settings that it does not read become default.
+        """Return a copy with another of `STRATEGIES`.
 
         Raises:
-            ConfigError: there is no such strategy, or it needs `ranking.features`.
+            ConfigError: there is no such strategy.
         """
         if strategy not in STRATEGIES:
             raise ConfigError(f"There is no strategy {strategy!r}. Known: {', '.join(STRATEGIES)}.")
-        if strategy in FUSIONS:
-            fusion = with_strategy_of(self.fallback_fusion, strategy, FUSION_READ_BY)
-            ranking = with_strategy_of(self.ranking, FALLBACK, RANKING_READ_BY)
-            return replace(self, ranking=ranking, fallback_fusion=fusion)
-        if not self.ranking.features:
-            raise ConfigError(f"The strategy {strategy!r} needs ranking.features, which are off.")
-        return replace(self, ranking=with_strategy_of(self.ranking, strategy, RANKING_READ_BY))
+        if strategy not in FUSIONS:
+            return self.with_settings([("ranking.strategy", strategy)])
+        return self.with_settings([("ranking.strategy", FALLBACK), ("fallback_fusion.strategy", strategy)])
 
     @property
     def fingerprint(self) -> str:

@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from recall_integrations.config.checking import Names, allowed, fields_of
 from recall_integrations.config.keeping import slots_schema
-from recall_integrations.config.reading import ENABLED, OWN, PIPELINE, SECTIONS
+from recall_integrations.config.reading import CONSTANT, ENABLED, OWN, PIPELINE, SECTIONS
 from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
 from recall_integrations.records import record
@@ -56,15 +56,6 @@ class Setting:
     def name(self) -> str:
         """Last part of the path."""
         return self.path.rpartition(".")[2]
-
-    @property
-    def range(self) -> str:
-        """Allowed values, in words."""
-        if self.kind is tuple:
-            return f"some of {', '.join(self.names)}"
-        if self.kind is dict:
-            return "names with regular expressions"
-        return allowed(settings_fields()[self.path])
 
 
 @functools.cache
@@ -167,7 +158,7 @@ def schema() -> dict[str, Any]:
         "title": "Settings of recall-integrations",
         "type": "object",
         "properties": {
-            OWN: _or_nothing(_object(own)),
+            OWN: _or_nothing(_object({**own, **_constant(OWN)})),
             PIPELINE: _or_nothing(_pipeline()),
             **dict.fromkeys(held, False),
         },
@@ -178,14 +169,7 @@ def schema() -> dict[str, Any]:
 
 def _sections() -> dict[str, Any]:
     """Return the schemas of all settings by section, and of `scopes`."""
-    found: dict[str, Any] = {}
-    for path, setting in catalogue().items():
-        if not setting.section:
-            found[path] = _typed(setting)
-            continue
-        if setting.section not in found:
-            found[setting.section] = {"description": sections()[setting.section], **_object({})}
-        found[setting.section]["properties"][setting.name] = _typed(setting)
+    found = _by_section(_typed, catalogue().values())
     found["scopes"] = {
         "description": "Settings for some scopes only, which stand over the others. The most specific entry acts.",
         "type": "array",
@@ -194,21 +178,25 @@ def _sections() -> dict[str, Any]:
     return found
 
 
+def _by_section(made: Callable[[Setting], dict[str, Any]], settings: Iterable[Setting]) -> dict[str, Any]:
+    """Return what is made of settings: those at the top by their names, the others in objects of their sections."""
+    found: dict[str, Any] = {}
+    for setting in settings:
+        into = found
+        if setting.section:
+            about = {"description": sections()[setting.section], **_object({})}
+            into = found.setdefault(setting.section, about)["properties"]
+        into[setting.name] = made(setting)
+    return found
+
+
 def _entry() -> dict[str, Any]:
     inside: dict[str, Any] = {
         part: {"description": 'The part of the scope; * = any, "" = scopes without one.', "type": "string"}
         for part in PARTS
     }
-    for path, setting in catalogue().items():
-        section = setting.section
-        if path in NOT_PER_SCOPE or section in NOT_PER_SCOPE:
-            continue
-        if not section:
-            inside[path] = _reference(path)
-            continue
-        if section not in inside:
-            inside[section] = {"description": sections()[section], **_object({})}
-        inside[section]["properties"][setting.name] = _reference(path)
+    per_scope = [s for s in catalogue().values() if s.path not in NOT_PER_SCOPE and s.section not in NOT_PER_SCOPE]
+    inside |= _by_section(lambda setting: _reference(setting.path), per_scope)
     named = [{"required": [part], "properties": {part: {"not": {"const": ANY}}}} for part in PARTS]
     sets = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in inside if key not in PARTS]
     return {**_object(inside), "allOf": [{"anyOf": named}, {"anyOf": sets}]}
@@ -218,9 +206,16 @@ def _pipeline() -> dict[str, Any]:
     """Return the schema of `read_pipeline`, whose settings refer to ours."""
     inside: dict[str, Any] = {"mode": _reference("mode")}
     for section, names in SECTIONS.items():
-        inside[section] = _object({name: _reference(path) for name, path in names.items()})
+        own = {name: _reference(path) for name, path in names.items()}
+        inside[section] = _object({**own, **_constant(f"{PIPELINE}.optimizer.{section}")})
     inside["learned"]["properties"][ENABLED] = {"type": "boolean", "description": "Whether the mode is `learned`."}
     return _object({"optimizer": _object(inside)})
+
+
+def _constant(above: str) -> dict[str, Any]:
+    """Return the names below `above` that are read and cannot be turned."""
+    found = {path.rpartition(".")[2]: value for path, value in CONSTANT.items() if path.rpartition(".")[0] == above}
+    return {name: {"description": f"Fixed at {value}.", "deprecated": True} for name, value in found.items()}
 
 
 def _reference(path: str) -> dict[str, str]:
@@ -283,7 +278,7 @@ def _range(setting: Setting) -> str:
     if setting.names:
         names = ", ".join(f"`{name}`" for name in setting.names)
         return f"some of {names}" if setting.kind is tuple else names
-    return setting.range
+    return "names with regular expressions" if setting.kind is dict else allowed(settings_fields()[setting.path])
 
 
 def _number(value: float) -> str:

@@ -27,16 +27,14 @@ OF_ALL = "all scopes share it"
 NOT_PER_SCOPE: Mapping[str, str] = {
     **dict.fromkeys(
         """
-        retrieval.exact_max retrieval.cache_mb retrieval.disk_mb retrieval.semantic_remote
-        ranking.features query.spelling_threshold query.spelling_learned_max postgres vectors
-        facts.keep facts.slots facts.llm_calls_per_hour facts.llm_privacy
+        retrieval.exact_max retrieval.cache_mb retrieval.semantic_remote query.spelling_threshold
+        postgres vectors facts.keep facts.slots facts.llm_calls_per_hour
         """.split(),
         OF_THE_STORE,
     ),
     **dict.fromkeys(
         """
-        limits.query_chars_max limits.workers mode scopes breakers cache privacy learned
-        rewriting.cache_s rewriting.fallback_max rewriting.empty_max rewriting.median_max_ms
+        limits.query_chars_max mode scopes breakers cache privacy learned rewriting.cache_s
         """.split(),
         OF_ALL,
     ),

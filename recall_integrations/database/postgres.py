@@ -73,11 +73,14 @@ def _hosts_apart(given: str) -> str:
     return "?".join([found["before"] + path, "&".join(filter(None, [urlencode(hosts), query]))])
 
 
+POOL_TIMEOUT_S = 30.0  # longest wait for a connection while all are in use
+
+
 def open_postgres(
     url: str | URL,
     *,
     pool_size: int = 8,
-    pool_timeout_s: float = 30.0,
+    pool_timeout_s: float | None = None,
     connect_timeout_s: int = 5,
     application: str = APPLICATION,
     isolation: Isolation = "READ COMMITTED",
@@ -92,7 +95,7 @@ def open_postgres(
         poolclass=Pool,
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_timeout=pool_timeout_s,
+        pool_timeout=POOL_TIMEOUT_S if pool_timeout_s is None else pool_timeout_s,
         pool_use_lifo=True,  # the others grow idle, and may be ended
         isolation_level=isolation,
         hide_parameters=True,  # an error is logged and shown; what was asked and remembered is not

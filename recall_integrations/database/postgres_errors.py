@@ -119,7 +119,7 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
     if isinstance(error, PoolTimeout):
         return StoreError(
             f"All connections of this process to {where} are in use, and none was free in time. Try again, or allow "
-            "more of them (`postgres.pool_size`) or a longer wait (`postgres.pool_timeout_ms`)."
+            "more of them (`postgres.pool_size`)."
         )
     if code in _DAMAGED:
         return StoreCorrupt(f"The database {where} is damaged ({said}). Restore it from a backup.")

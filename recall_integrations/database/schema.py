@@ -221,7 +221,7 @@ judged = _of_scope(
     _named("signature"),
     _named("version"),  # that served it; `rules`
     Column("gains", Words, nullable=False),  # JSON
-    Column("query", Words),  # null unless `learned.keep_text`
+    Column("query", Words),  # null: held texts of queries once
     Column("replay", LargeBinary),  # null until it was made
     Index("judged_by_time", "scope_id", "at"),
     key=("result_id",),

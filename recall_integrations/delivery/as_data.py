@@ -60,7 +60,6 @@ _NAMES = {
     "owner": "whether it is about who asks",
     "denial": "whether it denies what the question denies",
     "router": "kind of memory preferred",
-    "profile": "like most of what is kept",
     "recency": "how new it is",
     "importance": "how important it is",
     "rewrite": "found by other words",

@@ -65,12 +65,12 @@ def message_of(
     role: Role | None = None,
     thread: str | None = None,
     people: frozenset[str] = frozenset(),
-    door: Door | None = None,
+    door: Door,
 ) -> Message:
     """Make a message, with what of it may be sent."""
     # Redacted before it is cut: nobody could tell what half a number is.
-    shown = text if door is None else door.text(text)
-    name = actor if door is None or actor is None else door.text(actor)
+    shown = door.text(text)
+    name = None if actor is None else door.text(actor)
     return Message(
         num=num,
         text=text,

@@ -207,7 +207,6 @@ class ScopeViews:
         dimensions: Callable[[], int],
         exact_max: int,
         budget_bytes: int,
-        texts: bool = True,
         met: Damage | None = None,
         files: Files | None = None,
         ended: Callable[[int], int] = lambda _scope_id: 0,
@@ -223,7 +222,6 @@ class ScopeViews:
         self._dimensions = dimensions
         self.exact_max = exact_max
         self.budget_bytes = budget_bytes
-        self.texts = texts
         self._damage = Damage() if met is None else met
         self._lock = threading.Lock()
         self._scope_locks: dict[int, threading.Lock] = {}
@@ -463,7 +461,7 @@ class ScopeViews:
             dimensions = self._dimensions() if kept else 0
             scanned, scratch = kept == _SCANNED, self._scratch
             vectors = VectorColumn(dimensions, capacity, scanned=scanned, scratch=scratch) if dimensions else None
-            text = ColumnsBuilder(lexicon.shared(), capacity, scratch) if self.texts else None
+            text = ColumnsBuilder(lexicon.shared(), capacity, scratch)
             columns = Columns(vectors, capacity, text)
             if columns.bytes > self.budget_bytes:
                 columns.text = None
@@ -513,7 +511,7 @@ class ScopeViews:
             vectors = VectorColumn.restored(arrays, scanned=wanted == _SCANNED, buffers=buffers, scratch=scratch)
         columns = Columns(vectors, 0, None)
         needed = kept_columns.resident_bytes(arrays, vectors=vectors is not None, texts=True)
-        texts = lexicon.shared() if self.texts and needed <= self.budget_bytes else None
+        texts = lexicon.shared() if needed <= self.budget_bytes else None
         kept_columns.restore(columns, arrays, texts, buffers, scratch)
         return columns
 

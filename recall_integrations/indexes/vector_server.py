@@ -29,8 +29,8 @@ from recall_integrations.indexes.vectors import (
 )
 
 SAID_MAX = 200  # letters of what a server says
-BATCH, RESULTS = "vectors.batch_max", "vectors.results_max"
-_SETTING = {"Number of records": BATCH, "Limit value": RESULTS, "Number of results": RESULTS}
+RAISED = "Have the limit raised there."
+_OF_A_REQUEST = ("Number of records", "Limit value", "Number of results")
 _QUOTA = re.compile(
     r"'(?P<what>[A-Za-z ()]{1,60})' exceeded quota limit for action '(?P<action>[A-Za-z ]{1,40})': "
     r"current usage of (?P<asked>\d{1,12}) exceeds limit of (?P<most>\d{1,12})"
@@ -38,19 +38,19 @@ _QUOTA = re.compile(
 _BATCH = re.compile(r"Batch size (?P<asked>\d{1,12}) exceeds maximum batch size (?P<most>\d{1,12})")
 _ANY = re.compile(r"quota (exceeded|limit)", re.IGNORECASE)
 # For a body with too many bytes for the server, or for a proxy before it.
-BODY = f"it takes no request as large as this one. Set {BATCH} lower."
+BODY = f"it takes no request as large as this one. {RAISED}"
 
 
 def of_a_request(said: str) -> str:
-    """Say which limit one request broke, and which setting to lower; empty = the text names no such limit."""
+    """Say which limit one request broke; empty = the text names no such limit."""
     quota = _QUOTA.search(said)
-    if quota is not None and quota["what"] in _SETTING:
+    if quota is not None and quota["what"] in _OF_A_REQUEST:
         what = f"its limit of {quota['what']!r} for {quota['action']!r} is {int(quota['most']):,}"
-        return f"{what}, and a request had {int(quota['asked']):,}. {_lower(_SETTING[quota['what']], quota['most'])}"
+        return f"{what}, and a request had {int(quota['asked']):,}. {RAISED}"
     batch = _BATCH.search(said)
     if batch is not None:
         asked, most = int(batch["asked"]), int(batch["most"])
-        return f"it takes {most:,} vectors at once, and a request had {asked:,}. {_lower(BATCH, batch['most'])}"
+        return f"it takes {most:,} vectors at once, and a request had {asked:,}. {RAISED}"
     return ""
 
 
@@ -59,14 +59,7 @@ def of_a_quota(said: str) -> str:
     found = of_a_request(said)
     if found or not _ANY.search(said) or "concurrent" in said.lower():
         return found
-    return (
-        f"it says: {said[:SAID_MAX]}. Have that quota raised there; if it is one of what a request may hold, set "
-        f"{BATCH} or {RESULTS} lower."
-    )
-
-
-def _lower(setting: str, most: str) -> str:
-    return f"Set {setting} to {int(most)} or less, or have the limit raised there."
+    return f"it says: {said[:SAID_MAX]}. {RAISED}"
 
 
 T = TypeVar("T")
@@ -294,5 +287,5 @@ def _headers(settings: VectorsConfig) -> dict[str, str]:
         )
     if not token.isascii() or not token.isprintable():
         raise ConfigError(f"The token in the environment variable {settings.token_variable!r} cannot be sent.")
-    bearer = settings.token_header == "Authorization"
-    return {settings.token_header: f"Bearer {token}" if bearer else token}
+    own = {} if settings.in_cloud else {"Authorization": f"Bearer {token}"}  # servers and proxies look at one of both
+    return {"X-Chroma-Token": token, **own}

@@ -15,7 +15,6 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.judging.replay import Recalling, Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
-from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.logs import told
 from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
 from recall_integrations.resilience import forking
@@ -164,9 +163,6 @@ class Judging:
         if not gains:
             return {}, list(said)
         request, learned = asked.request, self._optimizer.config.learned
-        query = None
-        if learned.keep_text and request.privacy != "block":
-            query = Door(request.privacy, self._optimizer.config.privacy.compiled).text(request.text)
         judged = Judged(
             result_id=result_id,
             at=to_micros(store.clock()),
@@ -174,7 +170,7 @@ class Judging:
             version=RULES if anew else asked.version,
             gains=tuple(gains),
         )
-        kept = store.judgements.put(scope, judged, query, settings=learned)
+        kept = store.judgements.put(scope, judged, settings=learned)
         if not kept:
             return {}, list(said)
         own = tuple(gain.num for gain in gains if gain.num in kept)

@@ -174,7 +174,7 @@ class Learner:
             because=because,
             judged=len(judged),
             took_ms=round((self._timer() - began) * 1e3, 1),
-            ndcg_by_plan=counted_by_plan(judged, self._settings.position_bias),
+            ndcg_by_plan=counted_by_plan(judged),
         )
 
     def _moved(
@@ -186,13 +186,12 @@ class Learner:
         if state.candidate:
             windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
             over = force or now - state.since >= self._cadence * (windows + 1)
-            bias = settings.position_bias
-            found = decided(since, state.candidate, state.serving, position_bias=bias, over=over, windows=windows)
+            found = decided(since, state.candidate, state.serving, over=over, windows=windows)
             if found.step:
                 self._apply(name, found, state.candidate, now)
             return found.step or SKIPPED, state.candidate, found.because
         if state.serving != RULES and settings.rollback_on_ndcg_regression:
-            worse = regressed(since, state.serving, position_bias=settings.position_bias)
+            worse = regressed(since, state.serving)
             if worse.step == ROLLED_BACK:
                 self._apply(name, worse, state.serving, now)
                 return ROLLED_BACK, state.serving, worse.because
@@ -204,7 +203,6 @@ class Learner:
             now=now,
             parent=self.shelf.version(name, state.serving),
             least=settings.min_queries_per_signature,
-            position_bias=settings.position_bias,
             steps=self._config.strategy == "fixed_weights",
         )
         if new.too_few:  # the scope is looked at again as soon as there is more
@@ -268,7 +266,6 @@ class Learner:
         for one in usable:
             signatures[one.signature] = signatures.get(one.signature, 0) + 1
         orders = sorted({key for one in usable if one.replay is not None for key in one.replay.orders})
-        bias = self._settings.position_bias
         by_label = {key.removeprefix("version:"): key for key in orders if key == RULES or key.startswith("version:")}
         return Status(
             scope=scope,
@@ -277,8 +274,8 @@ class Learner:
             helpful=sum(one.positive() for one in judged),
             replayed=len(usable),
             signatures=dict(sorted(signatures.items(), key=lambda item: (-item[1], item[0]))),
-            ndcg_by_plan={plan: value for plan, (value, _) in counted_by_plan(usable, bias).items()},
-            ndcg={label: mean_ndcg(usable, key, bias) for label, key in by_label.items()},
+            ndcg_by_plan={plan: value for plan, (value, _) in counted_by_plan(usable).items()},
+            ndcg={label: mean_ndcg(usable, key) for label, key in by_label.items()},
             versions=self.shelf.versions(name),
         )
 
@@ -343,11 +340,11 @@ def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], 
     return tuple((what, first, second) for _, what, first, second in sorted(rows, key=lambda row: (row[0], row[1])))
 
 
-def counted_by_plan(judged: Sequence[Judged], position_bias: float) -> dict[str, tuple[float, int]]:
+def counted_by_plan(judged: Sequence[Judged]) -> dict[str, tuple[float, int]]:
     """Return plan that the rules chose → nDCG@5 of the rules, and the recalls in which something helped, if any."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
         if one.replay is not None:
             groups.setdefault(one.replay.plan, []).append(one)
-    found = {plan: mean_ndcg(own, RULES, position_bias) for plan, own in sorted(groups.items())}
+    found = {plan: mean_ndcg(own, RULES) for plan, own in sorted(groups.items())}
     return {plan: (round(value, 4), count) for plan, (value, count) in found.items() if count}

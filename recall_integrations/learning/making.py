@@ -30,7 +30,7 @@ class Choice:
     gap: Gap  # nDCG by which it is better than the rules' choice
 
 
-def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, seed: int = 0) -> dict[str, Choice]:
+def plans_for(judged: Sequence[Judged], *, least: int, seed: int = 0) -> dict[str, Choice]:
     """Return signature → plan, where another plan than the rules' is better."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
@@ -44,7 +44,7 @@ def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, see
             {name for one in own if one.replay is not None for name in one.replay.orders if name.startswith(PLAN)}
         )
         level = 1 - (1 - PLANS_LEVEL) / max(1, len(names))
-        gaps = {name: compared(own, name, RULES, position_bias, level=level, seed=seed) for name in names}
+        gaps = {name: compared(own, name, RULES, level=level, seed=seed) for name in names}
         better = [name for name, gap in gaps.items() if gap.low > 0 and gap.n >= least]
         if better:
             best = max(better, key=lambda name: (gaps[name].mean, name))
@@ -52,7 +52,7 @@ def plans_for(judged: Sequence[Judged], *, least: int, position_bias: float, see
     return found
 
 
-def utilities(judged: Sequence[Judged], position_bias: float, *, seed: int = 0) -> dict[str, Gap]:
+def utilities(judged: Sequence[Judged], *, seed: int = 0) -> dict[str, Gap]:
     """Return arm → nDCG@5 that it adds."""
     arms = sorted(
         {
@@ -63,7 +63,7 @@ def utilities(judged: Sequence[Judged], position_bias: float, *, seed: int = 0) 
             if name.startswith(WITHOUT)
         }
     )
-    return {arm: compared(judged, RULES, f"{WITHOUT}{arm}", position_bias, seed=seed) for arm in arms}
+    return {arm: compared(judged, RULES, f"{WITHOUT}{arm}", seed=seed) for arm in arms}
 
 
 def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[str, float]:
@@ -98,7 +98,6 @@ def made(
     now: int,
     parent: Version | None,
     least: int,
-    position_bias: float,
     steps: bool = True,
 ) -> Made:
     """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from."""
@@ -106,9 +105,9 @@ def made(
     if len(usable) < least:
         because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"
         return Made(version=None, because=because, too_few=True)
-    found, gap, why = _steps(usable, position_bias) if steps else ({}, None, "another ranker orders")
-    plans = plans_for(usable, least=least, position_bias=position_bias)
-    worth = utilities(usable, position_bias)
+    found, gap, why = _steps(usable) if steps else ({}, None, "another ranker orders")
+    plans = plans_for(usable, least=least)
+    worth = utilities(usable)
     told_apart = {arm: g.mean for arm, g in worth.items() if g.low > 0 or g.high < 0}
     arms = {} if parent is None else dict(parent.arms)
     if told_apart and (found or plans):
@@ -127,7 +126,7 @@ def made(
         arms={arm: weight for arm, weight in arms.items() if weight != 1.0},
         plans={signature: choice.plan for signature, choice in plans.items()},
         figures={
-            "rules_ndcg@5": round(mean_ndcg(usable, RULES, position_bias)[0], 4),
+            "rules_ndcg@5": round(mean_ndcg(usable, RULES)[0], 4),
             "steps_on_held_out": None if gap is None else _figures(gap),
             "plans": {signature: _figures(choice.gap) for signature, choice in plans.items()},
             "arms": {arm: _figures(g) for arm, g in worth.items()},
@@ -140,9 +139,9 @@ def made(
     return Made(version=version, because=", ".join(parts))
 
 
-def _steps(usable: Sequence[Judged], position_bias: float) -> tuple[Mapping[str, float], Gap | None, str]:
+def _steps(usable: Sequence[Judged]) -> tuple[Mapping[str, float], Gap | None, str]:
     """Return steps that are better on recalls that they were not made from; else none, and why."""
-    lists = lists_of(usable, learnable(), position_bias)
+    lists = lists_of(usable, learnable())
     if lists is None:
         return {}, None, "no judged memory is among the candidates"
     found = learned_steps(lists, level=LEVEL, length_max=LENGTH_MAX)

@@ -3,7 +3,7 @@
 People judge what they look at, and they look at the first hits: clicks at the first place are many whatever stands
 there. So what was said of a memory at place `p` counts `1 / θ(p)`, with `θ(p) = p^-η` the probability that somebody
 looks so far down (inverse propensity scoring: Joachims, Swaminathan and Schnabel, "Unbiased Learning-to-Rank with
-Biased Feedback", WSDM 2017); `η` is `learned.position_bias`, 1 by default as measured there. Weights are clipped at
+Biased Feedback", WSDM 2017); `η` is 1, as measured there. Weights are clipped at
 `WORTH_MAX`, and means are divided by the sum of the weights (self-normalised: Swaminathan and Joachims 2015), so that
 a few clicks far down do not decide alone.
 
@@ -49,16 +49,15 @@ class Gap:
     n: int  # number of pairs
 
 
-def worth(gain: Gain, position_bias: float) -> float:
+def worth(gain: Gain) -> float:
     """Return the worth of a judgement: how sure it is, over the probability that somebody looked at its place."""
-    unseen: float = max(gain.place, 1) ** position_bias
-    return gain.sure * min(unseen, WORTH_MAX)
+    return gain.sure * min(float(max(gain.place, 1)), WORTH_MAX)
 
 
-def weights_of(judged: Sequence[Judged], position_bias: float) -> Numbers:
+def weights_of(judged: Sequence[Judged]) -> Numbers:
     """Return each judged recall's weight: the largest worth of a memory that helped; 0 where none did."""
     return np.asarray(
-        [max((worth(g, position_bias) for g in one.gains if g.gain > 0), default=0.0) for one in judged],
+        [max((worth(g) for g in one.gains if g.gain > 0), default=0.0) for one in judged],
         dtype=np.float64,
     )
 
@@ -71,9 +70,9 @@ def ndcg(order: Order, gains: Mapping[int, float], depth: int = DEPTH) -> float:
     return got / ideal if ideal else 0.0
 
 
-def gains_by_num(judged: Judged, position_bias: float) -> dict[int, float]:
+def gains_by_num(judged: Judged) -> dict[int, float]:
     """Return the worth of each judged memory to its recall, by number."""
-    return {one.num: one.gain * worth(one, position_bias) for one in judged.gains}
+    return {one.num: one.gain * worth(one) for one in judged.gains}
 
 
 def order_of(label: str) -> str:
@@ -89,29 +88,29 @@ def shown(judged: Judged) -> Order:
     return judged.replay.orders.get(order_of(judged.version), ())[:most]
 
 
-def noise_of(judged: Sequence[Judged], position_bias: float) -> float:
+def noise_of(judged: Sequence[Judged]) -> float:
     """Return what is said, on average, of a memory that was shown and answers nothing: at most what is said, corrected
     for the place, of the place from the second to the fifth with the least."""
     said = np.zeros(DEPTH + 1)
     for one in judged:
         for gain in one.gains:
             if 1 < gain.place <= DEPTH:
-                said[gain.place] += gain.gain * worth(gain, position_bias)
+                said[gain.place] += gain.gain * worth(gain)
     return float(said[2:].min() / len(judged)) if judged else 0.0
 
 
-def net_gains(judged: Judged, position_bias: float, noise: float) -> dict[int, float]:
+def net_gains(judged: Judged, noise: float) -> dict[int, float]:
     """Return the worth of each memory to a recall, less that of one that was shown and answers nothing."""
-    found = gains_by_num(judged, position_bias)
+    found = gains_by_num(judged)
     if noise:
         for num in shown(judged):
             found[num] = found.get(num, 0.0) - noise
     return found
 
 
-def ideal_of(judged: Judged, position_bias: float) -> float:
+def ideal_of(judged: Judged) -> float:
     """Return the highest sum that an order can have."""
-    best = sorted((g for g in gains_by_num(judged, position_bias).values() if g > 0), reverse=True)[:DEPTH]
+    best = sorted((g for g in gains_by_num(judged).values() if g > 0), reverse=True)[:DEPTH]
     return sum(g * each for g, each in zip(best, _DISCOUNTS, strict=False))
 
 
@@ -158,9 +157,7 @@ def bootstrap(
     return Gap(mean=mean, low=float(low), high=float(high), n=n)
 
 
-def compared(
-    judged: Sequence[Judged], ours: str, theirs: str, position_bias: float, *, level: float = 0.95, seed: int = 0
-) -> Gap:
+def compared(judged: Sequence[Judged], ours: str, theirs: str, *, level: float = 0.95, seed: int = 0) -> Gap:
     """Return how much better one order is than another, on the recalls that have both and in which something helped."""
     both = [
         (one, one.replay.orders[ours], one.replay.orders[theirs])
@@ -168,26 +165,24 @@ def compared(
         if one.replay is not None and one.positive() and ours in one.replay.orders and theirs in one.replay.orders
     ]
     own = [one for one, _, _ in both]
-    noise = noise_of(own, position_bias)
+    noise = noise_of(own)
     gaps = []
     for one, first, second in both:
-        gains = net_gains(one, position_bias, noise)
-        gaps.append((summed(first, gains) - summed(second, gains)) / ideal_of(one, position_bias))
+        gains = net_gains(one, noise)
+        gaps.append((summed(first, gains) - summed(second, gains)) / ideal_of(one))
     queries = [query_of(one) for one in own]
-    return bootstrap(
-        np.asarray(gaps, dtype=np.float64), weights_of(own, position_bias), queries=queries, level=level, seed=seed
-    )
+    return bootstrap(np.asarray(gaps, dtype=np.float64), weights_of(own), queries=queries, level=level, seed=seed)
 
 
-def mean_ndcg(judged: Sequence[Judged], name: str, position_bias: float) -> tuple[float, int]:
+def mean_ndcg(judged: Sequence[Judged], name: str) -> tuple[float, int]:
     """Return the weighted mean nDCG@5 of an order, and the number of recalls."""
     got, below, n = 0.0, 0.0, 0
     for one in judged:
         order = None if one.replay is None else one.replay.orders.get(name)
         if order is None or not one.positive():
             continue
-        weight = float(weights_of([one], position_bias)[0])
-        got, below, n = got + weight * ndcg(order, gains_by_num(one, position_bias)), below + weight, n + 1
+        weight = float(weights_of([one])[0])
+        got, below, n = got + weight * ndcg(order, gains_by_num(one)), below + weight, n + 1
     return (got / below if below else 0.0), n
 
 
@@ -207,17 +202,13 @@ class Verdict:
     because: str  # reason in words
 
 
-def decided(
-    judged: Sequence[Judged], tried: str, before: str, *, position_bias: float, over: bool, windows: int = 0
-) -> Verdict:
+def decided(judged: Sequence[Judged], tried: str, before: str, *, over: bool, windows: int = 0) -> Verdict:
     """Decide on a version on trial."""
 
     def gaps(level: float) -> tuple[Gap, Gap]:
         """Return the gaps to what served before, and to rules."""
         ours = order_of(tried)
-        before_gap, rules_gap = (
-            compared(judged, ours, order_of(other), position_bias, level=level) for other in (before, RULES)
-        )
+        before_gap, rules_gap = (compared(judged, ours, order_of(other), level=level) for other in (before, RULES))
         return before_gap, rules_gap
 
     early, floor = gaps(EARLY)
@@ -237,9 +228,9 @@ def decided(
     return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}")
 
 
-def regressed(judged: Sequence[Judged], serving: str, *, position_bias: float) -> Verdict:
+def regressed(judged: Sequence[Judged], serving: str) -> Verdict:
     """Decide whether a version that serves all is rolled back, as it is worse than rules by now."""
-    gap = compared(judged, order_of(serving), RULES, position_bias)
+    gap = compared(judged, order_of(serving), RULES)
     if gap.n >= LEAST and gap.high < 0:
         return Verdict(step=ROLLED_BACK, because=f"worse than rules: {told(gap)}")
     return Verdict(step=WAITING, because=told(gap))

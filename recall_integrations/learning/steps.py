@@ -63,14 +63,14 @@ class Lists:
     recalls: int  # number of recalls
 
 
-def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: float) -> Lists | None:
+def lists_of(judged: Sequence[Judged], names: tuple[str, ...]) -> Lists | None:
     """Return what can be learned from: recalls in which a candidate helped; `None` where there is none."""
     groups: dict[tuple[Order, bytes], list[tuple[Judged, Numbers]]] = {}
     for one in judged:
         replay = one.replay
         if replay is None or len(replay.nums) < 2:
             continue
-        gains = gains_by_num(one, position_bias)
+        gains = gains_by_num(one)
         target = np.asarray([gains.get(num, 0.0) for num in replay.nums], dtype=np.float64)
         if target.sum() > 0:
             key = replay.nums, replay.offset.tobytes()
@@ -78,17 +78,17 @@ def lists_of(judged: Sequence[Judged], names: tuple[str, ...], position_bias: fl
     if not groups:
         return None
     kept = [one for own in groups.values() for one, _ in own]
-    noise, factor = noise_of(kept, position_bias), len(kept) / weights_of(kept, position_bias).sum()
+    noise, factor = noise_of(kept), len(kept) / weights_of(kept).sum()
     xs, offsets, targets, values, weights = [], [], [], [], []
     for own in groups.values():
         replay = own[0][0].replay
         assert replay is not None
-        own_weights = factor * weights_of([one for one, _ in own], position_bias)
+        own_weights = factor * weights_of([one for one, _ in own])
         total = float(own_weights.sum())
         xs.append(_columns(replay, names))
         offsets.append(replay.offset.astype(np.float64))
         targets.append(own_weights @ np.stack([target for _, target in own]) / total)
-        values.append(own_weights @ np.stack([_values(one, position_bias, noise) for one, _ in own]) / total)
+        values.append(own_weights @ np.stack([_values(one, noise) for one, _ in own]) / total)
         weights.append(total)
     return Lists(
         names=names,
@@ -116,10 +116,10 @@ def _columns(replay: Replay, names: tuple[str, ...]) -> Numbers:
     return x
 
 
-def _values(one: Judged, position_bias: float, noise: float) -> Numbers:
+def _values(one: Judged, noise: float) -> Numbers:
     assert one.replay is not None
-    net = net_gains(one, position_bias, noise)
-    return np.asarray([net.get(num, 0.0) for num in one.replay.nums]) / ideal_of(one, position_bias)
+    net = net_gains(one, noise)
+    return np.asarray([net.get(num, 0.0) for num in one.replay.nums]) / ideal_of(one)
 
 
 def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:

@@ -22,8 +22,7 @@ ARMS = frozenset({"semantic", "lexical", "graph", "temporal", "type_filter"})
 PLACES = frozenset({"admission", "context", "filters", "llm", "load", "observer", "pack", "privacy", "recall", "store"})
 # Components with a breaker of their own.
 COMPONENTS = frozenset(
-    {"rewrite", "spelling", "entities", "rerank", "embed", "ranker", "stage.rank", "vectors"}
-    | {f"arm.{name}" for name in ARMS}
+    {"rewrite", "entities", "rerank", "embed", "ranker", "stage.rank", "vectors"} | {f"arm.{name}" for name in ARMS}
 )
 LOOKUPS = ("hit", "miss")  # look-ups in the result cache
 STEPS = frozenset({"reduced_top_k", "simplified_scoring", "minimal"})

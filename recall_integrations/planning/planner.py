@@ -27,6 +27,7 @@ from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, Retrieval
 from recall_integrations.types.query import ABOUT, ALL
 from recall_integrations.types.roles import ROLE_CODES
 
+PRECISE_LIMIT = 20  # candidates asked of the semantic arm by the `precise` plan
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 WINDOW_CONFIDENCE_MIN = 0.5  # from which a temporal window may filter; below, it only lifts what lies in it
 IDENTIFIER_FACTOR = 1.5
@@ -109,7 +110,7 @@ def _arms(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[Ar
     """Return the arms of a plan, before the readings of the parser change them."""
     planner, weights, limits = config.planner, dict(rule.weights), {}
     if rule.plan == "precise":
-        limits["semantic"] = planner.precise_limit
+        limits["semantic"] = PRECISE_LIMIT
         if not _named(parsed):
             del weights["graph"]
     if rule.plan == "entity_centric":

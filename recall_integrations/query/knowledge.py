@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spans import Spans
-from recall_integrations.query.spelling import Speller, Validate
+from recall_integrations.query.spelling import Speller
 from recall_integrations.records import record
 from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
 from recall_integrations.text.spoken import Spoken
@@ -29,6 +29,3 @@ class ScopeKnowledge:
     alike: Callable[[str], Sequence[str]] = lambda _stem: ()  # stems, of any scope, that differ by accents only
     spoken: Spoken = NO_LANGUAGES  # languages of its memories
     unsure: Unsure | None = None  # asks a language model about references, leaving out the spans: `entities.fallback`
-    # Answers a prompt (a language model): the speller asks it whether its corrections are right. The model sees single
-    # words, which do not show whether they belong to a password or an address.
-    validate: Validate | None = None

@@ -240,7 +240,7 @@ def _corrections(found: Findings) -> tuple[Correction, ...]:
     none: tuple[Correction, ...] = ()
     corrections = found.guard(
         "parse.spelling",
-        lambda: speller.corrections(found.text, open_tokens, is_name=is_name, validate=known.validate),
+        lambda: speller.corrections(found.text, open_tokens, is_name=is_name),
         none,
     )
     return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))

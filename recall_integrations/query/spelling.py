@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import is_ordinary, ordinary_words
-from recall_integrations.resilience.failures import failures
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, stem
 from recall_integrations.text.analyser import stemmed
 from recall_integrations.types.query import Correction
@@ -245,10 +244,8 @@ def _is_slip(one: str, other: str) -> bool:
     return len(differ) == 2 or differ[0] in _NEIGHBOURS
 
 
-LEARNED_MAX = 1_000  # answers of a language model kept per scope, as `query.spelling_learned_max`
 NAME_SIMILARITY = 0.88  # from which a word written as a name may be meant as another one
 WORDS_MAX = 16  # unknown words of one query that are looked up: bounds the cost of hostile ones
-VALIDATIONS_MAX = 4  # questions to the language model under way at once
 
 _STOP_WORDS = sorted(w for w in STOP_WORDS if len(w) >= CANDIDATE_LETTERS_MIN)
 _IDENTIFIER = frozenset("_@#/\\=$%&+<>{}[]|~^`")  # next to a word, they make it a part of something that is not prose
@@ -257,22 +254,17 @@ _HYPHENATED = regex(r"[^\W\d_]+-[^\W\d_]+")  # prose ("low-impact"); longer chai
 _CHAIN = regex(r"[^\s,;!?\"“”()]+")
 _CHAIN_MAX = 128  # characters
 
-Validate = Callable[[str], str]
 IsName = Callable[[str], bool]
 
 
 class Speller:
-    """Corrects the words of a scope's queries; remembers what a language model confirmed. Threads may share one."""
+    """Corrects the words of a scope's queries. Threads may share one."""
 
-    def __init__(self, vocabulary: Vocabulary, *, threshold: float = THRESHOLD, learned_max: int = LEARNED_MAX) -> None:
-        self.vocabulary = vocabulary
-        self._threshold, self._learned_max = threshold, learned_max
-        self._lock = threading.Lock()
-        self._verdicts: dict[tuple[str, str], bool | None] = {}  # by word and stem; `None`: being asked, or unclear
-        self._room = threading.Semaphore(VALIDATIONS_MAX)
+    def __init__(self, vocabulary: Vocabulary, *, threshold: float = THRESHOLD) -> None:
+        self.vocabulary, self._threshold = vocabulary, threshold
 
     def corrections(
-        self, text: str, tokens: Sequence[Token], *, is_name: IsName | None = None, validate: Validate | None = None
+        self, text: str, tokens: Sequence[Token], *, is_name: IsName | None = None
     ) -> tuple[Correction, ...]:
         """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up."""
         shouted = text.isupper()
@@ -289,8 +281,6 @@ class Speller:
             best = self._best(token.word, partial(_allowed, is_name=is_name, capital=capital, first=first))
             if best is None:
                 continue
-            if validate is not None:
-                self._check(token.word, best, validate)
             found[token.word] = Correction(
                 word=token.word,
                 stem=stem(token.word),
@@ -312,40 +302,8 @@ class Speller:
 
     def _best(self, word: str, allowed: Callable[[Match], bool]) -> Match | None:
         close = (worded(word, match) for match in self.vocabulary.close_to(word, threshold=self._threshold))
-        said = self._verdicts.get
-        matches = [m for m in close if allowed(m) and said((word, m.stem)) is not False]
-        best = next((m for m in matches if said((word, m.stem))), matches[0] if matches else None)
+        best = next((match for match in close if allowed(match)), None)
         return None if best is None or _means_stop_word(word, best.similarity) else best
-
-    def _check(self, word: str, match: Match, validate: Validate) -> None:
-        """Have the language model asked about a correction, unless it was, or is busy with others."""
-        pair = (word, match.stem)
-        with self._lock:
-            if not self._learned_max or pair in self._verdicts or not self._room.acquire(blocking=False):
-                return
-            self._verdicts[pair] = None
-            if len(self._verdicts) > self._learned_max:
-                del self._verdicts[next(iter(self._verdicts))]
-
-        def ask() -> None:
-            try:
-                verdict = verdict_of(validate(prompt(word, match.spelling)))
-            except failures():  # foreign code; the next use asks again
-                with self._lock:
-                    self._verdicts.pop(pair, None)
-            else:
-                with self._lock:
-                    if pair in self._verdicts:
-                        self._verdicts[pair] = verdict
-            finally:
-                self._room.release()
-
-        try:
-            threading.Thread(target=ask, name="recall-spelling", daemon=True).start()
-        except RuntimeError:  # the process can start no more threads
-            with self._lock:
-                self._verdicts.pop(pair, None)
-            self._room.release()
 
 
 def _allowed(match: Match, is_name: IsName | None, *, capital: bool, first: bool) -> bool:
@@ -367,20 +325,6 @@ def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Co
         if token.word in meant:
             text = text[: token.start] + meant[token.word] + text[token.end :]
     return text
-
-
-def prompt(word: str, spelling: str) -> str:
-    """Return the prompt for the language model: it holds the two words and nothing else of the query."""
-    return (
-        f'Somebody searching their notes typed "{word}". Is that a misspelling of "{spelling}", rather than a name or '
-        "another word? Answer with one word: yes or no."
-    )
-
-
-def verdict_of(answer: str) -> bool | None:
-    """Return the answer's first word, if it is yes or no."""
-    words = "".join(c if c.isalpha() else " " for c in answer.casefold()).split()
-    return {"yes": True, "no": False}.get(words[0]) if words else None
 
 
 def _means_stop_word(word: str, than: float) -> bool:

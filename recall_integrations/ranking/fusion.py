@@ -3,7 +3,7 @@
 Strategies, chosen by `fallback_fusion.strategy`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
-- `weighted`: six terms, each in [0, 1]: vector, lexical, graph, recency, importance, profile; and boosts
+- `weighted`: five terms, each in [0, 1]: vector, lexical, graph, recency, importance; and boosts
   for what the plan asked of the temporal and the type arm, and for the types that the router mode prefers. Terms are
   computed for every candidate, also for those that the arm itself did not return. Arms that failed leave the sum; the
   rest is renormalised.
@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.second_hop import Via
-from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vector_column import Similarities
@@ -37,9 +36,9 @@ from recall_integrations.types import RetrievalPlan, TemporalWindow
 Number = TypeVar("Number", bound=np.generic)
 _DAY = 86_400_000_000
 Scores = NDArray[np.float32]
+WEIGHTS = {"semantic": 0.6, "lexical": 0.65, "graph": 0.04, "recency": 0.01, "importance": 0.01}  # of the terms
 WINDOW_BOOST = 0.3
 LEXICAL_FLOOR = 0.4  # of the ceiling of BM25
-PROFILE_MEMORIES = 5_000  # newest memories that make up a scope's centroid
 TYPE_BOOST = 0.05
 MODE = 0.02  # of the types that the router mode prefers
 TIME_BIAS = 0.02  # of recency where the query asks for what is new
@@ -153,19 +152,19 @@ class FusionInput:
     word_worth: float = 1.0
 
 
-def fuse(results: Sequence[ArmResult], given: FusionInput, config: FallbackFusionConfig) -> Fused:
-    """Fuse by the configured strategy."""
+def fuse(results: Sequence[ArmResult], given: FusionInput, strategy: str = "weighted") -> Fused:
+    """Fuse by a strategy."""
     filled = [r for r in results if len(r.rows)]
     rows = np.unique(np.concatenate([r.rows for r in filled])) if filled else np.empty(0, dtype=np.int64)
     ranks = {r.arm: arm_ranks(r, rows) for r in filled}
     if len(filled) == 1:
         raw, added = _own(filled[0], rows)
-    elif config.strategy == "rrf":
+    elif strategy == "rrf":
         raw = {r.arm: scattered(rows, r.rows, r.scores, np.nan) for r in filled}
         added = _rrf({r.arm: _places(r, rows, ranks[r.arm]) for r in filled}, given.plan, RRF_K)
     else:
-        raw, added = _weighted(filled, rows, given, config)
-        if config.strategy == "boosts":
+        raw, added = _weighted(filled, rows, given)
+        if strategy == "boosts":
             added = _boosted(raw, added)
     total = np.zeros(len(rows), dtype=np.float32)
     for part in added.values():
@@ -248,7 +247,7 @@ def _rrf(places: Mapping[str, Scores], plan: RetrievalPlan, k: int) -> dict[str,
 
 
 def _weighted(
-    results: Sequence[ArmResult], rows: Rows, given: FusionInput, config: FallbackFusionConfig
+    results: Sequence[ArmResult], rows: Rows, given: FusionInput
 ) -> tuple[dict[str, Scores], dict[str, Scores]]:
     by_arm = {r.arm: r for r in results}
     view, plan = given.view, given.plan
@@ -263,17 +262,17 @@ def _weighted(
         if cosine is None:
             cosine = scattered(rows, own.rows, own.scores, np.nan)
         raw["semantic"] = cosine
-        terms["semantic"] = (weight("semantic", config.vector), np.clip(np.nan_to_num(cosine), 0, 1))
+        terms["semantic"] = (weight("semantic", WEIGHTS["semantic"]), np.clip(np.nan_to_num(cosine), 0, 1))
     if "lexical" in by_arm:
         own = by_arm["lexical"]
         raw["lexical"] = scattered(rows, own.rows, own.scores, np.nan)
         # Against the best candidate, but a best that says little of the query must not count as a full match.
         top = max(float(own.scores.max(initial=0)), LEXICAL_FLOOR * own.ceiling)
-        terms["lexical"] = (weight("lexical", config.lexical), np.nan_to_num(raw["lexical"]) / max(top, 1e-6))
+        terms["lexical"] = (weight("lexical", WEIGHTS["lexical"]), np.nan_to_num(raw["lexical"]) / max(top, 1e-6))
     if "graph" in by_arm:
         own = by_arm["graph"]
         raw["graph"] = scattered(rows, own.support_rows, own.support_scores, np.nan)
-        terms["graph"] = (weight("graph", config.graph), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
+        terms["graph"] = (weight("graph", WEIGHTS["graph"]), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
     if given.window is not None:
         inside = asked_shares(view, given.window.start, given.window.end)[rows]
         raw["temporal"] = inside
@@ -287,12 +286,9 @@ def _weighted(
         terms["router"] = (MODE, raw["router"])
     age = np.maximum(to_micros(given.now) - view.at[rows], 0) / _DAY
     raw["recency"] = (np.exp2(-age / given.half_life_days) * view.dated[rows]).astype(np.float32)
-    terms["recency"] = (TIME_BIAS if plan.time_bias else config.recency, raw["recency"])
-    if config.profile > 0 and (typical := profile(view, rows)) is not None:
-        raw["profile"] = typical
-        terms["profile"] = (config.profile, np.clip(typical, 0, 1))
+    terms["recency"] = (TIME_BIAS if plan.time_bias else WEIGHTS["recency"], raw["recency"])
     raw["importance"] = view.importance[rows]
-    terms["importance"] = (config.importance, raw["importance"])
+    terms["importance"] = (WEIGHTS["importance"], raw["importance"])
     whole = sum(w for w, _ in terms.values())
     return raw, {name: (w / max(whole, 1e-9)) * values for name, (w, values) in terms.items()}
 
@@ -312,15 +308,6 @@ def _boosted(raw: Mapping[str, Scores], added: Mapping[str, Scores]) -> dict[str
         parts[name] = score * np.float32(weight) * np.clip(np.nan_to_num(raw[name]), 0, 1)
         score = score + parts[name]
     return parts
-
-
-def profile(view: ScopeView, rows: Rows) -> Scores | None:
-    """Compute each candidate's cosine with the scope's centroid: how typical it is of the memories here."""
-    if view.vectors is None:
-        return None
-    newest = np.flatnonzero(view.alive)[-PROFILE_MEMORIES:]
-    centroid = view.vectors.of(newest).mean(axis=0)
-    return view.similarity(rows, centroid / max(float(np.linalg.norm(centroid)), 1e-12))
 
 
 def cosines(given: FusionInput, rows: Rows) -> Scores | None:

@@ -50,7 +50,6 @@ from recall_integrations.ranking.fusion import (
     arm_ranks,
     cosines,
     nowhere,
-    profile,
     scattered,
 )
 from recall_integrations.records import record
@@ -91,7 +90,7 @@ class RankInput:
 
 def resolve_ranker(config: RankingConfig) -> Ranker | None:
     """Return the ranker of the configured strategy; `None` where the arms' scores are fused."""
-    return FixedWeights() if config.strategy == FixedWeights.name and config.features else None
+    return FixedWeights() if config.strategy == FixedWeights.name else None
 
 
 def evidence_of(arms: Iterable[ArmSpec], known: FeatureSet = FEATURES) -> dict[str, tuple[str, ...]]:
@@ -297,8 +296,6 @@ def _lifted(
         if (own := by_arm.get(name)) is not None:
             shares = scattered(rows, own.rows, own.scores, 0) / np.float32(max(own.ceiling, 1e-9))
             added[name] = np.float32(lift) * np.clip(shares, 0, 1)
-    if config.profile_lift > 0 and (typical := profile(view, rows)) is not None:
-        added["profile"] = np.float32(config.profile_lift) * np.clip(typical, 0, 1)
     if plan.prefers:
         added["router"] = np.float32(MODE_LIFT) * of_types(view, plan.prefers, rows).astype(np.float32)
     if plan.time_bias:

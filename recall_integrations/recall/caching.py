@@ -21,7 +21,7 @@ import numpy as np
 from cachetools import TTLCache
 from numpy.typing import NDArray
 
-from recall_integrations.config import CacheConfig, RecallConfig
+from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.delivery.showing import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
@@ -84,15 +84,15 @@ class Kept:
     meaning: bytes | None = None  # digest of how the query reads; `None` where nobody may ask it in other letters
 
 
-def key_of(request: RecallRequest, fingerprint: str, zone: ZoneInfo, settings: CacheConfig | None = None) -> Key:
-    """Return the key of a recall; with settings it is the same for all ways of writing a query that may mean the same.
+def key_of(request: RecallRequest, fingerprint: str, zone: ZoneInfo, *, loosely: bool = False) -> Key:
+    """Return the key of a recall; `loosely` it is the same for all ways of writing a query that may mean the same.
 
     `fingerprint` is that of the configuration; `zone` is the zone of dates where the request names none.
     """
     where = request.zone or zone
     parts = (
         fingerprint,
-        request.text if settings is None else loose(request.text, settings),
+        loose(request.text) if loosely else request.text,
         (request.k, request.part),
         _filters(request.filters),
         request.privacy,
@@ -108,12 +108,10 @@ def key_of(request: RecallRequest, fingerprint: str, zone: ZoneInfo, settings: C
     return Key(request.scope, _digest(parts))
 
 
-def loose(text: str, settings: CacheConfig) -> str:
-    """Return a query in normal form: single spaces, and as `settings` says without case and punctuation at the ends."""
+def loose(text: str) -> str:
+    """Return a query in normal form: single spaces, without case and without punctuation at its ends."""
     spaced = _SPACE.sub(" ", text).strip()
-    if settings.normalize_punctuation:
-        spaced = spaced.strip(ENDING + " ") or spaced
-    return spaced.casefold() if settings.normalize_casing else spaced
+    return (spaced.strip(ENDING + " ") or spaced).casefold()
 
 
 def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
@@ -238,8 +236,7 @@ class Caching:
 
     def asked(self, request: RecallRequest) -> Asked:
         """Return the key and the scope's revision, before a recall."""
-        settings = self._config.cache if self._loosely(request) else None
-        key = key_of(request, self._fingerprint, self._zone, settings)
+        key = key_of(request, self._fingerprint, self._zone, loosely=self._loosely(request))
         return Asked(request=request, key=key, revision=self._store.revisions.of(request.scope))
 
     def found(self, asked: Asked) -> RecallResult | None:

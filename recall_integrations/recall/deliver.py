@@ -294,7 +294,7 @@ class Delivery:
         if not request.context or not rows:
             return {}, []
         if view.text is None:
-            detail = "The words and threads of this scope are not in memory (ranking.features, retrieval.cache_mb)."
+            detail = "The words and threads of this scope are not in memory (retrieval.cache_mb)."
             return {}, [Degradation(stage="context", reason="unavailable", detail=detail)]
         before = after = np.asarray(rows, dtype=np.int64)
         steps: list[NDArray[np.int64]] = []

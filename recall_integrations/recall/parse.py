@@ -134,11 +134,10 @@ class Parse(Stage):
         self,
         store: MemoryStore,
         config: RecallConfig,
-        llm: Callable[[str], str] | None = None,
         unsure: EntityFallback | None = None,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self._store, self._config, self._llm, self._unsure = store, config, llm, unsure
+        self._store, self._config, self._unsure = store, config, unsure
         self._parser = QueryParser(config)
         self._pace = Pace(RECENT_SECONDS)
         self.loader = Loader(store, self._prepare, waiting)
@@ -234,7 +233,6 @@ class Parse(Stage):
             alike=lexicon.shared().alike,
             spoken=self._store.languages(scope_id),
             unsure=None if fallback is None else unsure,
-            validate=self._llm if door.open else None,
         )
 
     def _asking(self, scope: Scope, view: ScopeView, index: EntityIndex) -> tuple[EntityRef, bool]:

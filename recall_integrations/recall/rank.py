@@ -31,7 +31,7 @@ from recall_integrations.recall.deliver import Delivery
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
-from recall_integrations.reranking.reranking import MultiStage, RerankRequest, RerankStage
+from recall_integrations.reranking.reranking import RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.guard import NO_TIME
 from recall_integrations.store.asking import bundled_worth
@@ -93,8 +93,8 @@ class Rank(Stage):
 
     def fallback(self, state: RecallState) -> RecallState:
         """Return the state with the candidates in the order of the arms' own scores."""
-        settings, view = self._config.fallback_fusion, state.scope
-        fused = fuse(state.results, self._given(state), settings)
+        view = state.scope
+        fused = fuse(state.results, self._given(state), self._config.fallback_fusion.strategy)
         n = min(len(fused.rows), max(EXACT_POOL, 2 * state.request.k))
         if state.plan.exact_match and n:
             shares = np.zeros(len(fused.rows), dtype=np.float32)
@@ -150,8 +150,8 @@ class Rerank(Stage):
     name = "rerank"
     level = SIMPLE - 1
 
-    def __init__(self, reranking: RerankStage, depth: MultiStage, delivery: Delivery) -> None:
-        self._reranking, self._depth, self._delivery = reranking, depth, delivery
+    def __init__(self, reranking: RerankStage, delivery: Delivery) -> None:
+        self._reranking, self._delivery = reranking, delivery
 
     def applies(self, state: RecallState) -> bool:
         """Say whether to rerank: not for the order of the conversation, which compares no memory with the query."""
@@ -171,10 +171,6 @@ class Rerank(Stage):
         if not here and state.plan.rerank and (door.blocked or not query):
             return replace(state, rerank=RerankOutcome(reranker=self._reranking.name, reason=NOT_SHOWN))
         fused, view, k = state.candidates, state.scope, state.request.k
-        n = self._depth.survivors(fused.scores, k)
-        if n < len(fused.rows):
-            fused = fused.take(np.arange(n, dtype=np.int64), fused.scores[:n])
-
         problems: list[Degradation] = []
 
         def texts(count: int) -> list[str]:

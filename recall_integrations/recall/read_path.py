@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from cachetools import LRUCache
 
-from recall_integrations.adapters.llm import LlmError, resolve_llm
+from recall_integrations.adapters.llm import resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
@@ -51,13 +51,14 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
-from recall_integrations.reranking.reranking import MultiStage, RerankSettings, RerankStage
+from recall_integrations.reranking.reranking import RerankSettings, RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
-from recall_integrations.resilience.breaker import BREAKERS_FILE, FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guards, Health
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
-from recall_integrations.rewriting.asking import Contract, Limits, RewriteCache, Rewriting
+from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
     Degradation,
@@ -138,8 +139,7 @@ class Sources:
         self.reranker, self.llm = resolve_reranker(reranker), resolve_llm(llm)
         self.guards = Guards(
             config.breakers,
-            FileShelf(store.path / BREAKERS_FILE),
-            config.limits.workers,
+            BreakerShelf(store.path / BREAKERS_FILE),
             waiting=self.admission.waiting,
         )
         self.showing = Showing(self.admission.waiting)
@@ -203,23 +203,20 @@ class ReadPath:
             ranker = resolve_ranker(ranking)
         reasons = {spec.name: spec.reason for spec in specs if spec.reason}
         delivery = Delivery(store, ranking.recency_half_life_days, reasons, known_of(ranker).labels, self._showing)
-        depth = MultiStage(coarse_factor=config.rerank.coarse_factor, score_percentile=config.rerank.score_percentile)
         guards = self.guards
         self.rewriting = rewriting = self._rewriting(llm)
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
             unsure = EntityFallback(llm, guards.of("entities", who=_name(llm), limit_ms=ENTITY_LLM_MS))
-        validating = None if llm is None else self._validating(llm)
         precise = config.planner.precise_threshold
-        parse = Parse(store, config, validating, unsure, self._admission.waiting)
+        parse = Parse(store, config, unsure, self._admission.waiting)
         embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
         arms = Arms(
             specs,
             makers,
             lambda name: guards.of(f"arm.{name}"),
-            None if self.reranking is None else depth,
-            config.budgets,
+            reranks=self.reranking is not None,
         )
         rank = Rank(store, config, delivery, ranker, specs, makers)
         facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
@@ -233,7 +230,7 @@ class ReadPath:
             arms,
             rank,
             Rewrite(rewriting, parse, again, precise),
-            *([] if self.reranking is None else [Rerank(self.reranking, depth, delivery)]),
+            *([] if self.reranking is None else [Rerank(self.reranking, delivery)]),
             Arrange(ranking, delivery, lambda: store.cosine_spread),
             Deliver(delivery, ranking.abstain_below, ranking.score_min),
         ]
@@ -241,35 +238,22 @@ class ReadPath:
     def _rewriting(self, llm: Callable[[str], str] | None) -> Rewriting:
         """Make the component that asks the LLM for phrasings; its cache and its contract are kept beside the store."""
         settings, path = self.config.rewriting, self.store.path
-        limits = Limits(fallback=settings.fallback_max, empty=settings.empty_max, median_ms=settings.median_max_ms)
         return Rewriting(
             llm,
             self.guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms),
             settings,
             RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s),
-            Contract(limits, path / CONTRACT_FILE),
+            Contract(path / CONTRACT_FILE),
         )
 
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
             return None
         r, limits = self.config.rerank, self.config.limits
-        budget_ms, slow = limits.rerank_budget_ms, r.disable_when_slow
-        gate = GateSettings(min_k=r.min_k, regret_max=r.regret_max, budget_ms=budget_ms, skip_when_slow=slow)
+        budget_ms = limits.rerank_budget_ms
+        gate = GateSettings(regret_max=r.regret_max, budget_ms=budget_ms)
         settings = RerankSettings(gate=gate, top_n=r.top_n, threshold=r.threshold)
         return RerankStage(reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=budget_ms))
-
-    def _validating(self, llm: Callable[[str], str]) -> Callable[[str], str]:
-        """Return the LLM as the speller asks it, beside the recall, about corrections that it has made."""
-        guard = self.guards.of("spelling", who=_name(llm), limit_ms=self.config.rewriting.timeout_ms)
-
-        def ask(prompt: str) -> str:
-            answer = guard.call(Deadline.after(None), llm, prompt, empty=lambda text: not text.strip())
-            if answer.value is None:
-                raise LlmError(answer.detail) from answer.error
-            return answer.value
-
-        return ask
 
     # -- called by the optimizer ------------------------------------------------------------------------------------
 

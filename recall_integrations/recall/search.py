@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, FanOut, InMemory
 from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
-from recall_integrations.config import BudgetsConfig
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
@@ -18,7 +17,7 @@ from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed, maker
-from recall_integrations.reranking.reranking import MultiStage
+from recall_integrations.reranking.reranking import coarse_of
 from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
@@ -94,6 +93,17 @@ NO_VECTOR = "skip.no_vector"
 FACTS = "facts"
 TOLD_MAX = 20  # number of memories that say what held before, which come as candidates
 _arm_request = maker(ArmRequest)
+# How the time of a recall is shared out, in milliseconds of one that has 110 of them. Of what is left, a step gets the
+# share that its number has among its own and those of the steps still to come. Only what hangs or is slow notices.
+BUDGETS = {"lexical": 30, "semantic": 40, "graph": 15, "rank": 5, "rerank": 30, "deliver": 20}
+# Words and vectors are searched side by side, the graph beside or behind them. An arm of one's own is as the semantic.
+ARMS_BUDGET = max(BUDGETS["lexical"], BUDGETS["semantic"]) + BUDGETS["graph"]
+
+
+def share_of(arm: str) -> float:
+    """Return the share of an arm in the time of all arms, in (0, 1]. It may go on while the graph is walked."""
+    own = BUDGETS[arm if arm in ("lexical", "graph") else "semantic"]
+    return min(1.0, (own + BUDGETS["graph"]) / ARMS_BUDGET)
 
 
 class Arms(Stage):
@@ -107,13 +117,12 @@ class Arms(Stage):
         specs: tuple[ArmSpec, ...],
         made: Mapping[str, MakeArm],
         guards: Callable[[str], Guard],
-        depth: MultiStage | None = None,
-        budgets: BudgetsConfig | None = None,
+        *,
+        reranks: bool = False,
     ) -> None:
-        self._budgets = budgets = budgets or BudgetsConfig()
-        later = budgets.rank + budgets.deliver + (0 if depth is None else budgets.rerank)
-        self.share = budgets.arms / (budgets.arms + later)
-        self._specs, self._made, self._guards, self._depth = {s.name: s for s in specs}, made, guards, depth
+        later = BUDGETS["rank"] + BUDGETS["deliver"] + (BUDGETS["rerank"] if reranks else 0)
+        self.share = ARMS_BUDGET / (ARMS_BUDGET + later)
+        self._specs, self._made, self._guards, self._reranks = {s.name: s for s in specs}, made, guards, reranks
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """Return the state with `similarities` and `results`."""
@@ -140,8 +149,7 @@ class Arms(Stage):
         return changed(scanned, results=tuple(results)).degraded_by(*problems, *failed)
 
     def _fan_out(self, turn: Turn) -> FanOut:
-        shares = self._budgets.of_arm
-        return FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, shares, turn.step, turn.searching)
+        return FanOut(self._guards, self._made, turn.deadline, turn.timings_ms, share_of, turn.step, turn.searching)
 
     def _least(self, state: RecallState, turn: Turn) -> RecallState:
         """Ask one arm: the nearest by vectors, or another that is in memory; else words, with the time there is."""
@@ -192,7 +200,7 @@ class Arms(Stage):
             state.similarities,
             parsed.terms,
             _windowed(state) if self._specs[arm.name].by_names else state.searched,
-            max(arm.limit, k) if self._depth is None else self._depth.coarse(k, arm.limit),
+            coarse_of(k, arm.limit) if self._reranks else max(arm.limit, k),
             turn.deadline,
             state.frequency,
             None if state.asked is None else state.asked.mask,

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Estimate
 
+MIN_K = 3  # fewer candidates than this are not worth a rerank
 Calibrated = NDArray[np.floating]
 
 
@@ -30,10 +31,8 @@ Calibrated = NDArray[np.floating]
 class GateSettings:
     """Settings of the gate; `RerankConfig` has the ranges."""
 
-    min_k: int = 3  # fewer candidates than this are not worth a rerank
     regret_max: float = 0.02  # see above; 0 skips only where nothing at all could be added
     budget_ms: float = 1_000.0  # longest wait for the reranker
-    skip_when_slow: bool = True  # whether it is off while the 95th percentile of its recent runs is beyond `budget_ms`
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
     """Decide whether to rerank, and return the reason code: `run`, or why not (`RerankOutcome.reason`)."""
     if not given.allowed:
         return False, "skip.plan"
-    if len(given.calibrated) < max(2, settings.min_k):
+    if len(given.calibrated) < MIN_K:
         return False, "skip.few"
     if given.open_breaker:
         return False, "skip.breaker"
@@ -68,7 +67,7 @@ def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
     if given.estimate is not None and not given.probe:
         if given.estimate.median_ms > given.remaining_ms:
             return False, "skip.budget"
-        if settings.skip_when_slow and given.estimate.p95_ms > settings.budget_ms:
+        if given.estimate.p95_ms > settings.budget_ms:
             return False, "skip.slow"
     return True, "run"
 

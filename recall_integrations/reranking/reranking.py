@@ -33,26 +33,12 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
 from recall_integrations.types import Degradation, RerankOutcome
 
+COARSE_FACTOR = 10  # arms are asked for at least this many times k candidates
 
-@record(frozen=True, slots=True, kw_only=True)
-class MultiStage:
-    """Number of candidates from stage to stage; `RerankConfig` has the ranges."""
 
-    coarse_factor: float = 10.0  # arms are asked for at least this many times k candidates
-    # candidates whose score lies below this percentile of all candidates' scores leave before the rerank, in [0, 100);
-    # 0 = off. The first k always stay.
-    score_percentile: float = 0.0
-
-    def coarse(self, k: int, arm_limit: int = 0) -> int:
-        """Return the number of candidates to ask of an arm: `max(arm_limit, ceil(coarse_factor · k))`."""
-        return max(arm_limit, math.ceil(self.coarse_factor * k))
-
-    def survivors(self, scores: NDArray[np.floating], k: int) -> int:
-        """Count the candidates, given by falling score, that pass the score filter."""
-        if self.score_percentile == 0 or len(scores) <= k:
-            return len(scores)
-        floor = np.percentile(scores, self.score_percentile)
-        return max(k, int(np.count_nonzero(scores >= floor)))
+def coarse_of(k: int, arm_limit: int = 0) -> int:
+    """Return the number of candidates to ask of an arm where a reranker is to order them."""
+    return max(arm_limit, COARSE_FACTOR * k)
 
 
 ODDS_MAX = 1e3  # of a candidate's score, so that a certain one can still be overtaken

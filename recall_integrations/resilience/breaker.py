@@ -11,12 +11,11 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
@@ -43,41 +42,13 @@ Change = Callable[[BreakerState], BreakerState]
 States = Mapping[str, BreakerState]
 
 
-class Shelf(Protocol):
-    """Keeps the states of breakers."""
-
-    def read(self, name: str) -> BreakerState: ...
-
-    def update(self, name: str, change: Change) -> BreakerState:
-        """Replace a state by what `change` makes of it, with nobody else in between; return the new one."""
-        ...
-
-
-class MemoryShelf:
-    """Keeps states in this process only. Threads share it."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, BreakerState] = {}
-        self._lock = threading.Lock()
-
-    def read(self, name: str) -> BreakerState:
-        """Return the state of a component."""
-        return self._states.get(name, BreakerState())
-
-    def update(self, name: str, change: Change) -> BreakerState:
-        """Replace a state; see `Shelf.update`."""
-        with self._lock:
-            state = self._states[name] = change(self.read(name))
-            return state
-
-
-class FileShelf:
-    """Keeps states in a JSON file that processes share. Threads share it.
+class Shelf:
+    """Keeps the states of breakers in a JSON file that processes share; without a path in memory. Threads share it.
 
     Where the file cannot be read or written, the states of this process go on to count; `trouble` says why.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self._file: SharedFile[States] = SharedFile(path, nothing=dict, decode=_states_of, encode=_text_of)
 
     @property
@@ -90,7 +61,7 @@ class FileShelf:
         return self._file.read().get(name, BreakerState())
 
     def update(self, name: str, change: Change) -> BreakerState:
-        """Replace a state; see `Shelf.update`."""
+        """Replace a state by what `change` makes of it, with nobody else in between; return the new one."""
 
         def changed(states: States) -> States:
             others = {other: state for other, state in states.items() if other != name}
@@ -148,7 +119,7 @@ class Breaker:
         self.name = name
         self._failures_max, self._open_s = failures_max, open_s
         self._clock = clock
-        self._shelf: Shelf = MemoryShelf() if shelf is None else shelf
+        self._shelf = shelf or Shelf()
 
     @property
     def state(self) -> str:

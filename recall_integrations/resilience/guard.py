@@ -376,11 +376,10 @@ class Guards:
         self,
         settings: BreakerConfig,
         shelf: Shelf | None = None,
-        threads: int = 8,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings, self._shelf, self._threads, self._clock = settings, shelf, threads, clock
+        self._settings, self._shelf, self._clock = settings, shelf, clock
         self._waiting = waiting
         self._made: dict[str, Guard] = {}
         self._lock = threading.Lock()
@@ -395,7 +394,7 @@ class Guards:
             f"{name}:{who}" if who else name, failures_max=settings.failures_max, open_s=settings.open_s,
             clock=self._clock, shelf=self._shelf,
         )  # fmt: skip
-        threads = Bulkhead(name, self._threads)
+        threads = Bulkhead(name)
         with self._lock:
             made = self._made.setdefault(
                 name,

@@ -19,11 +19,12 @@ LOCK_SECONDS = 0.05  # seconds that a recall waits for another process, at most
 class SharedFile(Generic[T]):
     """A value in a file, and in memory. Threads share it.
 
-    Where the file cannot be read or written, the value of this process goes on to count; `trouble` says why.
+    Where the file cannot be read or written, the value of this process goes on to count; `trouble` says why. Without a
+    path it is in memory only.
     """
 
     def __init__(
-        self, path: Path, *, nothing: Callable[[], T], decode: Callable[[str], T], encode: Callable[[T], str]
+        self, path: Path | None, *, nothing: Callable[[], T], decode: Callable[[str], T], encode: Callable[[T], str]
     ) -> None:
         self._path, self._nothing, self._decode, self._encode = path, nothing, decode, encode
         self._lock = threading.Lock()
@@ -40,12 +41,15 @@ class SharedFile(Generic[T]):
     def update(self, change: Callable[[T], T]) -> T:
         """Replace the value by what `change` makes of it, with nobody else in between; return the new one."""
         with self._lock:
+            if self._path is None:
+                self._value = change(self._value)
+                return self._value
             try:
                 if not self._path.parent.is_dir():  # the lock would make it
                     raise FileNotFoundError(f"{self._path.parent} is no directory.")
                 with FileLock(f"{self._path}.lock", timeout=LOCK_SECONDS):
                     self._refresh()
-                    self._write(change(self._value))
+                    self._write(self._path, change(self._value))
                     self.trouble = ""
             except (OSError, Timeout) as e:
                 self.trouble = f"{type(e).__name__}: {e}"
@@ -54,6 +58,8 @@ class SharedFile(Generic[T]):
             return self._value
 
     def _refresh(self) -> None:
+        if self._path is None:
+            return
         try:
             sign = _sign(self._path)
             if sign != self._seen:
@@ -65,16 +71,16 @@ class SharedFile(Generic[T]):
         except (OSError, ValueError, RecursionError) as e:  # JSON may be nested however deep
             self.trouble = f"{type(e).__name__}: {e}"
 
-    def _write(self, value: T) -> None:
-        handle, temporary = tempfile.mkstemp(dir=self._path.parent, prefix=self._path.name)
+    def _write(self, path: Path, value: T) -> None:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(self._encode(value))
-            Path(temporary).replace(self._path)
+            Path(temporary).replace(path)
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self._value, self._seen = value, _sign(self._path)
+        self._value, self._seen = value, _sign(path)
 
 
 def _sign(path: Path) -> tuple[int, int, int]:

@@ -63,20 +63,23 @@ class RewriteCache:
     """A cache of phrasings that threads and, through its file, processes share. It holds digests of queries."""
 
     def __init__(
-        self, path: Path, *, ttl_s: float = 180.0, entries_max: int = 50, clock: Callable[[], float] = time.time
+        self,
+        path: Path | None = None,
+        *,
+        ttl_s: float = 180.0,
+        entries_max: int = 50,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._ttl_s, self._max, self._clock = ttl_s, entries_max, clock
         self._file: SharedFile[Entries] = SharedFile(path, nothing=dict, decode=_decoded, encode=_encoded)
 
     def get(self, key: str) -> tuple[str, ...] | None:
         """Return the phrasings, if they are still good."""
-        entry = self._file.read().get(key) if self._max else None
+        entry = self._file.read().get(key)
         return entry.texts if entry is not None and self._good(entry) else None
 
     def put(self, key: str, texts: tuple[str, ...]) -> None:
         """Keep phrasings."""
-        if not self._max:
-            return
 
         def added(entries: Entries) -> Entries:
             others = {k: e for k, e in entries.items() if k != key and self._good(e)}
@@ -112,13 +115,9 @@ FAILED = "failed"
 OUTCOMES = (SUCCESS, EMPTY, FAILED)
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Limits of the contract: shares in [0, 1] of the recent calls, and milliseconds."""
-
-    fallback: float = 0.2  # share of calls that gave nothing to search for, whatever the reason
-    empty: float = 0.05  # share of calls that came back empty
-    median_ms: float = 1_200.0  # median time of calls
+FALLBACK_MAX = 0.2  # share of the recent calls that may give nothing to search for, whatever the reason
+EMPTY_MAX = 0.05  # share of them that may come back empty
+MEDIAN_MAX_MS = 1_200.0  # their median time
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -133,24 +132,19 @@ class Calls:
 class Contract:
     """The record of calls, compared with the limits. Threads and, through its file, processes share it."""
 
-    def __init__(self, limits: Limits, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
-        self._limits, self._clock = limits, clock
-        self._own = Calls()
-        self._file = None if path is None else SharedFile(path, nothing=Calls, decode=_calls_of, encode=_calls_text)
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._file: SharedFile[Calls] = SharedFile(path, nothing=Calls, decode=_calls_of, encode=_calls_text)
 
     def refuses(self) -> str:
         """Return why no call may be made now; empty = one may. While the step is off, one a minute may, as a probe."""
-        known = self._known
+        known = self._file.read()
         return known.off if known.off and 0 <= self._clock() - known.probed < PROBE_SECONDS else ""
 
     def begun(self) -> None:
         """Note that a call was begun: while the step is off, the probe of this minute."""
-        if self._known.off:
-            self._update(lambda kept: replace(kept, probed=self._clock()))
-
-    @property
-    def _known(self) -> Calls:
-        return self._own if self._file is None else self._file.read()
+        if self._file.read().off:
+            self._file.update(lambda kept: replace(kept, probed=self._clock()))
 
     def record(self, outcome: str, ms: float) -> None:
         """Note that a call has ended."""
@@ -162,11 +156,11 @@ class Contract:
             broken = self._broken(calls)
             return Calls(off=broken, probed=self._clock()) if broken else replace(kept, calls=calls)
 
-        self._update(counted)
+        self._file.update(counted)
 
     def _probed(self, kept: Calls) -> Calls:
         last = kept.calls[-PROBES_MIN:]
-        good = [outcome == SUCCESS and ms <= self._limits.median_ms for outcome, ms in last]
+        good = [outcome == SUCCESS and ms <= MEDIAN_MAX_MS for outcome, ms in last]
         if not good[-1]:
             return replace(kept, calls=())
         return Calls() if len(good) == PROBES_MIN and all(good) else kept
@@ -175,23 +169,17 @@ class Contract:
         """Return the part of the contract that is broken, in words; empty = none is."""
         if len(calls) < CALLS_MIN:
             return ""
-        n, limits = len(calls), self._limits
+        n = len(calls)
         fallback = sum(outcome != SUCCESS for outcome, _ in calls) / n
         empty = sum(outcome == EMPTY for outcome, _ in calls) / n
         median = statistics.median(ms for _, ms in calls)
-        if fallback > limits.fallback:
-            return f"{fallback:.0%} of the last {n} rewrites gave nothing; at most {limits.fallback:.0%} may."
-        if empty > limits.empty:
-            return f"{empty:.0%} of the last {n} rewrites were empty; at most {limits.empty:.0%} may be."
-        if median > limits.median_ms:
-            return f"The last {n} rewrites took {median:.0f} ms (median); at most {limits.median_ms:.0f} are allowed."
+        if fallback > FALLBACK_MAX:
+            return f"{fallback:.0%} of the last {n} rewrites gave nothing; at most {FALLBACK_MAX:.0%} may."
+        if empty > EMPTY_MAX:
+            return f"{empty:.0%} of the last {n} rewrites were empty; at most {EMPTY_MAX:.0%} may be."
+        if median > MEDIAN_MAX_MS:
+            return f"The last {n} rewrites took {median:.0f} ms (median); at most {MEDIAN_MAX_MS:.0f} are allowed."
         return ""
-
-    def _update(self, change: Callable[[Calls], Calls]) -> None:
-        if self._file is None:
-            self._own = change(self._own)
-        else:
-            self._file.update(change)
 
 
 def _calls_text(kept: Calls) -> str:
@@ -255,7 +243,7 @@ class Rewriting:
         slo: Contract | None = None,
     ) -> None:
         self._llm = llm if settings.ask != "never" else None
-        self._guard, self._cache, self._slo = guard, cache, slo
+        self._guard, self._cache, self._slo = guard, cache or RewriteCache(), slo or Contract()
         self.settings = settings
         self.template = settings.prompt or PROMPTS[settings.strategy]
         self._identity = identity_of(self._llm)
@@ -295,22 +283,20 @@ class Rewriting:
         sent = door.query(parsed.original).text
         template = self.template
         key = key_of(sent, template, self._identity, scope, door.mode)
-        kept = None if self._cache is None else self._cache.get(key)
+        kept = self._cache.get(key)
         if kept is not None:
             return Asking(key, sent, answer=Answer(reason=SUCCESS, value=kept), cached=True)
         with self._lock:
             call = self._under_way.get(key)
             if call is not None and not call.limit.over:  # one that is late may hang for ever
                 return Asking(key, sent, call, mine=False)
-            why = "" if self._slo is None else self._slo.refuses()
-            if why:
+            if why := self._slo.refuses():
                 return Asking(key, sent, answer=Answer(reason=SLO, detail=why))
             begun = self._guard.begin(deadline, self._phrasings, key, sent, template)
             if isinstance(begun, Answer):
                 return Asking(key, sent, answer=begun)
             self._under_way[key] = begun
-        if self._slo is not None:
-            self._slo.begun()
+        self._slo.begun()
         begun.future.add_done_callback(lambda _: self._over(key, begun))
         return Asking(key, sent, begun)
 
@@ -334,7 +320,7 @@ class Rewriting:
 
     def _learn(self, answer: Answer[Phrasings], *, fair: bool) -> None:
         """Count the call. A late one that had little time says nothing about the model."""
-        if self._slo is None or not answer.begun or answer.reason in (CANCELLED, OPEN):
+        if not answer.begun or answer.reason in (CANCELLED, OPEN):
             return
         if answer.reason == TIMEOUT and not fair:
             return
@@ -353,7 +339,7 @@ class Rewriting:
         assert self._llm is not None
         said = self._llm(prompt_for(query, template))
         found = parse_rewrites(said, query, PHRASINGS_MAX, prompt=template)
-        if found and self._cache is not None:
+        if found:
             self._cache.put(key, found)
         return found
 

@@ -8,10 +8,8 @@ mounts record no reads, or all of them.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b
@@ -63,7 +61,6 @@ class ColumnFiles:
         write_lock: Lock,
         lasting: bool = True,
         keeps: Callable[[], bool] = lambda: True,
-        most_bytes: int = 0,
     ) -> None:
         self._engine = engine
         self._write_lock = write_lock  # taken before `_lock`
@@ -72,7 +69,6 @@ class ColumnFiles:
         self._whole = whole
         self._lasting = lasting
         self._keeps = keeps
-        self._most_bytes = most_bytes
         self._lock = threading.RLock()  # held for a moment, and never while a file is written
         self._writing = threading.Lock()  # one file at a time
         self._changes: dict[int, int] = {}  # of each scope, how often its file was removed
@@ -95,13 +91,7 @@ class ColumnFiles:
         except (Unfit, OSError) as e:
             self.refuse(scope_id, e)
             return None
-        self._used(path)
         return opened
-
-    def _used(self, path: Path) -> None:
-        """Note that a file is used now. The time of change stays: by that it is known to be as it was written."""
-        with self._lock, suppress(OSError):  # it was removed meanwhile, or is not ours to touch
-            os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 
     def refuse(self, scope_id: int, why: Exception) -> None:
         """Log that a file cannot be used, and remove it."""
@@ -145,7 +135,6 @@ class ColumnFiles:
             seq = array_file.read_tags(self.path(scope_id)).get("seq")
         except (Unfit, OSError):
             return True
-        self._used(self.path(scope_id))  # the scope is in memory
         if not isinstance(seq, int):
             return True
         with self._engine.connect() as connection:
@@ -193,10 +182,7 @@ class ColumnFiles:
         path = self.path(scope_id)
         tags = {**self._tags(scope_id), **at, "digest": point.digest}
         beside = array_file.draft(path, tags, arrays, kept_columns.room_of(arrays))
-        placed = self._placed(scope_id, beside, at["seq"], before)
-        if placed:
-            self._fit(path)
-        return placed
+        return self._placed(scope_id, beside, at["seq"], before)
 
     def _placed(self, scope_id: int, beside: Path, seq: int, before: tuple[int, int]) -> bool:
         """Put a draft in its place, unless one of its memories was forgotten meanwhile, here or in another process."""
@@ -213,31 +199,6 @@ class ColumnFiles:
                 array_file.place(beside, self.path(scope_id))
         finally:
             self._write_lock.release()
-        return True
-
-    def _fit(self, written: Path | None = None) -> None:
-        """Remove the least recently used files until the others fit; never the one just written."""
-        if not self._most_bytes:
-            return
-        files = [path for path in self._files() if path.suffix == SUFFIX]
-        found = [(state, path) for path in files if (state := _state(path)) is not None]
-        total = sum(_on_disk(state) for state, _ in found)
-        for state, path in sorted(found, key=lambda each: (each[0].st_atime_ns, each[1].name)):
-            if total <= self._most_bytes:
-                return
-            if path != written and self._let_go(path):
-                total -= _on_disk(state)
-
-    def _let_go(self, path: Path) -> bool:
-        """Remove a file to make room; say whether it is gone."""
-        with self._lock:
-            if self._closed:
-                return False
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as e:
-                logger.warning("Columns that are kept on disk could not be removed: %s", told(e))
-                return False
         return True
 
     def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
@@ -275,15 +236,10 @@ class ColumnFiles:
                 path.unlink(missing_ok=True)
 
     def sweep(self, connection: Connection) -> None:
-        """Remove drafts, files that may hold memories removed since, and the oldest files beyond the limit."""
+        """Remove drafts, and files that may hold memories removed since."""
         for path in self._files():
-            before = _state(path)
             if not self._is_current(connection, path):
                 path.unlink(missing_ok=True)
-            elif before is not None:
-                with suppress(OSError):  # this check does not count as a use
-                    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-        self._fit()
 
     @staticmethod
     def _is_current(connection: Connection, path: Path) -> bool:
@@ -314,19 +270,6 @@ class ColumnFiles:
         self.stop()
         with self._lock:
             self._closed = True
-
-
-def _state(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
-
-
-def _on_disk(state: os.stat_result) -> int:
-    """Return the bytes that a file occupies: gaps behind its arrays take none. Else its length, if unknown."""
-    blocks = getattr(state, "st_blocks", 0)
-    return int(blocks) * 512 if blocks else state.st_size
 
 
 def _forgotten_since(connection: Connection, scope_id: int, seq: int) -> bool:

@@ -46,7 +46,7 @@ from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
-from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
@@ -171,7 +171,7 @@ class FactReader:
                 failures_max=config.breakers.failures_max,
                 open_s=config.breakers.open_s,
                 clock=clock,
-                shelf=FileShelf(parts.path / BREAKERS_FILE),
+                shelf=Shelf(parts.path / BREAKERS_FILE),
             ),
             threads=Bulkhead(COMPONENT, 2),
         )
@@ -252,7 +252,7 @@ class FactReader:
         """Return the next memories, of the first scope that has any, in the order in which they were written."""
         for scope, scope_id in sorted(self._parts.scopes.copy().items(), key=lambda item: item[1]):
             if (wanted is None or scope == wanted) and (found := self._unread(scope_id)):
-                door = Door("redact", self._patterns) if self._settings.llm_privacy == "redact" else None
+                door = Door("redact", self._patterns)
                 people = self._people(scope_id, {row.thread for row in found if row.thread is not None})
                 messages = [_message(row, people.get(row.thread, frozenset()), door) for row in found]
                 messages = _fitting(messages)
@@ -416,7 +416,7 @@ _UNREAD = schema.memories.outerjoin(
 _IS_UNREAD = schema.facts_read.c.num.is_(None)
 
 
-def _message(row: Any, people: frozenset[str], door: Door | None) -> Message:
+def _message(row: Any, people: frozenset[str], door: Door) -> Message:
     at = from_micros(row.created_at if row.event_at is None else row.event_at)
     role = role_of(row.actor) if row.role is None else Role(row.role)
     return message_of(row.num, row.text, at, actor=row.actor, role=role, thread=row.thread, people=people, door=door)

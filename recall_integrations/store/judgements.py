@@ -30,9 +30,7 @@ class Judgements:
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
 
-    def put(
-        self, scope: Scope, judged: Judged, query: str | None = None, *, settings: LearnedConfig
-    ) -> tuple[int, ...]:
+    def put(self, scope: Scope, judged: Judged, *, settings: LearnedConfig) -> tuple[int, ...]:
         """Store a judgement, joined with an earlier one of the same recall, which counts where it is surer of a memory.
 
         Durable on return.
@@ -40,7 +38,7 @@ class Judgements:
         with self._writing(scope) as (connection, scope_id):
             if scope_id is None:
                 return ()
-            kept = self._put(connection, scope_id, judged, query)
+            kept = self._put(connection, scope_id, judged)
             count = connection.execute(select(func.count()).where(_j.scope_id == scope_id)).scalar_one()
             if count % PRUNED_EVERY == 0 or count > KEEP_MAX:
                 self._prune(connection, scope_id, settings)
@@ -90,21 +88,6 @@ class Judgements:
                 found = {int(scope_id): int(count) for scope_id, count in connection.execute(query)}
         return {scope: found[i] for scope, i in sorted(parts.scopes.items(), key=lambda one: one[1]) if i in found}
 
-    def waiting(self, scope: Scope) -> tuple[tuple[Judged, str], ...]:
-        """Return judged recalls that were not replayed though their text is kept, with it: a process ended before."""
-        parts = self._parts
-        scope_id = parts.scopes.get(scope)
-        if scope_id is None:
-            return ()
-        with parts.errors():
-            parts.check_open()
-            with parts.engine.connect() as connection:
-                query = select(schema.judged).where(
-                    _j.scope_id == scope_id, _j.replay.is_(None), _j["query"].is_not(None)
-                )
-                rows = connection.execute(query.order_by(_j.at, _j.result_id)).all()
-        return tuple((judged, str(row.query)) for row in rows if (judged := _judged(row)) is not None)
-
     def prune(self, settings: LearnedConfig) -> int:
         """Remove judged recalls that are too old; return how many."""
         with self._writing() as (connection, _):
@@ -133,7 +116,7 @@ class Judgements:
         if damaged:
             logger.warning("%d judged recalls cannot be read and are left out.", damaged)
 
-    def _put(self, connection: Connection, scope_id: int, judged: Judged, query: str | None) -> tuple[Gain, ...]:
+    def _put(self, connection: Connection, scope_id: int, judged: Judged) -> tuple[Gain, ...]:
         """Write a judgement; return what is kept of it and of those before of the same recall."""
         where = (_j.scope_id == scope_id, _j.result_id == judged.result_id)
         found = connection.execute(select(schema.judged).where(*where)).first()
@@ -144,7 +127,7 @@ class Judgements:
             "gains": gains_to_text(judged.gains),
         }
         if found is None:
-            own = {"scope_id": scope_id, "result_id": judged.result_id, "query": query}
+            own = {"scope_id": scope_id, "result_id": judged.result_id}
             connection.execute(insert(schema.judged).values(**own, **values))
             return judged.gains
         before, kept = _judged(found), judged.gains

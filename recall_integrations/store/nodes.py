@@ -303,7 +303,6 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
         engine = open_postgres(
             url,
             pool_size=settings.pool_size,
-            pool_timeout_s=settings.pool_timeout_ms / 1e3,
             isolation="REPEATABLE READ",  # as SQLite: one state for all statements
         )
         outside = Outside(engine, shares=OPENED)

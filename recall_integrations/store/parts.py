@@ -171,7 +171,6 @@ class StoreParts:
             engine,
             lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below
             threshold=config.query.spelling_threshold,
-            learned_max=config.query.spelling_learned_max,
         )
         self.indexes = indexes = Indexes(
             engine,
@@ -194,7 +193,6 @@ class StoreParts:
             write_lock=self.write_lock,
             lasting=not directory.temporary,
             keeps=lambda: directory.keeps() or directory.own_indexes,
-            most_bytes=config.retrieval.disk_mb * 1_000_000,
         )
         self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
         self.views = views = ScopeViews(
@@ -203,7 +201,6 @@ class StoreParts:
             dimensions=lambda: asking.dimensions,
             exact_max=config.retrieval.exact_max,
             budget_bytes=config.retrieval.cache_mb * 1_000_000,
-            texts=config.ranking.features,
             met=self.damage,
             files=self.column_files,
             ended=self.expiry.ended,

@@ -61,12 +61,10 @@ class _Kept:
 class Spellers:
     """All scopes' spellers. `leaving` and `applied` are called by whoever holds the write lock; reads by any thread."""
 
-    def __init__(
-        self, engine: Engine, *, lexical: Callable[[], tuple[WordIndex, bool]], threshold: float, learned_max: int
-    ) -> None:
+    def __init__(self, engine: Engine, *, lexical: Callable[[], tuple[WordIndex, bool]], threshold: float) -> None:
         self._engine = engine
         self._lexical = lexical
-        self._threshold, self._learned_max = threshold, learned_max
+        self._threshold = threshold
         # Reentrant: the store may be collected, and so closed, by a thread of ours that holds it.
         self._lock = threading.RLock()
         self._kept: OrderedDict[int, _Kept] = OrderedDict()  # least recently used first; a failed build leaves at once
@@ -175,7 +173,7 @@ class Spellers:
                 if not whole:  # a writer has what is missing: the next one who asks builds it anew
                     self._drop(scope_id, kept)
                 self._failed.discard(scope_id)
-                kept.built.set_result(Speller(vocabulary, threshold=self._threshold, learned_max=self._learned_max))
+                kept.built.set_result(Speller(vocabulary, threshold=self._threshold))
         except BaseException as e:  # noqa: BLE001 - handed to whoever waits
             self._give_up(scope_id, kept, e)
 

@@ -36,8 +36,8 @@ def test_the_numbers_are_those_of_the_modules() -> None:
     assert "grow to half a minute" in text and served_collections.PAUSE_MAX_S == 30
     assert f"`{semantic.AWAY}`" in text
     cloud, own = VectorsConfig(address="https://api.trychroma.com"), VectorsConfig(address="http://localhost:8000")
-    assert f"written and removed {cloud.batch} at a time** (`vectors.batch_max`), elsewhere {own.batch}." in text
-    assert f"asks for {cloud.results} neighbours at most** (`vectors.results_max`), elsewhere for {FETCH_MAX:,}" in text
+    assert f"written and removed {cloud.batch} at a time**, elsewhere {own.batch}." in text
+    assert f"asks for {cloud.results} neighbours at most**, elsewhere for {FETCH_MAX:,}" in text
     assert f"leaves {semantic.SUBSET_MAX:,} memories or fewer, or less than a fiftieth" in text
     assert f"{where.COMPARED_MAX:,} or fewer" in text and RecallConfig().planner.arm_limit * 50 == FETCH_MAX
 
@@ -46,7 +46,6 @@ def test_the_settings_are_settings() -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     made = RecallConfig.from_mapping(yaml.safe_load(block)["recall"])
     assert made.vectors.token_variable == "CHROMA_TOKEN" and made.vectors.timeout_ms == 5_000
-    assert (made.vectors.batch_max, made.vectors.results_max) == (None, None), "what is left out follows the address"
 
 
 def test_the_tests_that_it_names_are_there() -> None:

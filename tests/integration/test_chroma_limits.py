@@ -120,29 +120,22 @@ def test_at_chroma_cloud_no_request_is_larger_than_it_takes(
     assert check.state == "ok" and set(limited.sizes("get")) == {300} and not limited.refused
     monkeypatch.setattr(keeping, "CLOUD", "elsewhere")
     check = compared(tmp_path / "s", config(limited))
-    assert check.state == "problem" and "Set vectors.results_max to 300 or less" in check.says
+    assert check.state == "problem" and "Have the limit raised there" in check.says
 
 
-def test_what_is_set_is_kept_to_wherever_the_server_is(limited: Limited) -> None:
-    with MemoryStore.open(config=config(limited, batch_max=300, results_max=200)) as store:
-        put(store, COUNT)
-        assert store.indexes.settle(WAIT_S), store.stats()["notices"]
-        assert held(limited, store) == stands(store)
-        asked(store, 3, filters={"fifth": 3})
-        assert max(limited.sizes("upsert")) == 300 and max(limited.sizes("query")) == 200 and not limited.refused
-
-
-def test_a_write_that_is_too_large_is_said_and_not_tried_again(limited: Limited, tmp_path: Path) -> None:
+def test_a_write_that_is_too_large_is_said_and_not_tried_again(
+    limited: Limited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with MemoryStore.open(tmp_path / "s", config=config(limited)) as store:
         put(store, COUNT)
         assert not store.indexes.settle(WAIT_S), "it does not wait for what cannot be"
-        (notice,) = (one for one in store.stats()["notices"] if "vectors.batch_max" in one)
-        assert "Set vectors.batch_max to 300 or less" in notice and "scanned meanwhile" in notice
+        (notice,) = (one for one in store.stats()["notices"] if "had 500" in one)
+        assert "Have the limit raised there" in notice and "scanned meanwhile" in notice
         before = limited.refused
         store.remember(Memory("one more about birds", id="more"), scope=SCOPE)
         fill_on(store)
         assert limited.refused == before, "a write does not send it again"
-        assert "vectors.batch_max" in store.indexes.collections.failed
+        assert "had 500" in store.indexes.collections.failed
         found = asked(store, 333)
         assert found.hits[0].memory.id == "m333" and not found.degraded, "what the server lacks is scanned"
         assert not store.indexes.settle(WAIT_S) and limited.refused == before + 1, "who waits for it has it tried, once"
@@ -150,35 +143,38 @@ def test_a_write_that_is_too_large_is_said_and_not_tried_again(limited: Limited,
         store.remember(Memory("the last about birds", id="last"), scope=SCOPE)
         fill_on(store)
         assert limited.refused == before + 2, "after an hour a write has it tried again"
-        assert sum("vectors.batch_max" in one for one in store.stats()["notices"]) == 1
-    with MemoryStore.open(tmp_path / "s", config=config(limited, batch_max=300)) as store:
+        assert sum("had 500" in one for one in store.stats()["notices"]) == 1
+    monkeypatch.setattr(keeping, "BATCH_MAX", 300)
+    with MemoryStore.open(tmp_path / "s", config=config(limited)) as store:
         assert store.indexes.settle(WAIT_S), store.stats()["notices"]
         assert held(limited, store) == stands(store) and len(stands(store)) == COUNT + 2
         assert not store.indexes.collections.failed
 
 
-def test_a_scope_that_is_too_large_holds_up_no_other() -> None:
+def test_a_scope_that_is_too_large_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "BATCH_MAX", 300)
     with (
         closing(Limited(collection_most=500)) as limited,
-        MemoryStore.open(config=config(limited, batch_max=300)) as store,
+        MemoryStore.open(config=config(limited)) as store,
     ):
         put(store, COUNT)
         put(store, 100, OTHER)
         assert not store.indexes.settle(WAIT_S)
         assert held(limited, store, OTHER) == stands(store, OTHER), "it is filled all the same"
         (notice,) = store.stats()["notices"]
-        assert "'Collection size (records)'" in notice and "Have that quota raised there" in notice
+        assert "'Collection size (records)'" in notice and "Have the limit raised there" in notice
         limited.collection_most = 1_000_000
         assert store.indexes.settle(WAIT_S) and held(limited, store) == stands(store)
         assert not store.indexes.collections.failed
 
 
-def test_a_recall_that_asks_for_too_much_says_which_setting_to_lower(limited: Limited) -> None:
-    with MemoryStore.open(config=config(limited, batch_max=300)) as store:
+def test_a_recall_that_asks_for_too_much_says_so(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "BATCH_MAX", 300)
+    with MemoryStore.open(config=config(limited)) as store:
         put(store, COUNT)
         assert store.indexes.settle(WAIT_S)
         for _ in range(4):
             found = asked(store, 333, filters={"fifth": 3})
             assert degraded(found) == [("semantic", "vectors.away")]
-            assert "Set vectors.results_max to 300 or less" in found.degraded[0].detail
+            assert "Have the limit raised there" in found.degraded[0].detail
         assert not asked(store, 333).degraded, "one that asks for less is answered"

@@ -13,6 +13,7 @@ from recall_integrations import RecallConfig
 from recall_integrations.cli import main
 from recall_integrations.config.checking import OTHER_NAMES, OTHERS
 from recall_integrations.config.loading import loaded
+from recall_integrations.config.reading import CONSTANT
 from recall_integrations.config.recall_config import FIXED
 from recall_integrations.config.schema import table
 from recall_integrations.config.scopes import NOT_PER_SCOPE
@@ -65,5 +66,7 @@ def test_what_must_be_named_is_named() -> None:
         assert path.startswith("rewriting.") or path == "scopes" or f"`{path}`" in PAGE
     for name in OTHER_NAMES:
         assert f"`{name}" in PAGE
+    for name in CONSTANT:
+        assert f"{name.rpartition('.')[2]}`" in PAGE
     for name in OTHERS:
         assert f"`{name}`" in PAGE or "tests" in OTHERS[name]

@@ -10,14 +10,13 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from recall_integrations.config import RankingConfig, RecallConfig, RetrievalConfig
+from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import (
     EmbeddingError,
@@ -240,11 +239,9 @@ def test_small_scope_does_not_need_chroma(
     assert not result.degraded
 
 
-@pytest.mark.parametrize("in_memory", [True, False])  # the words of a scope; then nobody asks the index
 def test_index_that_cannot_be_rebuilt_is_named_and_the_rest_goes_on(
-    copy: Path, module_embedding: object, monkeypatch: pytest.MonkeyPatch, in_memory: bool
+    copy: Path, module_embedding: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = replace(CONFIG, ranking=RankingConfig(features=in_memory))
     garble(copy / "lexical.0" / "meta.json")
 
     def full(*_: object, **__: object) -> None:
@@ -252,11 +249,11 @@ def test_index_that_cannot_be_rebuilt_is_named_and_the_rest_goes_on(
 
     with monkeypatch.context() as patched:
         patched.setattr(LexicalIndex, "apply", full)
-        with MemoryStore.open(copy, embedding=module_embedding, config=config) as store:
+        with MemoryStore.open(copy, embedding=module_embedding, config=CONFIG) as store:
             assert "could not be rebuilt" in store.stats()["notices"][-1]
             store.add_entity("Birds", scope=SCOPE)
             result = QueryOptimizer(store).recall("note17 about birds", scope=SCOPE, now=NOW, k=3)
-            assert ("lexical" in {d.stage for d in result.degraded}) is not in_memory
+            assert not result.degraded  # the words of the scope are in memory: nobody asks the index
             assert result.hits[0].memory.id == "m17"
     finds_everything(copy, module_embedding)
 

@@ -92,7 +92,7 @@ def reranker(model: Path) -> CrossEncoderReranker:
 def reranked(source: object, texts: Sequence[str] = TEXTS, **settings: Any) -> Reranked:
     found = resolve_reranker(source)
     assert found is not None
-    gate = GateSettings(min_k=2, budget_ms=60_000.0)
+    gate = GateSettings(budget_ms=60_000.0)
     stage = RerankStage(found, RerankSettings(gate=gate, **settings), Guard("rerank"))
     loading = stage.warm()
     if loading is not None:

@@ -88,7 +88,6 @@ class Turn:
     own_store: bool = False
 
 
-WEIGHTED = {"ranking.strategy": "fallback_fusion"}
 EXPLORATORY = {"planner.exploratory_threshold": 1.0, "planner.precise_threshold": 1.0}
 RERANKED: dict[str, Any] = {"base": {**EXPLORATORY, "rerank.regret_max": 0.0}, "model": {}}
 REWRITTEN = {"rewriting.unsure_below": 1.0}
@@ -102,25 +101,14 @@ TURNED: dict[str, Turn] = {
     "planner.rarity_promotion": Turn(0.0),
     "planner.entity_weight": Turn(5.0),
     "planner.arm_limit": Turn(2),
-    "planner.precise_limit": Turn(1, {"planner.precise_threshold": 0.4}),
-    "fallback_fusion.vector": Turn(3.0, WEIGHTED),
-    "fallback_fusion.lexical": Turn(3.0, WEIGHTED),
-    "fallback_fusion.graph": Turn(3.0, WEIGHTED),
-    "fallback_fusion.recency": Turn(3.0, WEIGHTED),
-    "fallback_fusion.importance": Turn(3.0, WEIGHTED),
-    "fallback_fusion.profile": Turn(3.0, WEIGHTED),
     "ranking.recency_half_life_days": Turn(1.0),
-    "ranking.profile_lift": Turn(1.0),
     "retrieval.cache_mb": Turn(0, own_store=True),
     "retrieval.graph_hops": Turn(1),
     "retrieval.graph_hop_factor": Turn(0.0),
     "ranking.negation_threshold": Turn(1.0),
     "rerank.top_n": Turn(2, **RERANKED),
-    "rerank.min_k": Turn(1_000, **RERANKED),
     "rerank.regret_max": Turn(100.0, **RERANKED),
     "rerank.threshold": Turn(0.03, **RERANKED),
-    "rerank.coarse_factor": Turn(1.0, {**RERANKED["base"], "planner.arm_limit": 1}, model={}),
-    "rerank.score_percentile": Turn(80.0, **RERANKED),
     "ranking.diversity_lambda": Turn(0.1, EXPLORATORY),
     "ranking.duplicate_similarity": Turn(2.0),
     "ranking.abstain_below": Turn(1.0),
@@ -138,35 +126,20 @@ TURNED: dict[str, Turn] = {
 }
 # What a test this small cannot see.
 UNSEEN = {
-    "query.spelling_learned_max": "how many answers of an LLM are remembered (tests/unit/query/test_spelling.py)",
     "retrieval.exact_max": "where vectors are kept; exact and approximate search agree on so few",
-    "retrieval.disk_mb": "what is kept on disk; answers are the same (tests/unit/store/test_column_files.py)",
     "facts.llm_calls_per_hour": "how a model is asked; here is none (tests/unit/store/test_fact_reading.py)",
-    **{
-        f"budgets.{name}": "how time is shared out; only an index that hangs notices"
-        for name in ("lexical", "semantic", "graph", "rank", "rerank", "deliver")
-    },
     "rewriting.cache_s": "what is kept for minutes; each question is asked once",
-    **{
-        f"rewriting.{name}": "what twenty calls have to keep to; tests/unit/rewriting/test_contract.py"
-        for name in ("fallback_max", "empty_max", "median_max_ms")
-    },
     **{
         f"learned.{name}": "what becomes of feedback; here is none (tests/unit/learning, tests/unit/judging)"
         for name in (
             "keep_days",
             "min_queries_per_signature",
             "traffic_fraction_for_new_weights",
-            "position_bias",
         )
     },
     "postgres.pool_size": "how many connections there are (tests/integration/test_postgres_connections.py)",
-    "postgres.pool_timeout_ms": "how long one is waited for (tests/integration/test_postgres_connections.py)",
     "vectors.timeout_ms": "how long a server is waited for; here is none (tests/unit/indexes/test_vector_server.py)",
-    "vectors.batch_max": "what a server is given at once; here is none (tests/integration/test_chroma_limits.py)",
-    "vectors.results_max": "what it is asked for at once; here is none (tests/integration/test_chroma_limits.py)",
     "limits.load_wait_ms": "how long a cold scope is waited for (tests/unit/recall/test_looked_at.py)",
-    "limits.workers": "how many threads there are; answers are the same",
 }
 
 

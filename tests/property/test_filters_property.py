@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.registry import ArmSpec
-from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfig
+from recall_integrations.config import STRATEGIES, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall import plan as planning
 from recall_integrations.types.conditions import conditions_of, matches
@@ -254,7 +254,6 @@ def down(*names: str) -> list[ArmSpec]:
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
     **{name: partial(RecallConfig().with_strategy, name) for name in STRATEGIES},
-    "words in the store": lambda: RecallConfig(ranking=RankingConfig(features=False)),
     "nothing fits into memory": lambda: RecallConfig(retrieval=RetrievalConfig(cache_mb=0)),
 }
 ARMS_DOWN = ((), ("semantic",), ("lexical", "graph"), ("semantic", "lexical", "temporal"))

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
-from recall_integrations.config import STRATEGIES, RankingConfig, RetrievalConfig
+from recall_integrations.config import STRATEGIES, RetrievalConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from tests.quick import examples, only
@@ -170,7 +170,6 @@ def of_strategy(name: str) -> RecallConfig:
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
     **{name: partial(of_strategy, name) for name in STRATEGIES},
-    "words in the store": lambda: RecallConfig(ranking=RankingConfig(features=False)),
     "nothing fits into memory": lambda: RecallConfig(retrieval=RetrievalConfig(cache_mb=0)),
 }
 

@@ -276,7 +276,7 @@ def optimizer_of(store: MemoryStore, ways: Ways, items: Sequence[Planted], essen
 
 CONFIG = RecallConfig(
     query=QueryConfig(entity_llm=True),
-    rerank=RerankConfig(min_k=1, regret_max=0, disable_when_slow=False),
+    rerank=RerankConfig(regret_max=0),
     breakers=BreakerConfig(failures_max=1_000),
 )
 SCOPE = Scope(user_id="harbour.master@pier.example")

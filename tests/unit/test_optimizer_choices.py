@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
-from recall_integrations.config import ARMS, PlannerConfig, RankingConfig
+from recall_integrations.config import ARMS, PlannerConfig
 from recall_integrations.ranking.feature_sum import Ranking
 from recall_integrations.ranking.features.compute import Features
 
@@ -121,14 +121,6 @@ def test_it_takes_the_place_of_the_strategy(store: MemoryStore) -> None:
     for name in ("rrf", "weighted", "fixed_weights"):
         ranking = RecallConfig().with_strategy(name).ranking
         assert ids(recalled(store, "garden", ranker=ById(), ranking=ranking)) == ["d", "c", "b", "a"]
-
-
-def test_without_words_in_memory_there_is_nothing_to_rank_by() -> None:
-    plain = RankingConfig(features=False)
-    with MemoryStore.open(config=RecallConfig(ranking=plain)) as store:
-        store.remember_many(MEMORIES)
-        result = recalled(store, "garden", ranker=ById(), ranking=plain)
-    assert set(ids(result)[:2]) == {"c", "d"} and not result.degraded
 
 
 def test_the_ranker_is_pickled_with_the_optimizer(store: MemoryStore) -> None:

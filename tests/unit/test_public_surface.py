@@ -11,7 +11,6 @@ from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOpti
 
 PUBLIC = {
     "BreakerConfig",
-    "BudgetsConfig",
     "CacheConfig",
     "EntityRef",
     "FactsConfig",

@@ -110,6 +110,8 @@ def check(ctx: click.Context, file: Path) -> None:
             click.echo(line(each), err=True)
         click.echo(f"{number_of(len(said), 'mistake')}. {line(str(file))} cannot be used.", err=True)
         ctx.exit(1)
+    for says in found.fixed:
+        click.echo(line(says), err=True)
     count = len(changed_settings(RecallConfig(), found.config))
     click.echo(
         f"{line(str(file))} is right. {count} {'setting is' if count == 1 else 'settings are'} not as by default."

@@ -63,7 +63,7 @@ def feedback(
 
     RESULT_ID is `id` of `recall search --json`, and may be left out. The query is
     asked again: what it finds now counts as what was shown. No text of it is
-    kept, unless learned.keep_text says so (docs/learning.md).
+    kept (docs/learning.md).
 
     \b
     recall feedback STORE --query "who runs the deploy?" --helpful m1 --wrong m7

@@ -20,7 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.engine import CHECKED, check_header, read_only
 from recall_integrations.errors import StoreError
-from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, FileShelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, Shelf
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.column_files import COLUMNS, unusable
@@ -264,7 +264,7 @@ def breakers(path: Path) -> Check:
     """Check which components are not asked for now, and that the file of breakers can be read."""
     if not (path / BREAKERS_FILE).exists():
         return ok(BREAKERS, "None is known to have failed.")
-    shelf = FileShelf(path / BREAKERS_FILE)
+    shelf = Shelf(path / BREAKERS_FILE)
     shelf.read("")
     if shelf.trouble:
         says = f"{BREAKERS_FILE} cannot be read ({shelf.trouble}): what failed before is asked again."

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Scope
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.config.loading import ConfigFile, loaded
+from recall_integrations.config.loading import loaded
 from recall_integrations.config.reading import BYTES_MAX, parsed, read
 from recall_integrations.errors import ConfigError
 from tests.quick import examples
@@ -194,12 +194,12 @@ def test_a_file_that_grows_without_end_is_refused(tmp_path: Path) -> None:
 
 def test_anchors_and_merges_share_settings(tmp_path: Path) -> None:
     text = """
-x: &x {arm_limit: 7, precise_limit: 8}
+x: &x {arm_limit: 7, precise_threshold: 0.8}
 recall:
-  planner: {precise_limit: 9, <<: *x}
+  planner: {precise_threshold: 0.9, <<: *x}
 """
     planner = RecallConfig.from_yaml(file(tmp_path, text)).planner
-    assert (planner.arm_limit, planner.precise_limit) == (7, 9)
+    assert (planner.arm_limit, planner.precise_threshold) == (7, 0.9)
 
 
 def test_json_is_read_with_places_too(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_the_environment_stands_over_the_file(tmp_path: Path) -> None:
-    path = file(tmp_path, "recall: {planner: {arm_limit: 7, precise_limit: 8}}\n")
+    path = file(tmp_path, "recall: {planner: {arm_limit: 7, precise_threshold: 0.8}}\n")
     environ = {
         "RECALL_PLANNER__ARM_LIMIT": "9",
         "RECALL_TIMEZONE": "Europe/Berlin",
@@ -248,7 +248,7 @@ def test_the_environment_stands_over_the_file(tmp_path: Path) -> None:
         "OTHER": "y",
     }
     made = loaded(path, environ).config
-    assert (made.planner.arm_limit, made.planner.precise_limit, made.timezone) == (9, 8, "Europe/Berlin")
+    assert (made.planner.arm_limit, made.planner.precise_threshold, made.timezone) == (9, 0.8, "Europe/Berlin")
     assert made.planner.arms == ("semantic", "lexical") and made.rerank.threshold is None and not made.query.spelling
     assert dict(made.privacy.patterns) == {"badge": "B-[0-9]+"} and made.rewriting.prompt == "7: {query}"
 
@@ -303,25 +303,10 @@ def test_where_each_value_was_said(tmp_path: Path, monkeypatch: Any) -> None:
     assert said["planner.arm_limit"] == ("7", f"{path}, line 2, column 13")
     assert said["mode"] == ("cached", f"{path}, line 3, column 29")
     assert said["rerank.top_n"] == ("9", "environment RECALL_RERANK__TOP_N")
-    assert said["planner.precise_limit"] == ("20", "default") and said["rewriting.timeout_ms"][1] == "default"
+    assert said["planner.precise_threshold"] == ("0.8", "default") and said["rewriting.timeout_ms"][1] == "default"
     monkeypatch.setenv("RECALL_REWRITE_TIMEOUT", "2s")
     (timeout,) = [v for v in loaded(path, {}).values() if v.setting.path == "rewriting.timeout_ms"]
     assert (timeout.value, timeout.origin) == (2_000.0, "environment RECALL_REWRITE_TIMEOUT")
-
-
-def test_a_file_that_has_changed(tmp_path: Path) -> None:
-    path = file(tmp_path, "recall: {week_start: 6}\n")
-    watched = ConfigFile(path)
-    assert not watched.changed() and watched.load({}).config.week_start == 6
-    path.write_text("recall: {week_start: 5} # other\n")
-    assert watched.changed() and watched.changed()
-    assert watched.load({}).config.week_start == 5 and not watched.changed()
-    path.write_text("recall: {week_start: 77}\n")
-    with pytest.raises(ConfigError):
-        watched.load({})
-    assert watched.changed()  # a file that could not be read is still to be read
-    path.unlink()
-    assert watched.changed()
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -354,9 +339,9 @@ def test_any_environment_gives_settings_or_mistakes(environ: dict[str, str], tex
 
 
 def test_what_the_environment_sets_no_entry_changes(tmp_path: Path) -> None:
-    path = file(tmp_path, "recall: {scopes: [{user_id: x, planner: {arm_limit: 3, precise_limit: 4}}]}\n")
+    path = file(tmp_path, "recall: {scopes: [{user_id: x, planner: {arm_limit: 3, precise_threshold: 0.6}}]}\n")
     made = loaded(path, {"RECALL_PLANNER__ARM_LIMIT": "7"}).config.for_scope(Scope("x"))[0]
-    assert (made.planner.arm_limit, made.planner.precise_limit) == (7, 4)
+    assert (made.planner.arm_limit, made.planner.precise_threshold) == (7, 0.6)
 
 
 @settings(max_examples=examples(60), deadline=2_000)
@@ -376,3 +361,16 @@ def test_reading_names_the_place_of_what_is_not_written(tmp_path: Path) -> None:
     assert (
         written.place(("a", "c")) == (1, 1) and written.place(("a", "b")) == (2, 3) and written.place(("x",)) == (1, 1)
     )
+
+
+def test_names_of_others_that_nobody_can_turn_are_read_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    found = loaded(
+        file(tmp_path, PIPELINE.replace("casing: true", "casing: false") + "recall: {rerank_min_k: 7}\n"), {}
+    )
+    assert found.config == RecallConfig()
+    casing, punctuation, least = sorted(found.fixed, key=lambda says: says.partition(": ")[2])[:3]
+    assert casing.endswith("normalize_casing is fixed at true. Leave it out.") and "line 6, column" in casing
+    assert "normalize_punctuation is fixed at true" in punctuation and "rerank_min_k is fixed at 3" in least
+    assert caplog.messages == list(found.fixed)

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from recall_integrations import config
 from recall_integrations.config import (
     ARMS,
-    FUSIONS,
-    RANKERS,
     STRATEGIES,
     CacheConfig,
     FallbackFusionConfig,
@@ -34,7 +32,6 @@ SECTIONS = [k for n, k in vars(config).items() if n.endswith("Config") and n != 
 def test_every_number_has_a_range(section: type[Any], value: Any) -> None:
     numbers = [field for field in dataclasses.fields(section) if not isinstance(field.default, bool | str)]
     asked = [field for field in numbers if value is not None or field.default is not None]
-    assert asked
     for field in asked:
         with pytest.raises(ConfigError, match=field.name):
             section(**{field.name: value})
@@ -112,7 +109,6 @@ def test_from_mapping() -> None:
         ({"planner": {7: 1}}, r"Unknown setting planner\.7"),
         ({7: 1}, "Unknown setting 7"),
         ({"planner": None}, "planner must be a mapping"),
-        ({"fallback_fusion": {"strategy": "rrf", "vector": 7}}, r"fallback_fusion\.vector has no effect"),
         ({"timezone": 7}, "timezone"),
         ({"retrieval": {"semantic_remote": "yes"}}, "semantic_remote"),
         (7, "mapping"),
@@ -152,38 +148,14 @@ def test_fingerprint_follows_every_setting() -> None:
     changed = [
         RecallConfig(timezone="Europe/Berlin"),
         RecallConfig(week_start=6),
-        RecallConfig(fallback_fusion=FallbackFusionConfig(graph=0.5)),
+        RecallConfig(fallback_fusion=FallbackFusionConfig(strategy="rrf")),
         RecallConfig(planner=PlannerConfig(arm_limit=7)),
     ]
     assert len({c.fingerprint for c in [base, *changed]}) == 5
 
 
-@pytest.mark.parametrize(
-    ("section", "strategy", "setting", "value"),
-    [
-        (RankingConfig, "fallback_fusion", "profile_lift", 1.0),
-        (FallbackFusionConfig, "rrf", "vector", 0.5),
-        (FallbackFusionConfig, "rrf", "profile", 0.5),
-    ],
-)
-def test_a_setting_that_its_strategy_does_not_read_is_refused(
-    section: type[Any], strategy: str, setting: str, value: object
-) -> None:
-    with pytest.raises(ConfigError, match=rf"\.{setting} has no effect .*{strategy}.* Leave it out, or choose"):
-        section(strategy=strategy, **{setting: value})
-    default = getattr(section(), setting)  # untouched, it may be written down
-    assert section(strategy=strategy, **{setting: default}) == section(strategy=strategy)
-
-
-def test_without_features_no_lift_can_be_set() -> None:
-    with pytest.raises(ConfigError, match=r"ranking\.profile_lift has no effect without ranking.features"):
-        RankingConfig(features=False, profile_lift=1.0)
-
-
 def test_another_strategy_keeps_what_it_reads() -> None:
-    mine = RecallConfig(
-        ranking=RankingConfig(profile_lift=2, abstain_below=0.1), fallback_fusion=FallbackFusionConfig(vector=0.5)
-    )
+    mine = RecallConfig(ranking=RankingConfig(abstain_below=0.1))
     assert [mine.with_strategy(name).strategy for name in STRATEGIES] == [*STRATEGIES]
     weighted, rrf, fixed = (mine.with_strategy(name) for name in ("weighted", "rrf", "fixed_weights"))
     assert weighted.ranking == rrf.ranking == RankingConfig(strategy="fallback_fusion", abstain_below=0.1)
@@ -192,15 +164,6 @@ def test_another_strategy_keeps_what_it_reads() -> None:
     assert fixed.ranking == mine.ranking
     with pytest.raises(ConfigError, match="There is no strategy 'magic'. Known: fixed_weights, "):
         mine.with_strategy("magic")
-
-
-def test_without_features_the_fusion_ranks() -> None:
-    off = RecallConfig(ranking=RankingConfig(features=False))
-    assert off.strategy == "weighted"
-    assert [off.with_strategy(name).strategy for name in FUSIONS] == [*FUSIONS]
-    for name in RANKERS:
-        with pytest.raises(ConfigError, match="needs ranking.features"):
-            off.with_strategy(name)
 
 
 @pytest.mark.parametrize("value", [True, "yes", 1, None])

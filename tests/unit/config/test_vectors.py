@@ -70,11 +70,8 @@ def test_it_comes_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> N
     ("name", "value"),
     [
         ("token_variable", "TOKEN"),
-        ("token_header", "Authorization"),
         ("tenant", "birds"),
         ("database", "swans"),
-        ("batch_max", 300),
-        ("results_max", 300),
     ],
 )
 def test_what_is_of_a_chroma_server_is_refused_beside_pgvector(name: str, value: str | int) -> None:
@@ -103,17 +100,3 @@ def test_what_is_of_a_chroma_server_is_as_nobody_set_it() -> None:
 def test_a_request_is_as_large_as_its_server_takes(address: str, most: tuple[int, int]) -> None:
     settings = VectorsConfig(address=address)
     assert (settings.batch, settings.results) == most
-    assert (settings.batch_max, settings.results_max) == (None, None)
-
-
-def test_what_is_set_holds_wherever_it_is() -> None:
-    raised = VectorsConfig(address="https://api.trychroma.com", batch_max=1_000, results_max=700)
-    assert (raised.batch, raised.results) == (1_000, 700)
-    lowered = RecallConfig.from_mapping({"vectors": {"address": "http://host:8000", "batch_max": 100}}).vectors
-    assert (lowered.batch, lowered.results) == (100, 20_000)
-
-
-@pytest.mark.parametrize(("name", "value"), [("batch_max", 0), ("batch_max", 2_001), ("results_max", 0)])
-def test_what_a_request_may_hold(name: str, value: int) -> None:
-    with pytest.raises(ConfigError, match=f"vectors\\.{name}"):
-        RecallConfig.from_mapping({"vectors": {name: value}})

@@ -224,7 +224,7 @@ def test_a_server_that_lets_nobody_in_is_said_to_have_no_connection_left(postgre
 def test_settings_that_messages_name_are_there() -> None:
     written = Path(postgres_errors.__file__).read_text(encoding="utf-8")
     named = set(re.findall(r"`(postgres\.\w+)`", written))
-    assert named == {"postgres.pool_size", "postgres.pool_timeout_ms"} and named <= set(catalogue())
+    assert named == {"postgres.pool_size"} and named <= set(catalogue())
 
 
 def test_a_nul_is_refused_with_words(engine: Engine) -> None:

@@ -14,13 +14,12 @@ from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, Q
 from recall_integrations.config import BreakerConfig, PrivacyConfig, QueryConfig, RerankConfig
 from recall_integrations.errors import ConfigError, PrivacyViolation, RecallError
 from recall_integrations.privacy.door import Door
-from recall_integrations.query.spelling import Speller
 from recall_integrations.recall import RecallState, Stage, StageEvent, Turn
 from recall_integrations.testing import HashEmbedding
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)
 PHONE = "+49 170 1234567"
-RERANK = RerankConfig(min_k=1, regret_max=0, disable_when_slow=False)
+RERANK = RerankConfig(regret_max=0)
 
 
 @pytest.fixture
@@ -160,16 +159,6 @@ def test_a_language_model_is_given_what_may_be_seen(store: MemoryStore, mode: st
     )
     assert bool(given) == (mode != "block")
     assert any("1234567" in prompt for prompt in given) == (mode == "allow")
-
-
-@pytest.mark.parametrize("mode", ["redact", "block"])
-def test_the_speller_does_not_ask(store: MemoryStore, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
-    monkeypatch.setattr(Speller, "_check", lambda _self, word, _match, _validate: asked.append(word))
-    recalled(store, "the harbuor office", mode, llm=lambda _prompt: "yes")
-    assert asked == []
-    recalled(store, "the harbuor office", "allow", llm=lambda _prompt: "yes")
-    assert asked == ["harbuor"]
 
 
 def test_observers_get_a_state_only_where_all_may_be_seen(store: MemoryStore) -> None:

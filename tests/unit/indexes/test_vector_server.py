@@ -10,7 +10,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from recall_integrations.config import VectorsConfig
+from recall_integrations.config import VectorsConfig, keeping
 from recall_integrations.errors import ConfigError, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes import vectors
 from recall_integrations.indexes.vector_server import VectorServer
@@ -53,12 +53,12 @@ def asks(scripted: Scripted, **more: object) -> VectorServer:
         (410, problem("Unimplemented", "deprecated"), VectorsRefused, "It says: deprecated"),
         (429, "slow down, sesame", VectorsAway, "status 429"),
         (429, problem("ChromaError", quota("Number of requests", "sesame", 11, 10)), VectorsAway, "status 429"),
-        (429, problem("ChromaError", "sesame " + WRITTEN), VectorsOver, r"Set vectors\.batch_max to 300 or less"),
-        (422, problem("ChromaError", WRITTEN), VectorsOver, r"Set vectors\.batch_max to 300 or less"),
-        (400, problem("QuotaError", WRITTEN), VectorsOver, r"is 300, and a request had 500\. Set vectors\.batch_max"),
-        (400, problem("Unheard", WRITTEN), VectorsOver, r"Set vectors\.batch_max to 300 or less"),
-        (413, "<html>sesame", VectorsOver, r"Set vectors\.batch_max lower"),
-        (400, problem("BatchSizeExceededError", "too many"), VectorsOver, r"Set vectors\.batch_max lower"),
+        (429, problem("ChromaError", "sesame " + WRITTEN), VectorsOver, r"Have the limit raised there"),
+        (422, problem("ChromaError", WRITTEN), VectorsOver, r"Have the limit raised there"),
+        (400, problem("QuotaError", WRITTEN), VectorsOver, r"is 300, and a request had 500\. Have the limit"),
+        (400, problem("Unheard", WRITTEN), VectorsOver, r"Have the limit raised there"),
+        (413, "<html>sesame", VectorsOver, r"Have the limit raised there"),
+        (400, problem("BatchSizeExceededError", "too many"), VectorsOver, r"Have the limit raised there"),
         (422, problem("ChromaError", quota("Collection size (records)", "Upsert", 9, 8)), VectorsOver, "raised there"),
         (422, problem("ChromaError", quota("Concurrent reads", "Query", 11, 10)), VectorsAway, "failed"),
         (404, problem("NotFoundError", "no database 'quota'"), CollectionLost, "no database 'quota'"),
@@ -77,20 +77,15 @@ def test_what_is_said_of_an_answer(
     assert type(met.value) is kind and "sesame" not in str(met.value)
 
 
-@pytest.mark.parametrize(
-    ("header", "sent"),
-    [("X-Chroma-Token", ("x-chroma-token", "sesame")), ("Authorization", ("authorization", "Bearer sesame"))],
-)
-def test_the_token_is_sent_and_never_shown(
-    scripted: Scripted, monkeypatch: pytest.MonkeyPatch, header: str, sent: tuple[str, str]
-) -> None:
+def test_the_token_is_sent_in_both_headers_and_never_shown(scripted: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHROMA_OF_TESTS", "sesame")
     scripted.answer = lambda _path: (200, json.dumps(COLLECTION))
-    with closing(asks(scripted, token_variable="CHROMA_OF_TESTS", token_header=header)) as server:
+    with closing(asks(scripted, token_variable="CHROMA_OF_TESTS")) as server:
         seen = server.look("a.1.b.c")
         assert (seen.dimension, seen.seq, seen.digest) == (4, 7, "abc")
         assert "sesame" not in repr(server)
-    assert scripted.headers[0][sent[0]] == sent[1]
+    assert scripted.headers[0]["x-chroma-token"] == "sesame"
+    assert scripted.headers[0]["authorization"] == "Bearer sesame"
 
 
 @pytest.mark.parametrize("value", [None, "", "two\nlines", "schlüssel"])
@@ -170,8 +165,9 @@ def test_of_another_major_version(scripted: Scripted) -> None:
         server.check()
 
 
-def test_no_request_is_larger_than_what_is_set() -> None:
-    with closing(Limited()) as limited, closing(asks(limited, batch_max=300, results_max=300)) as server:
+def test_no_request_is_larger_than_chroma_cloud_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "CLOUD", "127.0.0.1")
+    with closing(Limited()) as limited, closing(asks(limited)) as server:
         assert server.at_once == 300
         server.make(HOME, "a")
         vectors = np.eye(700, 8, dtype=np.float32) + np.linspace(0, 1, 700, dtype=np.float32)[:, None]
@@ -198,7 +194,7 @@ def test_a_server_of_ones_own_is_asked_as_ever() -> None:
 def test_what_the_client_does_not_send_is_said_too() -> None:
     with closing(Limited(said_most=100)) as small, closing(asks(small)) as server:
         server.make(HOME, "a")
-        with pytest.raises(VectorsOver, match=r"takes 100 vectors at once, .* had 200\. Set vectors\.batch_max to 100"):
+        with pytest.raises(VectorsOver, match=r"takes 100 vectors at once, .* had 200\. Have the limit"):
             server.apply(HOME, range(200), np.ones((200, 4), dtype=np.float32), [])
 
 
@@ -207,7 +203,7 @@ def test_a_request_that_is_too_large_is_no_failure_of_the_server() -> None:
         server.make(HOME, "a")
         server.apply(HOME, [1], np.ones((1, 4), dtype=np.float32), [])
         for _ in range(6):
-            with pytest.raises(VectorsOver, match=r"Set vectors\.results_max to 300 or less"):
+            with pytest.raises(VectorsOver, match=r"Have the limit raised"):
                 server.nearest(HOME, np.ones(4, dtype=np.float32), 2_000)
         assert server.nearest(HOME, np.ones(4, dtype=np.float32), 300)[0].tolist() == [1]
         assert (server.health().breaker, server.health().failures) == ("closed", 0)

@@ -15,7 +15,7 @@ def of(judged_of, n, share, *, seed=0, before=None):
 
 
 def verdict(judged, *, before="rules", over=True, windows=0):
-    return decided(judged, "v2", before, position_bias=1.0, over=over, windows=windows)
+    return decided(judged, "v2", before, over=over, windows=windows)
 
 
 def test_a_good_one_is_promoted_and_a_bad_one_is_not(judged_of) -> None:
@@ -47,4 +47,4 @@ def test_better_than_what_served_but_worse_than_rules_is_rolled_back(judged_of) 
 
 @pytest.mark.parametrize(("share", "step"), [(0.02, "rolled_back"), (0.9, "")])
 def test_what_serves_is_checked_against_rules(judged_of, share, step) -> None:
-    assert regressed(of(judged_of, 100, share), "v2", position_bias=1.0).step == step
+    assert regressed(of(judged_of, 100, share), "v2").step == step

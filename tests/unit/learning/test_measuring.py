@@ -30,11 +30,9 @@ def test_ndcg_of_an_order() -> None:
 
 
 def test_what_was_far_down_counts_more_up_to_a_bound() -> None:
-    assert [worth(Gain(num=1, gain=1, place=place), 1.0) for place in (0, 1, 3)] == [1.0, 1.0, 3.0]
-    assert worth(Gain(num=1, gain=1, place=9), 1.0) == WORTH_MAX
-    assert worth(Gain(num=1, gain=1, place=4), 0.5) == 2.0
-    assert worth(Gain(num=1, gain=1, place=4), 0.0) == 1.0
-    assert worth(Gain(num=1, gain=1, place=2, sure=0.3), 1.0) == pytest.approx(0.6)
+    assert [worth(Gain(num=1, gain=1, place=place)) for place in (0, 1, 3)] == [1.0, 1.0, 3.0]
+    assert worth(Gain(num=1, gain=1, place=9)) == WORTH_MAX
+    assert worth(Gain(num=1, gain=1, place=2, sure=0.3)) == pytest.approx(0.6)
 
 
 def of(result_id: str, place: int, first: int, other: int) -> Judged:
@@ -50,18 +48,17 @@ def of(result_id: str, place: int, first: int, other: int) -> Judged:
 
 def test_a_comparison_weighs_recalls_by_where_something_helped() -> None:
     judged = [of("a", 1, 7, 8), of("b", 3, 8, 7)]
-    assert gains_by_num(judged[1], 1.0) == {7: 3.0, 8: 0.0}
-    assert weights_of(judged, 1.0).tolist() == [1.0, 3.0]
+    assert gains_by_num(judged[1]) == {7: 3.0, 8: 0.0}
+    assert weights_of(judged).tolist() == [1.0, 3.0]
     gap = 1 - 1 / math.log2(3)
-    assert compared(judged, "plan:precise", RULES, 1.0).mean == pytest.approx((-gap + 3 * gap) / 4)
-    assert compared(judged, "plan:precise", RULES, 0.0).mean == pytest.approx(0.0)
-    assert mean_ndcg(judged, RULES, 1.0) == (pytest.approx((1 + 3 / math.log2(3)) / 4), 2)
+    assert compared(judged, "plan:precise", RULES).mean == pytest.approx((-gap + 3 * gap) / 4)
+    assert mean_ndcg(judged, RULES) == (pytest.approx((1 + 3 / math.log2(3)) / 4), 2)
 
 
 def test_recalls_that_say_nothing_are_left_out() -> None:
     silent = Judged(result_id="c", at=0, signature="s", gains=(Gain(num=7, gain=0.0, place=1),), replay=None)
-    assert compared([silent], "plan:precise", RULES, 1.0).n == 0
-    assert mean_ndcg([silent], RULES, 1.0) == (0.0, 0)
+    assert compared([silent], "plan:precise", RULES).n == 0
+    assert mean_ndcg([silent], RULES) == (0.0, 0)
     assert bootstrap(np.asarray([])).n == 0 == bootstrap(np.asarray([1.0]), np.asarray([0.0])).n
 
 

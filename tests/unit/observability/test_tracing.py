@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation, Scope, errors
 from recall_integrations.arms import ArmSpec
-from recall_integrations.config import BudgetsConfig, LimitsConfig, RewritingConfig
+from recall_integrations.config import LimitsConfig, RewritingConfig
 from recall_integrations.observability.tracing import Tracing
 from recall_integrations.recall import RecallState, Stage, Turn
 
@@ -260,9 +260,8 @@ def test_an_arm_that_fails_or_is_late_has_a_span_that_says_so(store: MemoryStore
 
     seen = Seen()
     specs = [ArmSpec(name=arm.name, make=lambda *_, arm=arm: arm) for arm in (Bad, Slow)]
-    config = RecallConfig(budgets=BudgetsConfig(arm={"slow": 0.01})) if hasattr(BudgetsConfig(), "arm") else None
     try:
-        optimizer = QueryOptimizer(store, arms=specs, config=config, observers=[seen.tracing()])
+        optimizer = QueryOptimizer(store, arms=specs, observers=[seen.tracing()])
         optimizer.recall("cake", time_budget_ms=400)
     finally:
         let_go.set()

@@ -18,9 +18,7 @@ from recall_integrations.query.spelling import (
     edits_max,
     is_known,
     lexicon,
-    prompt,
     similarity,
-    verdict_of,
 )
 from recall_integrations.text import stem, stems, tokenize
 from recall_integrations.types.query import Correction
@@ -241,98 +239,6 @@ def test_reading_while_another_thread_adds() -> None:
     for t in threads:
         t.join()
     assert problems == []
-
-
-# --- a language model ----------------------------------------------------------------------------------------------
-
-
-class Judge:
-    """A language model that thinks until it is waited for."""
-
-    def __init__(self, answer: Callable[[str], str]) -> None:
-        self.answer, self.asked, self.go_on = answer, list[str](), threading.Event()
-
-    def __call__(self, question: str) -> str:
-        self.asked.append(question)
-        self.go_on.wait(30)
-        return self.answer(question)
-
-    def wait(self) -> None:
-        self.go_on.set()
-        for thread in threading.enumerate():
-            if thread.name == "recall-spelling":
-                thread.join(30)
-
-
-def judged(word: str, made_by: Speller, judge: Judge) -> str | None:
-    found = made_by.corrections(word, tokenize(word), validate=judge)
-    return found[0].correction if found else None
-
-
-def test_a_rejected_correction_is_not_made_again_and_the_next_best_is() -> None:
-    judge = Judge(lambda question: "No." if '"zzmbark"' in question else "Yes, it is.")
-    one = Speller(Vocabulary([("zzmbart", 1), ("zzmbark", 9)]))
-    assert [judged("zzmbarb", one, judge) for _ in range(2)] == ["zzmbark"] * 2  # while it still thinks
-    judge.wait()
-    assert judge.asked == [prompt("zzmbarb", "zzmbark")]  # once, although it was used twice
-    assert [judged("zzmbarb", one, judge) for _ in range(2)] == ["zzmbart"] * 2
-    judge.wait()
-    assert read("zzmbarb", one) == {"zzmbarb": "zzmbart"} and len(judge.asked) == 2
-
-
-def test_a_confirmed_correction_stays_when_a_better_word_comes() -> None:
-    one, judge = speller(), Judge(lambda _question: "yes")
-    judged("restarant", one, judge)
-    judge.wait()
-    one.vocabulary.update([("restarants", 50), ("restarrant", 50)])
-    assert read("restarant", one) == {"restarant": "restaur"} != read("restarant", Speller(one.vocabulary))
-
-
-def fail(_question: str) -> str:
-    raise RuntimeError("down")
-
-
-@pytest.mark.parametrize(("answer", "times"), [(lambda _: "perhaps", 1), (lambda _: "", 1), (fail, 3)])
-def test_an_unclear_answer_decides_nothing_and_a_failure_is_asked_again(
-    answer: Callable[[str], str], times: int
-) -> None:
-    one, judge = speller(), Judge(answer)
-    for _ in range(3):
-        assert judged("restarant", one, judge) == "restaur"
-        judge.wait()
-    assert len(judge.asked) == times
-
-
-def test_the_oldest_answer_leaves() -> None:
-    one, judge = speller(learned_max=1), Judge(lambda _question: "no")
-    judge.go_on.set()
-    for word in ("restarant", "calandar"):
-        assert judged(word, one, judge) is not None
-        judge.wait()
-    assert list(read("restarant calandar", one)) == ["restarant"]
-
-
-def test_nobody_is_asked_where_nothing_is_remembered() -> None:
-    judge = Judge(lambda _question: "no")
-    assert judged("restarant", speller(learned_max=0), judge) == "restaur" and judge.asked == []
-
-
-def test_at_most_four_questions_are_under_way() -> None:
-    one, judge = speller(), Judge(lambda _question: "yes")
-    words = ("restarant", "tournment", "calandar", "birhtday", "kuberntes", "reservatoin")
-    for word in words:
-        assert judged(word, one, judge) is not None
-    judge.wait()
-    assert len(judge.asked) == 4
-    for word in words:
-        judged(word, one, judge)
-    judge.wait()
-    assert len(judge.asked) == 6
-
-
-def test_verdicts() -> None:
-    answers = ["Yes", "no, a name", " **Yes** ", "maybe", "", "42"]
-    assert [verdict_of(a) for a in answers] == [True, False, True, None, None, None]
 
 
 # --- on real data --------------------------------------------------------------------------------------------------

@@ -8,15 +8,20 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.config import FallbackFusionConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vector_column import VectorColumn
+from recall_integrations.ranking import fusion
 from recall_integrations.ranking.fusion import BOOSTS, FusionInput, fuse, lifted
 from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
-RRF = FallbackFusionConfig(strategy="rrf")
+RRF = "rrf"
+
+
+def weigh(monkeypatch: pytest.MonkeyPatch, **weights: float) -> None:
+    """Give the terms of the weighted sum round weights; those that are not named have none."""
+    monkeypatch.setattr(fusion, "WEIGHTS", {**dict.fromkeys(fusion.WEIGHTS, 0.0), **weights})
 
 
 def view(n: int = 5, vectors=None, at=None) -> ScopeView:
@@ -67,14 +72,14 @@ def test_rrf_uses_the_weights_of_the_plan():
     assert fused.scores == pytest.approx([3 / 4, 1 / 4])
 
 
-@pytest.mark.parametrize("config", [RRF, FallbackFusionConfig()])
+@pytest.mark.parametrize("config", [RRF, "weighted"])
 def test_a_single_source_keeps_its_own_order_and_scores(config):
     fused = fuse([arm("semantic", [3, 1, 2], [0.91, 0.4, 0.1]), arm("graph", [], [])], given(), config)
     assert [int(r) for r in fused.rows] == [3, 1, 2]
     assert fused.scores == pytest.approx([0.91, 0.4, 0.1])
 
 
-@pytest.mark.parametrize("config", [RRF, FallbackFusionConfig()])
+@pytest.mark.parametrize("config", [RRF, "weighted"])
 def test_ties_are_broken_by_id(config):
     fused = fuse([arm("semantic", [2, 0], [0.5, 0.5]), arm("lexical", [0, 2], [1.0, 1.0])], given(), config)
     ids = [given().view.ids[r] for r in fused.rows]
@@ -82,12 +87,12 @@ def test_ties_are_broken_by_id(config):
     assert ids == sorted(ids)
 
 
-def test_weighted_by_hand():
-    config = FallbackFusionConfig(vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
+def test_weighted_by_hand(monkeypatch):
+    weigh(monkeypatch, semantic=0.6, lexical=0.3, importance=0.1)
     columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.5, 0.75]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     fused = fuse(
-        [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])], given(columns=columns, vectors=query), config
+        [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])], given(columns=columns, vectors=query)
     )
     assert [int(r) for r in fused.rows] == [0, 1]
     # row 0: .6·1 + .3·(1/4) + .1·.5 ; row 1, which semantic did not return: .6·.5 + .3·1 + .1·.5
@@ -95,22 +100,20 @@ def test_weighted_by_hand():
     assert fused.raw["semantic"] == pytest.approx([1.0, 0.5])
 
 
-def test_weights_of_arms_that_failed_are_left_out():
+def test_weights_of_arms_that_failed_are_left_out(monkeypatch):
     columns = view(2, vectors=np.eye(2, dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
-    config = FallbackFusionConfig(vector=0.6, lexical=0.3, graph=0.5, recency=0, importance=0)
-    fused = fuse(
-        [arm("semantic", [0], [1.0]), arm("lexical", [0], [2.0])], given(columns=columns, vectors=query), config
-    )
+    weigh(monkeypatch, semantic=0.6, lexical=0.3, graph=0.5)
+    fused = fuse([arm("semantic", [0], [1.0]), arm("lexical", [0], [2.0])], given(columns=columns, vectors=query))
     assert fused.scores[0] == pytest.approx(1.0)
 
 
-def test_recency_halves_at_its_half_life():
+def test_recency_halves_at_its_half_life(monkeypatch):
     day = 86_400_000_000
     columns = view(2, vectors=np.ones((2, 1), dtype=np.float32), at=[to_micros(NOW), to_micros(NOW) - 30 * day])
-    config = FallbackFusionConfig(vector=0.0, lexical=0.0, graph=0.0, recency=1.0, importance=0.0)
+    weigh(monkeypatch, recency=1.0)
     both = [arm("semantic", [0, 1], [1.0, 1.0]), arm("lexical", [0, 1], [1.0, 1.0])]
-    fused = fuse(both, given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32)), config)
+    fused = fuse(both, given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32)))
     assert fused.scores == pytest.approx([1.0, 0.5])
 
 
@@ -120,11 +123,11 @@ def test_a_window_lifts_what_lies_in_it():
     window = TemporalWindow(start=datetime(2026, 5, 31, tzinfo=timezone.utc), end=None, span=(0, 1), confidence=0.9)
     both = [arm("semantic", [0, 1], [1.0, 1.0]), arm("lexical", [0, 1], [1.0, 1.0])]
     inputs = given(columns=columns, vectors=np.ones((1, 1), dtype=np.float32), window=window)
-    assert [int(r) for r in fuse(both, inputs, FallbackFusionConfig(recency=0)).rows] == [1, 0]
+    assert [int(r) for r in fuse(both, inputs, "weighted").rows] == [1, 0]
 
 
 def test_nothing_from_anywhere():
-    fused = fuse([arm("semantic", [], [])], given(), FallbackFusionConfig())
+    fused = fuse([arm("semantic", [], [])], given(), "weighted")
     assert len(fused.rows) == 0 and len(fused.scores) == 0
 
 
@@ -143,11 +146,12 @@ def test_rrf_gives_equals_the_mean_of_their_places():
     assert got == pytest.approx({row: value / best for row, value in expected.items()})
 
 
-def test_boosts_by_hand():
+def test_boosts_by_hand(monkeypatch):
     """All boosts together are the scale: what matches fully and has every boost would score 1."""
     columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.5, 0.75]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
-    config = FallbackFusionConfig(strategy="boosts", vector=0.6, lexical=0.3, graph=0.0, recency=0.0, importance=0.1)
+    weigh(monkeypatch, semantic=0.6, lexical=0.3, importance=0.1)
+    config = "boosts"
     both = [arm("semantic", [0], [1.0]), arm("lexical", [1, 0], [4.0, 1.0])]
     fused = fuse(both, given(columns=columns, vectors=query), config)
     assert {name for name in BOOSTS if name in fused.added} == {"recency", "importance"}
@@ -163,7 +167,7 @@ def test_boosts_make_no_match_out_of_nothing():
     columns = view(2, vectors=np.asarray([[1.0, 0.0], [0.0, 1.0]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     both = [arm("semantic", [0, 1], [1.0, 0.0]), arm("lexical", [0], [4.0])]
-    fused = fuse(both, given(columns=columns, vectors=query), FallbackFusionConfig(strategy="boosts"))
+    fused = fuse(both, given(columns=columns, vectors=query), "boosts")
     assert [int(r) for r in fused.rows] == [0, 1]
     assert fused.scores[1] == 0 < fused.scores[0] < 1
 
@@ -177,14 +181,14 @@ def test_boosts_lift_what_one_arm_alone_matched(name):
         support_rows=np.asarray([1], dtype=np.int64),
         support_scores=np.asarray([1.0], dtype=np.float32),
     )
-    fused = fuse([arm(name, [0, 1], [0.8, 0.8]), graph], given(), FallbackFusionConfig(strategy="boosts"))
+    fused = fuse([arm(name, [0, 1], [0.8, 0.8]), graph], given(), "boosts")
     assert [int(r) for r in fused.rows] == [1, 0]
     assert fused.scores[0] / fused.scores[1] == pytest.approx(1 + BOOSTS["graph"])
 
 
-def test_without_vectors_the_cosines_are_those_that_the_arm_returned():
-    config = FallbackFusionConfig(vector=0.6, lexical=0.4, graph=0, recency=0, importance=0)
-    fused = fuse([arm("semantic", [0, 2], [0.9, 0.4]), arm("lexical", [1, 0], [4.0, 1.0])], given(), config)
+def test_without_vectors_the_cosines_are_those_that_the_arm_returned(monkeypatch):
+    weigh(monkeypatch, semantic=0.6, lexical=0.4)
+    fused = fuse([arm("semantic", [0, 2], [0.9, 0.4]), arm("lexical", [1, 0], [4.0, 1.0])], given())
     assert dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True)) == pytest.approx(
         {0: 0.6 * 0.9 + 0.4 / 4, 1: 0.4, 2: 0.6 * 0.4}
     )
@@ -196,7 +200,7 @@ def test_contributions_sum_to_the_score_also_after_a_lift(strategy):
     columns = view(4, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)
     both = [arm("semantic", [0, 2], [1.0, 0.8]), arm("lexical", [1, 3, 0], [4.0, 2.0, 1.0])]
-    fused = fuse(both, given(columns=columns, vectors=query), FallbackFusionConfig(strategy=strategy))
+    fused = fuse(both, given(columns=columns, vectors=query), strategy)
     assert sum(fused.added.values()) == pytest.approx(fused.scores, rel=1e-5)
     by_row = {0: 0.0, 1: 0.0, 2: 0.5, 3: 1.0}
     values = np.asarray([by_row[int(row)] for row in fused.rows], dtype=np.float32)

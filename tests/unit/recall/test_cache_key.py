@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from recall_integrations import QueryOptimizer
-from recall_integrations.config import CacheConfig
 from recall_integrations.recall.caching import key_of, loose, meaning
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
@@ -21,7 +20,6 @@ from recall_integrations.types import Filters, Scope, TemporalWindow
 UTC, BERLIN = ZoneInfo("UTC"), ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 TWICE = datetime(2026, 10, 25, 2, 30, tzinfo=BERLIN)  # clocks show it twice
-PLAIN = CacheConfig()
 
 OTHERS: Mapping[str, Any] = {
     "text": "coffee",
@@ -43,7 +41,7 @@ def test_what_may_change_an_answer_is_in_the_key(begun: RecallState, name: str) 
     request = begun.request
     other = replace(request, **{name: OTHERS[name]})
     assert key_of(request, "f", UTC) != key_of(other, "f", UTC)
-    assert key_of(request, "f", UTC, PLAIN) != key_of(other, "f", UTC, PLAIN)
+    assert key_of(request, "f", UTC, loosely=True) != key_of(other, "f", UTC, loosely=True)
 
 
 def test_the_configuration_is_in_the_key(begun: RecallState) -> None:
@@ -115,12 +113,7 @@ def test_filters_that_are_the_same_are(begun: RecallState) -> None:
     ],
 )
 def test_what_letters_may_not_matter(text: str, is_loosely: str) -> None:
-    assert loose(text, PLAIN) == is_loosely
-
-
-def test_casing_and_punctuation_matter_where_that_is_set() -> None:
-    assert loose(" Tea? ", CacheConfig(normalize_casing=False)) == "Tea"
-    assert loose(" Tea? ", CacheConfig(normalize_punctuation=False)) == "tea?"
+    assert loose(text) == is_loosely
 
 
 @pytest.mark.parametrize(

@@ -104,17 +104,6 @@ def test_with_a_vector_of_the_callers_a_question_mark_changes_nothing(store: Mem
     assert found.hits == asked(QueryOptimizer(store), QUERY.rstrip("?"), query_vector=vector).hits
 
 
-@pytest.mark.parametrize("setting", ["normalize_casing", "normalize_punctuation"])
-def test_letters_count_where_that_is_set(store: MemoryStore, setting: str) -> None:
-    settings: dict[str, Any] = {setting: False}
-    optimizer = QueryOptimizer(store, config=RecallConfig(mode="cached", cache=CacheConfig(**settings)))
-    asked(optimizer)
-    written = {"normalize_casing": QUERY.lower(), "normalize_punctuation": QUERY + "!!"}
-    assert {name: asked(optimizer, query).cache.hit for name, query in written.items()} == {
-        name: name != setting for name in written
-    }
-
-
 def test_letters_count_where_a_model_sees_them(store: MemoryStore) -> None:
     optimizer = QueryOptimizer(store, config=CACHED, reranker=lambda _query, texts: [1.0] * len(texts))
     asked(optimizer)

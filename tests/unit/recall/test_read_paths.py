@@ -131,7 +131,7 @@ def test_entries_share_the_cache_and_do_not_share_answers(filled: MemoryStore) -
         ({"user_id": "x", "user": "y"}, r"In scopes\[0\]: Unknown setting user\."),
         ({"user_id": "x", "planner": {"arm_limit": 0}}, r"In scopes\[0\]: planner.arm_limit must be a whole number"),
         ({"user_id": "x", "planner": {"arm_limt": 1}}, r"Unknown setting planner.arm_limt. Did you mean arm_limit"),
-        ({"user_id": "x", "ranking": {"features": False}}, "ranking.features cannot be set for some .* is opened"),
+        ({"user_id": "x", "facts": {"keep": False}}, "facts.keep cannot be set for some .* is opened"),
         ({"user_id": "x", "retrieval": {"cache_mb": 1}}, "retrieval.cache_mb cannot be set for some scopes"),
         ({"user_id": "x", "cache": {"ttl_seconds": 1}}, "cache.ttl_seconds cannot be set for some .* share it"),
         ({"user_id": "x", "mode": "cached"}, "mode cannot be set"),

@@ -27,7 +27,7 @@ from recall_integrations.recall.plan import Plan
 from recall_integrations.recall.rank import Rank, Rerank, _trusted
 from recall_integrations.recall.runner import Runner
 from recall_integrations.recall.search import Arms, _windowed
-from recall_integrations.reranking.reranking import MultiStage, Reranked
+from recall_integrations.reranking.reranking import Reranked
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Filters, ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.query import Identifier
@@ -233,8 +233,7 @@ def test_without_a_ranker_identifiers_are_looked_for_in_the_best_twice_k_or_fift
 # -- rerank ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("percentile", "left"), [(0.0, 4), (50.0, 2)])
-def test_what_the_score_filter_leaves_out_is_neither_reranked_nor_kept(percentile: float, left: int) -> None:
+def test_scores_are_shared_out_anew_after_a_rerank() -> None:
     given: list[int] = []
 
     class Turns:
@@ -254,7 +253,7 @@ def test_what_the_score_filter_leaves_out_is_neither_reranked_nor_kept(percentil
             )
 
     delivery = SimpleNamespace(texts=lambda _view, rows: [f"text {row}" for row in rows.tolist()])
-    stage = Rerank(Turns(), MultiStage(score_percentile=percentile), delivery)  # type: ignore[arg-type]
+    stage = Rerank(Turns(), delivery)  # type: ignore[arg-type]
     state = RecallState(
         request=replace(REQUEST, k=1),
         parsed=ParsedQuery(original="q"),
@@ -266,8 +265,8 @@ def test_what_the_score_filter_leaves_out_is_neither_reranked_nor_kept(percentil
     assert not stage.applies(replace(state, view=None))
     assert not stage.applies(replace(state, planned=replace(PLAN, in_order=True)))
     found = stage.run(state, TURN)
-    assert given == [left]
-    assert found.candidates.rows.tolist() == list(range(left))[::-1]
-    assert found.candidates.scores.tolist() == pytest.approx([0.9, 0.8, 0.2, 0.1][:left]), "shared out anew"
+    assert given == [4]
+    assert found.candidates.rows.tolist() == [3, 2, 1, 0]
+    assert found.candidates.scores.tolist() == pytest.approx([0.9, 0.8, 0.2, 0.1]), "shared out anew"
     assert set(found.reranked) == {0, 1}
-    assert sum(found.candidates.added.values()).tolist() == pytest.approx([0.9, 0.8, 0.2, 0.1][:left])  # type: ignore[union-attr]
+    assert sum(found.candidates.added.values()).tolist() == pytest.approx([0.9, 0.8, 0.2, 0.1])  # type: ignore[union-attr]

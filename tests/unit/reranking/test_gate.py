@@ -50,11 +50,10 @@ def test_the_first_no_decides(changes: dict[str, object], reason: str) -> None:
     assert should_rerank(asked(**changes), GateSettings()) == (reason == "run", reason)
 
 
-def test_slowness_may_be_ignored_but_not_the_deadline() -> None:
+def test_a_slow_reranker_is_left_out() -> None:
     slow = asked(estimate=Estimate(median_ms=1_500, p95_ms=2_000), remaining_ms=2_000)
     assert should_rerank(slow, GateSettings())[1] == "skip.slow"
-    assert should_rerank(slow, GateSettings(skip_when_slow=False))[0]
-    assert should_rerank(asked(estimate=slow.estimate, remaining_ms=900), GateSettings(skip_when_slow=False)) == (
+    assert should_rerank(asked(estimate=slow.estimate, remaining_ms=900), GateSettings()) == (
         False,
         "skip.budget",
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from recall_integrations.errors import ConfigError
-from recall_integrations.resilience.breaker import Breaker, BreakerState, FileShelf, MemoryShelf, Pass, Shelf
+from recall_integrations.resilience.breaker import Breaker, BreakerState, Pass, Shelf
 from tests.quick import examples
 
 
@@ -109,12 +109,12 @@ def test_settings_out_of_range(failures: int, seconds: float) -> None:
 
 def test_what_is_known_survives_and_is_shared(tmp_path: Path) -> None:
     clock, path = Clock(), tmp_path / "breakers.json"
-    opened(clock, FileShelf(path))
-    other = Breaker("llm", open_s=300, clock=clock, shelf=FileShelf(path))
+    opened(clock, Shelf(path))
+    other = Breaker("llm", open_s=300, clock=clock, shelf=Shelf(path))
     assert other.state == "open" and other.known.why == "timeout"
-    assert Breaker("reranker", shelf=FileShelf(path)).state == "closed"
+    assert Breaker("reranker", shelf=Shelf(path)).state == "closed"
     clock.now += 300
-    first, second = Breaker("llm", open_s=300, clock=clock, shelf=FileShelf(path)), other
+    first, second = Breaker("llm", open_s=300, clock=clock, shelf=Shelf(path)), other
     trial = first.enter()
     assert trial == Pass(trial=True) and second.enter() is None
     first.succeeded(trial)
@@ -122,7 +122,7 @@ def test_what_is_known_survives_and_is_shared(tmp_path: Path) -> None:
 
 
 def test_nothing_is_written_while_all_works(tmp_path: Path) -> None:
-    breaker = Breaker("llm", shelf=FileShelf(tmp_path / "breakers.json"))
+    breaker = Breaker("llm", shelf=Shelf(tmp_path / "breakers.json"))
     given = breaker.enter()
     assert given is not None
     breaker.succeeded(given)
@@ -135,31 +135,31 @@ def test_nothing_is_written_while_all_works(tmp_path: Path) -> None:
 def test_a_file_that_is_none_is_as_if_nothing_were_known(tmp_path: Path, text: str) -> None:
     path = tmp_path / "breakers.json"
     path.write_text(text)
-    shelf = FileShelf(path)
+    shelf = Shelf(path)
     breaker = Breaker("llm", shelf=shelf)
     assert breaker.enter() == Pass() and shelf.trouble
     for _ in range(3):
         breaker.failed(Pass())
-    assert Breaker("llm", shelf=FileShelf(path)).state == "open"
+    assert Breaker("llm", shelf=Shelf(path)).state == "open"
 
 
 def test_a_file_that_is_removed_is_forgotten(tmp_path: Path) -> None:
     path = tmp_path / "breakers.json"
-    breaker = opened(Clock(), FileShelf(path))
+    breaker = opened(Clock(), Shelf(path))
     path.unlink()
     assert breaker.state == "closed"
 
 
 def test_where_nothing_can_be_written_this_process_still_knows(tmp_path: Path) -> None:
-    shelf = FileShelf(tmp_path / "missing" / "breakers.json")
+    shelf = Shelf(tmp_path / "missing" / "breakers.json")
     breaker = opened(Clock(), shelf)
     assert breaker.state == "open" and shelf.trouble
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("make", [MemoryShelf, None])
-def test_threads_that_count_at_once_lose_nothing(tmp_path: Path, make: type[MemoryShelf] | None) -> None:
-    shelf = make() if make else FileShelf(tmp_path / "b.json")
+@pytest.mark.parametrize("name", ["b.json", None])
+def test_threads_that_count_at_once_lose_nothing(tmp_path: Path, name: str | None) -> None:
+    shelf = Shelf(tmp_path / name if name else None)
 
     def count() -> None:
         for _ in range(10):
@@ -183,7 +183,7 @@ class BreakerModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = Clock()
-        shelf = MemoryShelf()
+        shelf = Shelf()
         self.owners = [Breaker("x", failures_max=3, open_s=10, clock=self.clock, shelf=shelf) for _ in range(2)]
         self.calls: list[Pass] = []
         self.failures = 0

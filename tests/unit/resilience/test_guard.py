@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from recall_integrations.errors import EmbeddingError, RecallTimeout
-from recall_integrations.resilience.breaker import Breaker, MemoryShelf
+from recall_integrations.resilience.breaker import Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import RUNS_MIN, Guard
@@ -145,7 +145,7 @@ def test_a_wait_is_surrounded(hangs: Callable[[], None]) -> None:
 
 
 def test_guards_of_one_shelf_know_of_each_other() -> None:
-    shelf = MemoryShelf()
+    shelf = Shelf()
     first, second = (Guard("x", breaker=Breaker("x", shelf=shelf)) for _ in range(2))
     for _ in range(3):
         first.call(LONG, raising(ValueError()))

@@ -14,7 +14,7 @@ from recall_integrations.config import RewritingConfig
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
-from recall_integrations.rewriting.asking import CALLS_MIN, Contract, Limits, RewriteCache, Rewriting
+from recall_integrations.rewriting.asking import CALLS_MIN, Contract, RewriteCache, Rewriting
 from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
 
 QUERY = ParsedQuery(original="that thing I mentioned about storage", specificity=0.1)
@@ -39,7 +39,7 @@ class Model:
 
 def made(model: Callable[[str], str] | None, path: Path | None = None, **settings: object) -> Rewriting:
     cache = None if path is None else RewriteCache(path / "rewrites.json")
-    slo = None if path is None else Contract(Limits(), path / "rewriting.json")
+    slo = None if path is None else Contract(path / "rewriting.json")
     return Rewriting(model, Guard("rewrite"), RewritingConfig(**settings), cache, slo)
 
 
@@ -58,7 +58,7 @@ def test_who_asks_the_same_waits_for_the_call_that_is_under_way() -> None:
     model.ready.set()
     found = [rewriting.end(each, LATER, lambda texts: not texts) for each in asking]
     assert {each.value for each in found} == {("what storage system it was",)} and len(model.prompts) == 1
-    assert ask(rewriting)[2] is True and len(model.prompts) == 2  # type: ignore[index]
+    assert ask(rewriting)[1] is True and len(model.prompts) == 1  # type: ignore[index]
 
 
 def test_nobody_joins_a_call_that_is_late() -> None:
@@ -168,7 +168,7 @@ def test_one_that_had_no_time_says_nothing_of_the_model(tmp_path: Path) -> None:
 
 def test_a_probe_that_the_guard_refuses_is_none(tmp_path: Path) -> None:
     rewriting = made(Model(), tmp_path)
-    contract = Contract(Limits(), tmp_path / "rewriting.json")
+    contract = Contract(tmp_path / "rewriting.json")
     for _ in range(CALLS_MIN):
         contract.record("failed", 10)
     old = (tmp_path / "rewriting.json").read_text()

@@ -17,7 +17,6 @@ from recall_integrations.rewriting.asking import (
     SUCCESS,
     WINDOW,
     Contract,
-    Limits,
 )
 
 
@@ -28,9 +27,9 @@ class Clock:
         return self.now
 
 
-def kept(calls: list[tuple[str, float]], limits: Limits, path: Path | None = None) -> tuple[Contract, Clock]:
+def kept(calls: list[tuple[str, float]], path: Path | None = None) -> tuple[Contract, Clock]:
     clock = Clock()
-    contract = Contract(limits, path, clock)
+    contract = Contract(path, clock)
     for outcome, ms in calls:
         contract.record(outcome, ms)
     return contract, clock
@@ -51,11 +50,11 @@ def kept(calls: list[tuple[str, float]], limits: Limits, path: Path | None = Non
     ],
 )
 def test_what_it_says_of_calls(calls: list[tuple[str, float]], said: str) -> None:
-    assert kept(calls, Limits())[0].refuses() == said
+    assert kept(calls)[0].refuses() == said
 
 
 def test_it_finds_its_way_back() -> None:
-    contract, clock = kept([(FAILED, 100)] * 20, Limits())
+    contract, clock = kept([(FAILED, 100)] * 20)
     assert contract.refuses()
     for _ in range(PROBES_MIN):
         clock.now += PROBE_SECONDS
@@ -69,7 +68,7 @@ def test_it_finds_its_way_back() -> None:
 
 @pytest.mark.parametrize("bad", [(FAILED, 50.0), (EMPTY, 50.0), (SUCCESS, 5_000.0)])
 def test_a_bad_probe_begins_the_count_again(bad: tuple[str, float]) -> None:
-    contract, clock = kept([(FAILED, 100)] * 20, Limits())
+    contract, clock = kept([(FAILED, 100)] * 20)
     for outcome, ms in [(SUCCESS, 50.0), (SUCCESS, 50.0), bad, (SUCCESS, 50.0), (SUCCESS, 50.0)]:
         clock.now += PROBE_SECONDS
         assert contract.refuses() == ""
@@ -79,7 +78,7 @@ def test_a_bad_probe_begins_the_count_again(bad: tuple[str, float]) -> None:
 
 
 def test_a_clock_that_was_put_back_holds_nothing_up() -> None:
-    contract, clock = kept([(FAILED, 100)] * 20, Limits())
+    contract, clock = kept([(FAILED, 100)] * 20)
     clock.now -= 3_600
     assert contract.refuses() == ""
     contract.begun()
@@ -88,16 +87,16 @@ def test_a_clock_that_was_put_back_holds_nothing_up() -> None:
 
 def test_processes_share_it_and_a_damaged_file_says_nothing(tmp_path: Path) -> None:
     path = tmp_path / "rewriting.json"
-    kept([(FAILED, 100)] * 20, Limits(), path)
-    assert Contract(Limits(), path, Clock()).refuses()
+    kept([(FAILED, 100)] * 20, path)
+    assert Contract(path, Clock()).refuses()
     for text in ("", "[]", "{}", '{"off": "", "probed": 0, "calls": [["odd", 1]]}', '{"off": 1, "probed": 0}'):
         path.write_text(text)
-        assert Contract(Limits(), path, Clock()).refuses() == ""
+        assert Contract(path, Clock()).refuses() == ""
 
 
 @given(st.lists(st.tuples(st.sampled_from([SUCCESS, EMPTY, FAILED]), st.floats(0, 3_000)), max_size=120))
 def test_it_is_on_as_long_as_the_contract_is_kept(calls: list[tuple[str, float]]) -> None:
-    contract, _ = kept([], Limits())
+    contract, _ = kept([])
     seen: list[tuple[str, float]] = []
     for outcome, ms in calls:
         if contract.refuses():

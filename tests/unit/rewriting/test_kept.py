@@ -42,12 +42,6 @@ def test_the_oldest_leaves(tmp_path: Path) -> None:
     assert (cache.get("a"), cache.get("b"), cache.get("c")) == (None, ("2",), ("3",))
 
 
-def test_none_are_kept_if_there_is_no_room(tmp_path: Path) -> None:
-    cache = RewriteCache(tmp_path / "r.json", entries_max=0, clock=Clock())
-    cache.put("a", ("1",))
-    assert cache.get("a") is None and not (tmp_path / "r.json").exists()
-
-
 @pytest.mark.parametrize("text", ["", "[]", '{"a": []}', '{"a": [1]}', '{"a": ["x", "y"]}', '{"a": [1, 2]}', "{"])
 def test_a_damaged_file_is_an_empty_one(tmp_path: Path, text: str) -> None:
     path = tmp_path / "r.json"

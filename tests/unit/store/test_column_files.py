@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 from sqlalchemy import text
 
-from recall_integrations.config import RecallConfig, RetrievalConfig
-from recall_integrations.config.recall_config import changed_settings, refuse_fixed
-from recall_integrations.errors import ConfigError, StoreError
+from recall_integrations.errors import StoreError
 from recall_integrations.indexes import array_file, kept_columns
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.scope_views import ScopeViews
@@ -339,104 +337,3 @@ def third(store: MemoryStore) -> None:
     store.remember_many(memories(10), scope=Scope(user_id="c"))
     store.view(3)
     assert store._views.save(3)
-
-
-def test_the_file_that_was_used_least_recently_leaves_when_one_is_written(two: Path) -> None:
-    with MemoryStore.open(two) as store:
-        store._parts.column_files._most_bytes = taken(two) * 5 // 4
-        store.view(1)
-        third(store)
-        assert kept(two) == ["1.columns", "3.columns"]
-        assert len(store.view(2).ids) == 10  # from the database
-    with MemoryStore.open(two) as store:
-        assert len(store.view(1).ids) == 10
-
-
-def test_no_use_is_what_was_written_first(two: Path) -> None:
-    with MemoryStore.open(two) as store:
-        store._parts.column_files._most_bytes = taken(two) * 5 // 4
-        third(store)
-        assert kept(two) == ["2.columns", "3.columns"]
-
-
-def test_the_file_that_was_just_written_stays(two: Path) -> None:
-    with MemoryStore.open(two) as store:
-        store._parts.column_files._most_bytes = 1
-        third(store)
-        assert kept(two) == ["3.columns"]
-
-
-def test_without_a_limit_all_stay(two: Path) -> None:
-    with MemoryStore.open(two) as store:
-        assert not store._parts.column_files._most_bytes
-        third(store)
-    assert kept(two) == ["1.columns", "2.columns", "3.columns"]
-
-
-def test_a_use_is_noted_and_the_file_is_still_known_to_be_as_it_was_written(
-    two: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = [two / "columns" / f"{n}.columns" for n in (1, 2)]
-    written = [file.stat().st_mtime_ns for file in files]
-    for file, time in zip(files, written, strict=True):
-        os.utime(file, ns=(1, time))
-    monkeypatch.setattr(array_file, "_verify", lambda *_: pytest.fail("it was read whole"))
-    with MemoryStore.open(two) as store:
-        assert [file.stat().st_atime_ns for file in files] == [1, 1]  # a start looks at them, and uses none
-        store.view(2)
-        used = [file.stat() for file in files]
-        assert used[0].st_atime_ns == 1 and used[1].st_atime_ns > 1
-        assert [state.st_mtime_ns for state in used] == written
-        store._views._let_go(None)
-        store.view(2)
-
-
-def test_a_start_with_a_lower_limit_removes_what_is_more(two: Path) -> None:
-    with MemoryStore.open(two) as store:
-        files = store._parts.column_files
-        files._most_bytes = taken(two) * 3 // 4
-        with store.engine.connect() as connection:
-            files.sweep(connection)
-        assert kept(two) == ["2.columns"]
-
-
-def test_a_file_that_cannot_be_removed_is_named(
-    two: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    unlink = Path.unlink
-
-    def refused(path: Path, missing_ok: bool = False) -> None:
-        if path.name == "1.columns":
-            raise PermissionError(13, "Permission denied")
-        unlink(path, missing_ok=missing_ok)
-
-    with MemoryStore.open(two) as store:
-        monkeypatch.setattr(Path, "unlink", refused)
-        store._parts.column_files._most_bytes = 1
-        third(store)
-        assert kept(two) == ["1.columns", "3.columns"]
-        monkeypatch.setattr(Path, "unlink", unlink)
-    assert "could not be removed" in caplog.text
-
-
-def test_the_limit_is_a_setting_of_the_store(tmp_path: Path) -> None:
-    config = RecallConfig(retrieval=RetrievalConfig(disk_mb=3))
-    with MemoryStore.open(tmp_path / "store", config=config) as store:
-        assert store._parts.column_files._most_bytes == 3_000_000
-    with pytest.raises(ConfigError, match="the store is opened with it"):
-        RecallConfig.from_mapping({"scopes": [{"user_id": "u1", "retrieval": {"disk_mb": 1}}]})
-    with pytest.raises(ConfigError, match="cannot change while the store is open"):
-        refuse_fixed(changed_settings(RecallConfig(), config))
-
-
-def test_the_files_of_a_node_are_bounded_as_those_of_a_directory(tmp_path: Path, postgres_url: str) -> None:
-    node = tmp_path / "node"
-    with MemoryStore.open(postgres_url, directory=node) as store:
-        for name in "ab":
-            store.remember_many(memories(10), scope=Scope(user_id=name))
-    assert kept(node) == ["1.columns", "2.columns"]
-    with MemoryStore.open(postgres_url, directory=node) as store:
-        store._parts.column_files._most_bytes = taken(node) * 5 // 4
-        store.view(1)
-        third(store)
-        assert kept(node) == ["1.columns", "3.columns"]

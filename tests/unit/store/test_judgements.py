@@ -99,14 +99,6 @@ def test_forgetting_a_user_forgets_what_was_said_and_learned(store) -> None:
     assert store.judgements.counts() == {BOB: 1} and store.learned.names() == (shelf.name_of(BOB),)
 
 
-def test_texts_wait_for_their_replay(store) -> None:
-    store.judgements.put(ANN, of("r1"), "is tea ready?", settings=SETTINGS)
-    store.judgements.put(ANN, of("r2"), settings=SETTINGS)
-    assert [(one.result_id, text) for one, text in store.judgements.waiting(ANN)] == [("r1", "is tea ready?")]
-    store.judgements.replayed(ANN, "r1", Replay(plan="p", orders={}))
-    assert store.judgements.waiting(ANN) == ()
-
-
 @pytest.mark.parametrize("column", ["gains", "replay", "at"])
 @pytest.mark.parametrize("garbage", ["'{'", "x'ff00fe'", "'zzz'"])
 def test_a_damaged_row_costs_itself(store, column, garbage) -> None:

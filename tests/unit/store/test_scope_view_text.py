@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from recall_integrations.config import RankingConfig, RecallConfig, RetrievalConfig
+from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
@@ -191,14 +191,6 @@ def test_declaring_an_entity_leaves_them(store: MemoryStore) -> None:
     old = text_of(store)
     store.add_entity("Kestrel")
     assert np.shares_memory(text_of(store).words, old.words)
-
-
-def test_they_may_be_left_out(open_store: OpenStore) -> None:
-    store = open_store(config=RecallConfig(ranking=RankingConfig(features=False)))
-    store.remember("Kestrel ships")
-    assert view_of(store).text is None
-    store.remember("Sam waits")
-    assert view_of(store).text is None and view_of(store).count == 2
 
 
 def test_they_are_loaded_in_parts(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:

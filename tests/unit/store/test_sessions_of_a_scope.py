@@ -115,15 +115,3 @@ def test_parts(view):
     assert ids(alone, begin) == [f"long:{i}" for i in range(20)]
     end = settle(SessionRef(places=(1,), part="end"), alone)
     assert ids(alone, end) == [f"long:{i}" for i in range(59, 39, -1)]
-
-
-def test_without_columns_of_texts_nothing_is_found():
-    from recall_integrations import RecallConfig
-    from recall_integrations.config import RankingConfig
-
-    store = MemoryStore.open(config=RecallConfig(ranking=RankingConfig(features=False)))
-    store.remember_many(turns("a", 0))
-    scope_id = store.scope_id(Scope())
-    assert scope_id is not None
-    found = settle(SessionRef(places=(1,)), store.view(scope_id))
-    assert found.mask is None and "not in memory" in found.session.because

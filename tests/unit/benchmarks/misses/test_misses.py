@@ -12,7 +12,7 @@ from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.datasets.multihop import MULTIHOP
 from benchmarks.misses import misses, tables
 from benchmarks.misses.misses import Gold, Miss, MissReport, find
-from recall_integrations.config import PlannerConfig, RankingConfig, RecallConfig
+from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
@@ -85,17 +85,11 @@ def test_a_miss_says_where_the_gold_is_and_what_it_is_behind_by() -> None:
 
 
 def test_what_no_arm_returned_is_no_candidate_but_has_its_rank_in_a_longer_list() -> None:
-    config = RecallConfig(planner=PlannerConfig(arm_limit=3, precise_limit=3))
+    config = RecallConfig(planner=PlannerConfig(arm_limit=3))
     many = [memory(f"s{i}", f"The Kestrel rollout may begin with step {i}") for i in range(20)]
     [miss] = find(data([*many, TULIPS], [question("missed", ROLLOUT, "gold")]), console(), config=config).misses
     assert miss.missing == Gold(id="gold", place=None, ranked=None, candidate=False, arms={"semantic": 21})
     assert miss.behind == {} and miss.candidates < 21
-
-
-def test_without_ranking_features_there_are_only_places() -> None:
-    config = RecallConfig(ranking=RankingConfig(features=False))
-    [miss] = find(data([*rollouts(8), TULIPS], [question("m", ROLLOUT, "gold")]), console(), config=config).misses
-    assert (miss.candidates, miss.missing.ranked, miss.missing.place) == (0, None, 9)
 
 
 def test_what_was_taken_for_a_repeat_is_named() -> None:

@@ -60,7 +60,7 @@ def test_every_stage_has_a_name_of_its_own_and_differs() -> None:
 
 
 def test_what_is_off_already_is_not_switched_off() -> None:
-    plain = replace(BASE, ranking=replace(RankingConfig(), features=False, diversity_lambda=1.0))
+    plain = replace(BASE, ranking=replace(RankingConfig(), strategy="fallback_fusion", diversity_lambda=1.0))
     names = {stage.name for stage in stages.stages(plain)[0]}
     assert "no diversity" not in names and "strategy weighted" not in names
     assert not any(name.endswith(" features") for name in names)  # there are none to leave out
