@@ -34,6 +34,7 @@ ACCENTED_LETTERS_MIN = 4
 _FULL_WIDTH = {c: chr(c - 0xFEE0) for c in map(ord, "，、；：！？") if c > 0xFF00}
 
 Slots = Mapping[str, str]
+BLANK = "\x00"  # stands for what has been read
 
 
 @record(frozen=True, slots=True)
@@ -59,6 +60,9 @@ def said(text: str) -> Said:
 
 
 def _said(text: str) -> Said:
+    if text.isascii() and text.isprintable() and "  " not in text:  # as nearly every English question is
+        plain = text[:CHARS_MAX]
+        return Said(plain, range(len(plain)), range(1, len(plain) + 1))
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -94,7 +98,7 @@ def _plain(c: str) -> str:
     return " " if c.isspace() else c
 
 
-def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> str:
+def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = BLANK) -> str:
     """Replace each character in the spans by a sign, by default one that no phrase holds; the text's length stays."""
     for start, end in spans:
         text = text[:start] + sign * (end - start) + text[end:]
@@ -157,8 +161,8 @@ _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrop
 _EDGE = regex(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = regex(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)"
-    r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
-    r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
+    r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)|\\(?P<literal>\S)"
+    r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#\\])[^.]|\.(?!\.))+)"
 )
 
 
@@ -201,6 +205,8 @@ def _piece(phrase: str, piece: re.Match[str], slots: Slots, loose: bool) -> str:
         return " ?,"
     if kind == "sign":
         return "(?:" if value == "(" else value
+    if kind == "literal":
+        return re.escape(piece["literal"])
     if kind == "exact":
         return f"(?-i:{re.escape(piece['exact'])})"
     if kind == "any":

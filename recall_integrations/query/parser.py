@@ -95,10 +95,7 @@ class QueryParser:
         found = Findings(text, known, words, read_in)
         found.window = window or None
         self._find_places(found, local, times=window is None)
-        assistant = known.assistant
-        found.asked = found.guard(
-            "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
-        )
+        found.asked = found.guard("parse.asked_role", lambda: asked_role(text, read_in), found.asked)
         found.refs = _entities(found)
         _find_words(found)
         parsed = _parsed(original, found, local)
@@ -223,10 +220,10 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
         return refs
     # The user is mentioned where the query says "I" or "my", unless it asks for the words of the assistant.
     asks_assistant = known.assistant and found.asked.role is Role.ASSISTANT
-    spoken = None if asks_assistant else first_person(found.tokens, text, found.language)
+    spoken = None if asks_assistant else first_person(text, found.language)
     if spoken is None:
         return (*refs, known.user)
-    return (*refs, replace(known.user, mention=text[spoken.start : spoken.end], span=(spoken.start, spoken.end)))
+    return (*refs, replace(known.user, mention=text[slice(*spoken)], span=spoken))
 
 
 def _corrections(found: Findings) -> tuple[Correction, ...]:

@@ -54,7 +54,7 @@ def wanted_session(found: Findings) -> SessionRef | None:
     """Return the session that the text asks for, unless it leaves it out: "not in our last session"."""
     entities = found.known.entities
     known = entities.contains_word if entities is not None else lambda _word: False
-    session = read_session(found.text, names=known, dated=found.dated, language=found.language)
+    session = read_session(found.text, found.language, names=known)
     if session is None or not _is_left_out(found.text, session.span, found.negated, found.language):
         return session
     found.denied.append(session.span)
