@@ -44,7 +44,8 @@ _FORMS = (
     _Form("last_time", 0.8),
 )
 _PLAIN = tuple(
-    "nouns said we_said foreign another narrowed topic topic_before clause excused talk said_then last before_last".split()
+    "nouns said we_said foreign another narrowed topic topic_before clause excused talk said_then last "
+    "before_last".split()
 )
 _SET = {"last_time": (-1,), "last_but_one": (-2,)}  # places of forms that name none
 KNOWN = (*_PLAIN, *(form.name for form in _FORMS), "ordinals", "digits", "numbers")
