@@ -20,9 +20,9 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.negation import find_negations
+from recall_integrations.query.sessions import talk
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query
-from recall_integrations.query.talk import asks_talk
 from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
@@ -195,7 +195,7 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         asked_role=found.asked.role,
         asked_role_strength=found.asked.strength,
         session=found.session,
-        talk=guard("parse.talk", lambda: asks_talk(found), NOTHING),
+        talk=guard("parse.talk", lambda: _talk(found), NOTHING),
         language=language,
         unread=unread(language),
         memories_in=words.memories_in,
@@ -224,6 +224,15 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
     if spoken is None:
         return (*refs, known.user)
     return (*refs, replace(known.user, mention=text[slice(*spoken)], span=spoken))
+
+
+def _talk(found: Findings) -> str:
+    """Return `all` for the talk and nothing in particular, `about` for words on a topic, else an empty text."""
+    if not found.placed and found.window is None:
+        return NOTHING
+    named = [r.span for r in found.refs if r.stage != features.IMPLICIT and r.mention]
+    taken = [*found.placed, *found.polite]
+    return talk(found.text, found.language, taken, named, session=found.session is not None)
 
 
 def _corrections(found: Findings) -> tuple[Correction, ...]:

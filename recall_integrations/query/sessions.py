@@ -170,7 +170,10 @@ def _ours(words: Wording, name: str, read: Said, start: int, end: int) -> bool:
 
 
 def talk(text: str, language: str | None, taken: list[Match], named: list[Match], *, session: bool) -> str:
-    """Return the kind of talk as `talk.asks_talk` does; nothing if the language has no tables.
+    """Say whether a query asks for the talk itself; nothing if the language has no tables.
+
+    "What did we talk about on May 8th" asks for `ALL` of it, "what did Gina say of tea in May" for what was said
+    `ABOUT` something.
 
     `taken` are spans of its dates, its session and its courtesies, `named` of the entities that it names: that these
     talked is nothing in particular, that they were talked about is.

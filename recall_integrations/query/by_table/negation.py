@@ -8,13 +8,13 @@ a cue to mean something else are in the tables too: idioms, a negation before it
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
-from recall_integrations.query.spans import overlap
 
 TERM_WORDS_MAX = 5
 TERM_CHARS_MAX = 20  # of scripts without spaces
@@ -84,8 +84,10 @@ def ends_in_cue(text: str, language: str | None) -> bool:
     words = words_of(language)
     heard = said(text).text
     before = heard.rstrip()
-    cued = any(words.ends(kind, before) is not None for kind in ("except", "plain", "but"))
-    return cued and not words.says("nobody", heard)
+    cue = next(filter(None, (words.ends(kind, before) for kind in ("except", "plain", "but"))), None)
+    if cue is None or words.says("nobody", heard):
+        return False
+    return not _meets(*cue, list(words.found("idioms", heard)))  # "why not in March"
 
 
 class _Reader:
@@ -206,7 +208,9 @@ class _Reader:
 
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
-    return any(overlap((start, end), span) for span in spans)
+    """Say whether a place shares a character with one of some spans, which are in order and apart."""
+    at = bisect_left(spans, (end,)) - 1
+    return at >= 0 and spans[at][1] > start
 
 
 _TERM_SLOT = {"term": r"([^?!;:。？！；：]{1,60}?)"}
