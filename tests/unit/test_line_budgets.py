@@ -12,8 +12,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 2_540,
-    "arms": 1_890,
+    "adapters": 2_610,
+    "arms": 1_820,
     "config": 2_460,
     "console": 4_010,
     "counterfactual": 530,
@@ -31,7 +31,7 @@ BUDGET = {
     "ontop": 880,
     "planning": 440,
     "privacy": 2_160,
-    "query": 12_110,
+    "query": 10_500,
     "ranking": 4_850,
     "recall": 4_070,
     "reranking": 640,
@@ -43,7 +43,7 @@ BUDGET = {
     "types": 2_930,
     TOP: 2_400,
 }
-LINES = 87_400  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 85_800  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 371
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
