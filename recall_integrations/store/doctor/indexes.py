@@ -100,8 +100,9 @@ def _semantic(connection: Connection, directory: Path, contents: Contents) -> Ch
         return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
     if not contents.homes:
         return ok(check, "No scope needs one: all are scanned exactly.")
-    lacking = _lacking(connection, contents)
-    return ok(check, f"It is whole; {lacking:,} vectors of large scopes are scanned until it has them.")
+    if lacking := _lacking(connection, contents):
+        return ok(check, f"It is whole; {lacking:,} more vectors of large scopes are scanned until it has them.")
+    return ok(check, "It is whole, and noted to have all vectors of large scopes.")
 
 
 def _lacking(connection: Connection, contents: Contents) -> int:

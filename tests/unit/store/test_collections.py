@@ -380,7 +380,7 @@ def test_repair_fills_what_is_damaged_before_it_returns(open_store: OpenStore, e
     assert examine(store.path)["semantic index"].state == "problem"
     found = repair(store.path, embedding=embedding)
     assert found["semantic index"].state == "mended"
-    assert "exactly the 40" in examine(store.path)["semantic index"].says
+    assert "all vectors" in examine(store.path)["semantic index"].says
 
 
 def test_reindex_fills_before_it_returns_and_says_how_far_it_is(open_store: OpenStore) -> None:
