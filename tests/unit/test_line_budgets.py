@@ -14,7 +14,7 @@ TOP = "modules beside the rooms"
 BUDGET = {
     "adapters": 2_610,
     "arms": 1_890,
-    "config": 2_460,
+    "config": 2_270,
     "console": 4_400,
     "counterfactual": 560,
     "database": 2_710,
@@ -35,15 +35,15 @@ BUDGET = {
     "ranking": 4_850,
     "recall": 4_070,
     "reranking": 640,
-    "resilience": 1_450,
-    "rewriting": 670,
+    "resilience": 1_430,
+    "rewriting": 660,
     "serving": 4_680,
     "store": 15_250,
     "text": 1_490,
     "types": 2_930,
     TOP: 2_400,
 }
-LINES = 87_400  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 86_900  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 371
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
