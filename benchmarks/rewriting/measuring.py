@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -18,6 +20,7 @@ from benchmarks.rewriting.writers import WRITERS, Scripted, writers
 from benchmarks.shared.terminal import progress
 from recall_integrations.config import BreakerConfig, RecallConfig
 from recall_integrations.evaluation.questions import Question
+from recall_integrations.rewriting import asking
 from recall_integrations.types import RecallResult
 
 if TYPE_CHECKING:
@@ -200,6 +203,8 @@ def measure(
     settings = relaxed(config or RecallConfig(), everywhere=everywhere)
     scripts = writers(data)
     with ExitStack() as stack:
+        # An answer is judged alone, whatever the ones before it were like.
+        stack.enter_context(patch.multiple(asking, FALLBACK_MAX=1.0, EMPTY_MAX=1.0, MEDIAN_MAX_MS=math.inf))
         store = stack.enter_context(MemoryStore.open(config=settings))
         systems: list[RewrittenSystem] = []
         for name in (OURS, *names):
