@@ -23,8 +23,8 @@ from rich.table import Table
 
 from benchmarks.shared.extras import require
 from benchmarks.shared.reports import environment, write_report
+from benchmarks.speed.asking import frozen
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
-from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output
 

@@ -18,9 +18,9 @@ from benchmarks.resilience.matrix import Told, silent
 from benchmarks.resilience.parts import Gate
 from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
+from benchmarks.speed.asking import frozen
 from benchmarks.speed.probe import resident_mb
 from benchmarks.speed.synthetic import PLANS
-from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output
 

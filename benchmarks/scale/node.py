@@ -22,8 +22,8 @@ from typing import Any
 
 from benchmarks.scale import people
 from benchmarks.serving.serving import resident_mb
+from benchmarks.speed.asking import frozen
 from benchmarks.speed.synthetic import END
-from benchmarks.speed.timing import frozen
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.errors import NotFound
 from recall_integrations.types import Scope

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -47,6 +49,17 @@ def timed(call: Callable[[], object]) -> float:
     start = time.perf_counter()
     call()
     return (time.perf_counter() - start) * 1e3
+
+
+@contextmanager
+def frozen() -> Iterator[None]:
+    """Inside, what existed before is collected, and not traversed again; the garbage collector stays on."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def ask(systems: Mapping[str, Search], rounds: Mapping[str, Sequence[Round]]) -> Iterator[Sample]:

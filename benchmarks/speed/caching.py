@@ -20,9 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.shared.reports import environment, write_report
-from benchmarks.speed.asking import Percentiles
+from benchmarks.speed.asking import Percentiles, frozen
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
-from benchmarks.speed.timing import frozen
 from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output

@@ -31,14 +31,13 @@ from rich.console import Console
 from benchmarks.peers.frameworks import PACKAGES, LangChainEnsemble, LlamaIndexFusion, Peer
 from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
-from benchmarks.speed.asking import ALL, OURS, Percentiles, Round, Search, ask, over_rounds, percentiles, timed
+from benchmarks.speed.asking import ALL, OURS, Percentiles, Round, Search, ask, frozen, over_rounds, percentiles, timed
 from benchmarks.speed.crowd import Crowd, crowd
 from benchmarks.speed.floors import floors
 from benchmarks.speed.hostile import hostile
 from benchmarks.speed.nearest import dense_recall
 from benchmarks.speed.probe import fresh_process
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories, synthetic_queries
-from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.types import Memory

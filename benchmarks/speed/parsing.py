@@ -28,10 +28,10 @@ from rich.table import Table
 
 from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
+from benchmarks.speed.asking import frozen
 from benchmarks.speed.cast import cast, mixed_queries, populated
 from benchmarks.speed.probe import in_fresh_process
 from benchmarks.speed.synthetic import END, SCOPE
-from benchmarks.speed.timing import frozen
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output
 from recall_integrations.query.findings import observed

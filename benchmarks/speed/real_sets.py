@@ -28,8 +28,7 @@ from benchmarks.peers.frameworks import PACKAGES, LangChainEnsemble, LlamaIndexF
 from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
-from benchmarks.speed.asking import OURS
-from benchmarks.speed.timing import frozen
+from benchmarks.speed.asking import OURS, frozen
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output

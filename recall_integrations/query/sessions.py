@@ -180,16 +180,16 @@ def talk(text: str, language: str | None, taken: list[Match], named: list[Match]
     """
     words = wording(language, "sessions", KNOWN)
     read = said(text)
-    left = blanked(read.text, read.within(taken))
+    asked = blanked(read.text, read.within(taken))
     people = [(a, b) for a, b in read.within(named) if words.ends("topic_before", read.text[:a].rstrip()) is None]
-    left = blanked(left, people)
+    left = blanked(asked, people)
     rest = blanked(left, words.found("talk", left))
     only_dated = not re.search(LETTER, left)
     if not re.search(LETTER, rest) and (session or only_dated or words.says("said", left)):
         return ALL
-    verb = next(words.found("said_then", left), None)
+    verb = next(words.found("said_then", asked), None)
     if verb is None:
         return NOTHING
     # "Which shop did Sam mention visiting in May": then that was when it was done, not when it was said.
-    between, date, _ = left[verb[1] :].partition(BLANK)
+    between, date, _ = asked[verb[1] :].partition(BLANK)
     return NOTHING if date and words.says("clause", between) else ABOUT

@@ -11,7 +11,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.database import postgres, postgres_errors
 from recall_integrations.indexes import pg_tables, pg_vectors
 from recall_integrations.indexes.vectors import HNSW
-from recall_integrations.store import column_files, parts, served_collections
+from recall_integrations.store import column_files, parts
 from tests.pages import DOCS, ROOT, printed
 
 PAGE = DOCS / "postgres.md"
@@ -45,7 +45,6 @@ def test_what_it_says_of_pgvector_is_so() -> None:
     assert f"up to {pg_vectors.CONNECTIONS} more" in text
     assert f"`m` {HNSW['max_neighbors']}, `ef_construction` {HNSW['ef_construction']}" in text
     assert f"({pg_tables.BESIDE / 1024:.1f} KB and two bytes for each number)" in text
-    assert f"more than {('four', 'five')[served_collections.OUTGROWN - 4]} times what it holds" in text
     assert f"`{pg_vectors.CATALOGUE}`" in text and f"`{pg_vectors.PREFIX}…`" in text
     for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text[text.index("## Large scopes with") :]):
         assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), (path, name)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import socket
 
     from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.serving.tokens import Tokens
     from recall_integrations.store.memory_store import MemoryStore
 
 
@@ -90,13 +91,9 @@ def serve(
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
     from recall_integrations.serving.served import Limits, Served, Settings
-    from recall_integrations.serving.tokens import Tokens
 
-    start.check_installed()
-    known = None if tokens is None else Tokens(tokens)
-    start.check_access(host, known)
-    sizes = {name: options[name] for name in ("concurrency", "body_max", "k_max")}
-    limits = Limits(rate=options["rate"], workers=workers, **sizes)
+    known = _known(host, tokens)
+    limits = Limits(workers=workers, **{name: options[name] for name in ("rate", "concurrency", "body_max", "k_max")})
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = {"llm": given(options["llm"], "--llm"), "reranker": given(options["reranker"])}
@@ -109,12 +106,12 @@ def serve(
     opening = Opening(place=store, config=settings(config_path), embedding=embedding)
     with closing(listener), opening.made(directory=kept) as memories:
         metrics = start.metrics_of(memories)
-        observers = [one for one in (metrics, start.tracing_if_there()) if one is not None]
+        observers = list(filter(None, (metrics, start.tracing_if_there())))
         optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
+        hides = Settings(privacy=options["privacy"])
         served = Served(
-            store=memories, optimizer=optimizer, tokens=known, limits=limits,
-            settings=Settings(privacy=options["privacy"]), metrics=metrics,
-        )  # fmt: skip
+            store=memories, optimizer=optimizer, tokens=known, limits=limits, settings=hides, metrics=metrics
+        )
         if options["warm"]:
             _warm(memories)
         if shared is None:
@@ -122,6 +119,17 @@ def serve(
         start.serve(served, listener, reload=partial(_reload, optimizer, config_path), said=_said)
     if shared is None:
         _said(STOPPED)
+
+
+def _known(host: str, tokens: Path | None) -> Tokens | None:
+    """Return who may ask; an address that others reach needs somebody."""
+    from recall_integrations.serving import start
+    from recall_integrations.serving.tokens import Tokens
+
+    start.check_installed()
+    known = None if tokens is None else Tokens(tokens)
+    start.check_access(host, known)
+    return known
 
 
 def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from contextlib import closing
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pytest
 
+from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
@@ -72,3 +75,9 @@ def test_what_was_said_of_something(text):
 )
 def test_something_else(text):
     assert talk(text) == ""
+
+
+def test_who_said_it_may_be_a_name_that_the_scope_knows(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store, closing(QueryOptimizer(store)) as optimizer:
+        store.add_entity("Priya Raman", aliases=["Priya"])
+        assert optimizer.parse("what did Priya say about the rent yesterday?", now=NOW).talk == "about"

@@ -21,7 +21,7 @@ TEXT = "I've now settled in Lisbon; my sister Henrietta is at Acme GmbH & Co. si
 
 
 def said(text: str, actor: str | None = None, role: Role | None = None, **more: Any) -> Message:
-    return message_of(1, text, AT, actor=actor, role=role, **more)
+    return message_of(1, text, AT, actor=actor, role=role, **{"door": Door("allow"), **more})
 
 
 def claim(**more: object) -> dict[str, object]:

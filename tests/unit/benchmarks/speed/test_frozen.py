@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from benchmarks.speed.timing import frozen
+from benchmarks.speed.asking import frozen
 
 
 def test_what_was_there_before_is_frozen_and_only_meanwhile() -> None:
