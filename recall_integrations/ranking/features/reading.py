@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, partial
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,7 @@ _CLAUSE = regex(r"[.,;:!?()\n–—]|\b(?:but|because|although)\b")
 _LACKING = frozenset(
     map(stem, "cancel refuse avoid lack stop skip miss fail reject abandon forbid ban dislike hate".split())
 )
+_LACK_BEGINS = tuple(chain.from_iterable(map(beginnings, sorted(_LACKING))))
 # A text without any of these neither denies nor lacks anything.
 _MAY_DENY = regex(
     rf"(?<![^\W_])(?:(?:{'|'.join(re.escape(word).replace(chr(39), '[^a-z ]?') for word in sorted(NEGATIVES))})"
@@ -126,38 +127,49 @@ def denial_of(parsed: ParsedQuery) -> Denial | None:
     first = next(iter(tokenize(parsed.original)), None)
     if first is None or first.word in NEGATED_AUXILIARIES or first.word == WHY:
         return None
-    denied = next((roots for roots in _denied(parsed.original) if roots), None)
-    return None if denied is None else Denial(stems=tuple(denied), terms=parsed.terms, language="en")
+    denied = next((said for said in _denied(parsed.original) if said), None)
+    return None if denied is None else Denial(stems=tuple(map(stem, denied)), terms=parsed.terms, language="en")
 
 
 def agreement(texts: Sequence[str], denial: Denial) -> Values:
     """Rate how far texts deny what the question denies: 1 = they do, -1 = they say that it is so, 0 = neither."""
     found = np.zeros(len(texts), dtype=np.float32)
-    of = _english if denial.language == "en" else _by_table
+    read = _English(denial) if denial.language == "en" else partial(_by_table, denial=denial)
     for place, text in enumerate(texts):
-        found[place] = of(text[:DENIAL_CHARS], denial)
+        found[place] = read(text[:DENIAL_CHARS])
     return found
 
 
-def _english(text: str, denial: Denial) -> float:
-    said = words_in(text)
-    if _MAY_DENY.search(narrow(text).casefold()) is not None:  # a few texts
-        denied = [root for roots in _denied(text) for root in roots]
-        if _held(denial.stems, denied, any):
-            return 1.0
-        lacking = _LACKING & set(_roots(said, _LACKING))
-        if lacking or not NEGATIVES.isdisjoint(said):
-            return OTHERWISE if _held(denial.terms, _roots(said, denial.terms), any) else 0.0
-    return -1.0 if _held(denial.stems, _roots(said, denial.stems), all) else 0.0
+class _English:
+    """Read English texts for a denial. Most hold no word that matters, and few words of the others are stemmed."""
+
+    def __init__(self, denial: Denial) -> None:
+        self._denial = denial
+        self._begins = [beginnings(one) for one in denial.stems]
+        self._any = tuple(chain.from_iterable(self._begins))
+        self._terms = tuple(chain.from_iterable(map(beginnings, denial.terms)))
+
+    def __call__(self, text: str) -> float:
+        """Rate one text, as `agreement` does."""
+        denial, lower = self._denial, narrow(text).casefold()
+        may_hold = all(any(start in lower for start in begins) for begins in self._begins)
+        if _MAY_DENY.search(lower) is not None:
+            if any(start in lower for start in self._any):
+                denied = [root for said in _denied(text) for root in _roots(said, self._any)]
+                if _held(denial.stems, denied, any):
+                    return 1.0
+            said = words_in(text)
+            if not (NEGATIVES.isdisjoint(said) and _LACKING.isdisjoint(_roots(said, _LACK_BEGINS))):
+                return OTHERWISE if _held(denial.terms, _roots(said, self._terms), any) else 0.0
+        return -1.0 if may_hold and _held(denial.stems, _roots(words_in(text), self._any), all) else 0.0
 
 
-def _roots(said: Sequence[str], wanted: Iterable[str]) -> list[str]:
-    """Return the stems of those words that may have one of the wanted stems, or one that begins like it."""
-    begins = tuple({start for one in wanted for start in beginnings(one)})
+def _roots(said: Sequence[str], begins: tuple[str, ...]) -> list[str]:
+    """Return the stems of the words that begin in one of these ways, see `beginnings`."""
     return [stem(word) for word in said if word.startswith(begins)]
 
 
-def _by_table(text: str, denial: Denial) -> float:
+def _by_table(text: str, *, denial: Denial) -> float:
     words = by_table.words_of(denial.language)
     roots = stems(text, denial.language)
     if words is not None and words.says("negatives", said(text).text):
@@ -178,13 +190,15 @@ def _said_in(said: str, wanted: str) -> bool:
 
 
 def _denied(text: str) -> Iterator[list[str]]:
-    """Yield the stems that each negation of an English text denies."""
+    """Yield the words that each negation of an English text denies."""
     for clause in _CLAUSE.split(text):
+        if _MAY_DENY.search(narrow(clause).casefold()) is None:
+            continue
         said = words_in(clause)
         for place, word in enumerate(said):
             if word in NEGATIVES:
                 after = said[place + 1 :]
-                yield [stem(one) for one in after if one not in STOP_WORDS and one not in NEGATIVES][:REACH]
+                yield [one for one in after if one not in STOP_WORDS and one not in NEGATIVES][:REACH]
 
 
 OWNER = "owner"  # the source of the contribution
