@@ -281,12 +281,11 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
         for figure, system in zip(figures, ("recall", "LangChain ensemble", "LlamaIndex fusion"), strict=False):
             assert float(figure) == pytest.approx(sum(s[system] for s in of) / len(of), abs=0.0011), (kind, system)
         assert re.search(rf"^\| {kind} \| [\d,]+ \| 0\{figures[0]} \| 0\{figures[3]} \|", page, re.M), kind
-    for size, *cells in re.findall(
-        r"^\| p50 / p95 ms, ([\d,]+) memories \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", readme, re.M
-    ):
-        found = re.search(rf"^\| {size} \| all \| (.*?) \|.*?\|.*?\| (.*?) \| (.*?) \|", page, re.M)
-        assert found is not None
-        assert [cell.strip() for cell in cells] == [said.rsplit(" / ", 1)[0] for said in found.groups()]
+    times = re.findall(r"^\| p50 / p95 ms, `(\w+)`: [^|]+\| ([^|]+) \| ([^|]+) \| ([^|]+) \|", readme, re.M)
+    assert len(times) == 3
+    for name, *cells in times:
+        found = re.search(rf"^\| {name} \| [\d,]+ · \d+ \| \d+ \| (.*?) \(.*?\| (.*?) \(.*?\| (.*?) \(", page, re.M)
+        assert found is not None and cells == list(found.groups()), name
 
 
 def test_tables_of_the_explanation_are_those_of_the_benchmarks() -> None:
