@@ -17,19 +17,14 @@ from recall_integrations.patterns import regex
 from recall_integrations.records import record
 
 CHARS_MAX = 4_000  # of a text that are read: what is longer is no question
+CACHED_CHARS_MAX = 1_000
 GAP_WORDS, GAP_CHARS = 8, 24
 
 MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u097f"  # accents, and Devanagari, whose vowel signs are no letters to `re`
 LETTER = rf"(?-i:[\w{MARKS}])"  # with case ignored, each sign of the ranges is looked at when a pattern is made
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Chinese and Japanese
-_MORE_BLANKS = regex(r"(?<= ) +")
 _UNSPACED = regex(f"[{UNSPACED}]")
 _DROPPED = frozenset("\u200b\u200c\u200d\u2060\ufeff\u00ad")
-_PLAIN = (
-    {i: " " for i in range(0x3001) if chr(i).isspace() or i < 0x20}
-    | {i: chr(i - 0xFEE0) for i in range(0xFF01, 0xFF5F)}
-    | dict.fromkeys(map(ord, "’‘ʼ"), "'")
-)
 _ENDS = ".?!;:。？！；：…"
 _WORD_GAP = rf"(?:(?:[^\s{re.escape(_ENDS)}]|\.(?=\w))+ ){{0,{GAP_WORDS}}}?"
 _CHAR_GAP = rf"[^{re.escape(_ENDS)}]{{0,{GAP_CHARS}}}?"
@@ -39,7 +34,6 @@ ACCENTED_LETTERS_MIN = 4
 _FULL_WIDTH = {c: chr(c - 0xFEE0) for c in map(ord, "，、；：！？") if c > 0xFF00}
 
 Slots = Mapping[str, str]
-BLANK = "\x00"  # stands for what has been read
 
 
 @record(frozen=True, slots=True)
@@ -61,24 +55,17 @@ class Said:
 
 def said(text: str) -> Said:
     """Prepare the first `CHARS_MAX` characters of a text to be matched."""
-    return _said(text[:CHARS_MAX])
+    return _cached(text) if len(text) <= CACHED_CHARS_MAX else _said(text)
 
 
-@lru_cache(maxsize=16)  # each reader of a query asks for it
 def _said(text: str) -> Said:
-    plain, composed = text.translate(_PLAIN), unicodedata.is_normalized("NFC", text)
+    chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    if composed and _DROPPED.isdisjoint(text):  # sign by sign, as nearly every question is
-        at = 0
-        for start, end in (*(m.span() for m in _MORE_BLANKS.finditer(plain)), (len(plain), len(plain))):
-            starts.extend(range(at, start))
-            ends.extend(range(at + 1, start + 1))
-            at = end
-        return Said(_MORE_BLANKS.sub("", plain), starts, ends)
-    chars: list[str] = []
-    for i, c in enumerate(plain):
-        if c in _DROPPED or (c == " " and chars and chars[-1] == " "):
+    composed = unicodedata.is_normalized("NFC", text[:CHARS_MAX])
+    for i, given in enumerate(text[:CHARS_MAX]):
+        c = _plain(given)
+        if not c or (c == " " and chars and chars[-1] == " "):
             continue
         if not composed and chars and not c.isascii():
             both = unicodedata.normalize("NFC", chars[-1] + c)
@@ -92,7 +79,22 @@ def _said(text: str) -> Said:
     return Said("".join(chars), starts, ends)
 
 
-def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = BLANK) -> str:
+_cached = lru_cache(maxsize=16)(_said)
+
+
+def _plain(c: str) -> str:
+    if c.isascii():
+        return " " if c.isspace() or ord(c) < 0x20 else c
+    if "\uff01" <= c <= "\uff5e":
+        return chr(ord(c) - 0xFEE0)
+    if c in "’‘ʼ":
+        return "'"
+    if c in _DROPPED:
+        return ""
+    return " " if c.isspace() else c
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> str:
     """Replace each character in the spans by a sign, by default one that no phrase holds; the text's length stays."""
     for start, end in spans:
         text = text[:start] + sign * (end - start) + text[end:]
@@ -155,8 +157,8 @@ _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrop
 _EDGE = regex(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = regex(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)"
-    r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)|\\(?P<literal>\S)"
-    r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#\\])[^.]|\.(?!\.))+)"
+    r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
+    r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
 )
 
 
@@ -199,8 +201,6 @@ def _piece(phrase: str, piece: re.Match[str], slots: Slots, loose: bool) -> str:
         return " ?,"
     if kind == "sign":
         return "(?:" if value == "(" else value
-    if kind == "literal":
-        return re.escape(piece["literal"])
     if kind == "exact":
         return f"(?-i:{re.escape(piece['exact'])})"
     if kind == "any":

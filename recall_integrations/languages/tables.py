@@ -34,15 +34,10 @@ def _folder() -> Any:
     return resources.files("recall_integrations.languages")
 
 
-ENGLISH = "en"
 READ: tuple[str, ...] = tuple(
-    sorted(
-        entry.name.removesuffix(".yaml")
-        for entry in _folder().iterdir()
-        if entry.name.endswith(".yaml") and not entry.name.startswith(ENGLISH)
-    )
+    sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
 )
-"""Codes of the languages besides English with a table file, in order."""
+"""Codes of the languages with a table file, in order. English is read by rules of its own."""
 
 
 def name_of(code: str) -> str:
@@ -53,7 +48,7 @@ def name_of(code: str) -> str:
 @functools.cache
 def tables(code: str) -> Tables:
     """Return the tables of a language."""
-    if code not in (ENGLISH, *READ):
+    if code not in READ:
         raise InvalidArgument(f"no tables for the language {code!r}: there are {', '.join(READ)}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     content = yaml.load((_folder() / f"{code}.yaml").read_text(encoding="utf-8"), Loader=loader)
@@ -72,6 +67,9 @@ def checked(code: str, content: Any) -> Tables:
     if wrong:
         raise InvalidArgument(f"{code}.yaml: `{wrong[0]}` must be a mapping")
     return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
+
+
+ENGLISH = "en"  # is read by rules of its own
 
 
 def unread(language: str | None) -> tuple[str, ...]:

@@ -1,34 +1,40 @@
 """The user of a scope as an entity, and whose words a query asks for: "what did I tell you", "which did you recommend".
 
-The words are in the tables of a language: `person` in its file. The subject of the verb of saying decides; each
-phrase has a rank and a strength.
+The subject of the verb of saying decides. Each "I", "you", "the assistant" … is a cue with a rank and a strength.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from recall_integrations.languages.phrases import Said, blanked, said
-from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
+from recall_integrations.query.by_table import person
+from recall_integrations.query.by_table.person import CLAUSE, DOING, ONLY, SAYING, SENTENCES_MAX
 from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.text import Token, stem, tokenize
 from recall_integrations.types import EntityRef, Scope
 from recall_integrations.types.roles import Role
 
 SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
 USER = "user"  # name of the user in a scope without a user id, and in chat logs
 
-
-class AskedRole(NamedTuple):
-    """The role whose words a query asks for (`None` = nobody's in particular), and how plainly, in [0, 1]."""
-
-    role: Role | None = None
-    strength: float = 0.0
-
-
-NOBODY = AskedRole()
+_FIRST_PERSON = frozenset(
+    """
+    i i'd i'll i'm i've me my mine myself we we'd we'll we're we've us our ours ourselves
+    """.split()
+)
+# "tell me about Kestrel" is about Kestrel.
+_REQUESTS = frozenset("bring fetch find get give help let list read remind send show tell".split())
+_POLITE = frozenset("please kindly just now ok okay hey hi so and then".split())
+_REQUESTING = frozenset("can could would will".split())
+# "Phase I" is the first phase.
+_NUMBERED = frozenset(
+    "act appendix article book chapter class episode level part phase round season section stage step tier type "
+    "volume war".split()
+)
+_MINES = frozenset("a the coal gold land data".split())
 
 
 def implicit_user(
@@ -59,73 +65,392 @@ def implicit_user(
     )
 
 
-KNOWN = tuple(
-    "i we not_me user_saying user_doing user_clause user_own assistant_saying assistant_clause assistant_words "
-    "not_asked others others_clause user".split()
+def first_person(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> Token | None:
+    """Return the first word by which a query speaks of its user: "what did I …"; not "tell me about …"."""
+    if language != "en":
+        span = person.first_person(text, language)
+        return None if span is None else Token(text[span[0] : span[1]].casefold(), *span)
+    spoken = (t for i, t in enumerate(tokens) if t.word in _FIRST_PERSON and is_first_person(tokens, i, text))
+    return next(spoken, None)
+
+
+def is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
+    """Say whether a word of the first person is the user: not "Phase I", "tell me …", "a gold mine"."""
+    token = tokens[i]
+    before = [t.word for t in tokens[max(0, i - 3) : i]][::-1] + [""] * 3
+    if token.word == "i":
+        return before[0] not in _NUMBERED and not _is_abbreviated(tokens, i)
+    if token.word == "mine":
+        return before[0] not in _MINES
+    if token.word == "us" and (before[0] == "the" or _is_country(token, text)):
+        return False
+    if token.word in ("me", "us") and before[0] in _REQUESTS:
+        asked = not before[1] or before[1] in _POLITE or (before[1] == "you" and before[2] in _REQUESTING)
+        return not asked
+    return True
+
+
+def _is_abbreviated(tokens: Sequence[Token], i: int) -> bool:
+    """Say whether an "i" is part of "i.e.", "I/O", "A.I.", "I-95"."""
+    after = tokens[i + 1] if i + 1 < len(tokens) else None
+    if after is not None and after.start - tokens[i].end == 1 and (after.word in ("e", "o") or after.word.isdigit()):
+        return True
+    return i > 0 and tokens[i - 1].word == "a"
+
+
+def _is_country(token: Token, text: str) -> bool:
+    return text[token.start : token.end] == "US" and not text.isupper()
+
+
+STRENGTH_MIN = 0.2  # below, it says nothing
+NEAR = 5  # words between a subject and its verb
+
+
+class AskedRole(NamedTuple):
+    """The role whose words a query asks for (`None` = nobody's in particular), and how plainly, in [0, 1]."""
+
+    role: Role | None = None
+    strength: float = 0.0
+
+
+NOBODY = AskedRole()
+
+
+class _Cue(NamedTuple):
+    role: Role | None  # `None`: what is asked for is neither's alone
+    rank: int
+    strength: float
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(map(stem, words.split()))
+
+
+_I = {"i": "", "i've": "have", "i'd": "had", "i'm": "was", "i'll": "will"}
+_YOU = {"you": "", "you've": "have", "you'd": "had", "you're": "are", "you'll": "will", "u": ""}
+_PAIR = frozenset("i you me".split())
+_ASSISTANTS = frozenset("assistant ai bot chatbot chatgpt gpt llm copilot".split())
+_NAMED = frozenset("chatgpt gpt".split())  # need no article
+_ARTICLES = frozenset("the that this my our".split())
+
+_PAST = frozenset("did didn't have haven't had hadn't has hasn't was wasn't were weren't am".split())
+_MODALS = frozenset("can could should would will may might must shall can't couldn't shouldn't wouldn't won't".split())
+_AUXILIARIES = frozenset(
+    "have had has did do was were am are been be being haven't hadn't didn't wasn't don't can't cannot couldn't can "
+    "could would not".split()
 )
-SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks
-SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
-MINE = 0.4  # strength of a question that only speaks of what is the asker's
-_CUES: tuple[tuple[str, Role | None, int, float], ...] = (
-    ("user_saying", Role.USER, SAYING, 1.0),
-    ("assistant_saying", Role.ASSISTANT, SAYING, 1.0),
-    ("user_doing", Role.USER, DOING, 0.7),
-    ("user_clause", Role.USER, CLAUSE, 0.9),
-    ("assistant_clause", Role.ASSISTANT, CLAUSE, 0.9),
-    ("assistant_words", Role.ASSISTANT, CLAUSE, 0.8),
-    ("user_own", Role.USER, ONLY, MINE),
-    ("i", Role.USER, ONLY, MINE),
-    ("others", None, SAYING, 1.0),
-    ("others_clause", None, CLAUSE, 0.9),
+_ADVERBS = frozenset(
+    "ever also already just really originally first initially previously once recently usually actually always never "
+    "still not all even only then earlier last specifically exactly apparently supposedly kindly clearly not both "
+    "yesterday today lately before so far originally ever explicitly briefly".split()
 )
+_BE = frozenset("was were been wasn't weren't got".split())
+
+_SAY = (
+    "say tell mention ask talk speak write explain describe report state note claim suggest recommend advise propose "
+    "answer reply respond announce confirm admit request complain promise express discuss remark name specify clarify "
+    "warn indicate outline share estimate list point bring refer call comment emphasize stress argue agree quote"
+)
+_GIVE = (
+    "give send provide show make create generate draft build produce prepare compile find offer help teach walk come "
+    "put set design plan calculate compute translate fix correct summarize summarise sketch rewrite revise post link"
+)
+_SAYING = _stems(_SAY)
+_GIVING = _SAYING | _stems(_GIVE)
+_PARTICLES = {"put": frozenset("together forward down in".split()), "set": frozenset("up out".split())}
+_BASES = frozenset(f"{_SAY} {_GIVE}".split()) - _PARTICLES.keys()
+_PASSIVES = frozenset(
+    "told recommended advised given suggested offered promised sent shown taught warned asked".split()
+)
+# Said or written by who is spoken to: "your advice".
+_SAYINGS = frozenset(
+    "advice recommendation recommendations suggestion suggestions answer answers response responses reply replies "
+    "explanation explanations opinion tip tips instructions instruction recipe recipes summary code script snippet "
+    "draft proposal proposals example examples message messages analysis steps guidance estimate plan list outline "
+    "template feedback version conclusion calculation itinerary reasoning comment comments words statement".split()
+)
+_NEW = frozenset("is what's are me need want like love appreciate get".split())  # "what's your opinion", "give me …"
+# What somebody who asks says of himself: "I wonder", "I forgot".
+_MENTAL = _stems(
+    "wonder remember recall forget think guess believe hope suppose know look search seek curious interested sure "
+    "unsure try assume understand mean imagine appreciate"
+)
+_WANTING = frozenset("want need like love wish prefer".split())  # "what I wanted you to book" is of the past
+_ASKING = frozenset(
+    "know find ask see hear learn understand check be remember recall confirm verify read review get go revisit look "
+    "double have talk you".split()
+)
+_REMEMBERING = _stems("remember recall")
+# What others do who speak. Not what is as often a noun of the user's: "did my last request go through".
+_SPEAKING = _stems(
+    "say tell mention ask speak write explain describe suggest recommend advise propose respond announce confirm admit "
+    "complain warn agree"
+)
+_SPOKEN = frozenset(
+    "said told mentioned asked spoke wrote explained described suggested recommended advised proposed responded "
+    "announced confirmed admitted complained warned agreed".split()
+)
+_DECIDING = _SAYING | _stems("decide settle plan conclude")  # what "we" do with words
+_DETERMINERS = frozenset("my our his her their the a an this that".split())
+_SOMEBODY = frozenset("he she they somebody someone anybody anyone everybody everyone nobody".split())
+# No part of what somebody is called: "did my manager and I say", "did the plan that you wrote say".
+_BREAKS = frozenset(
+    "and or that which who whom what when where why how if because about i you we me us your to".split()
+)
+_SAID_PAST = frozenset("did didn't have haven't had hadn't has hasn't".split())
+_ADVISED = frozenset("recommended suggested advised proposed".split())
+_WAS = frozenset("was were been wasn't weren't".split())
+_TELLING = frozenset("tell told give gave show shown remind send bring get help let find fetch list read".split())
 
 
-def prepare(language: str) -> None:
-    """Make the patterns of a language, if it has tables."""
-    words_of(language).prepare(KNOWN)
+def asked_role(
+    text: str, tokens: Sequence[Token] | None = None, language: str | None = "en", *, assistant: bool = True
+) -> AskedRole:
+    """Find whose words the query asks for."""
+    if language != "en":
+        return AskedRole(*person.asked_role(text, language))
+    tokens = tokenize(text) if tokens is None else tokens
+    words = _Words(text, tokens, assistant)
+    cues = [(i, cue) for i in range(len(tokens)) if (cue := words.cue(i)) is not None]
+    if not cues:
+        return NOBODY
+    asks = _asking_sentences(text, tokens)
+    best: tuple[int, float] = (0, 0.0)
+    found = NOBODY
+    asked: set[Role | None] = set()  # of whom it is asked outright
+    for i, cue in cues:
+        if cue.role is None and not asks[i]:
+            continue
+        rank, strength = (cue.rank, cue.strength) if asks[i] else (ONLY, cue.strength / 2)
+        if rank == SAYING:
+            asked.add(cue.role)
+        if strength >= STRENGTH_MIN and (rank, strength) > best:
+            best = (rank, strength)
+            found = AskedRole(cue.role, strength)
+    return NOBODY if found.role is None or len(asked) > 1 else found
 
 
-def words_of(language: str | None) -> Wording:
-    """Return the phrases of a language; none if it has no tables."""
-    return wording(language, "person", KNOWN)
+def _asking_sentences(text: str, tokens: Sequence[Token]) -> list[bool]:
+    """Say for each word whether its sentence is a question; always true if a text of few sentences has none."""
+    asks = [True] * len(tokens)
+    first, any_asks, plain = 0, False, []
+    for i, token in enumerate(tokens):
+        end = tokens[i + 1].start if i + 1 < len(tokens) else len(text)
+        between = text[token.end : end]
+        if "?" in between or "？" in between:
+            any_asks, first = True, i + 1
+        elif any(mark in between for mark in ("!", "\n")) or ("." in between and not between.startswith("..")):
+            plain.append((first, i + 1))
+            first = i + 1
+    plain.append((first, len(tokens)))
+    if any_asks or sum(start < stop for start, stop in plain) > SENTENCES_MAX:
+        for start, stop in plain:
+            asks[start:stop] = [False] * (stop - start)
+    return asks
 
 
-def first_person(text: str, language: str | None = "en") -> Match | None:
-    """Return the span of the first word by which a query speaks of its user; `None` without one or without tables."""
-    words, read = words_of(language), said(text)
-    spoken = _without_requests(words, read.text)
-    ours = list(words.found("we", spoken))
-    found = [*ours, *words.found("i", blanked(spoken, ours))]  # "我们" begins with "我"
-    return read.span(*min(found)) if found else None
+class _Words:
+    def __init__(self, text: str, tokens: Sequence[Token], assistant: bool = True) -> None:
+        self.text, self.tokens, self.assistant = text, tokens, assistant
+        self.words = [t.word for t in tokens]
 
+    def at(self, i: int) -> str:
+        """Return the word at a place, empty beyond the ends."""
+        return self.words[i] if 0 <= i < len(self.words) else ""
 
-def asked_role(text: str, language: str | None = "en") -> AskedRole:
-    """Find whose words a query asks for; nobody's if the language has no tables."""
-    words, read = words_of(language), said(text)
-    heard = blanked(read.text, words.found("not_asked", read.text))
-    spoken = _without_requests(words, heard)
-    alone = blanked(spoken, words.found("we", spoken))
-    asks = _asks(read)
-    best, place, role = (0, 0.0), 0, None
-    outright: set[Role | None] = set()  # who is asked for by a verb of saying in the question itself
-    for name, of, rank, strength in _CUES:
-        for start, end in words.found(name, heard if of is not Role.USER else spoken if rank > ONLY else alone):
-            if rank == SAYING and asks(start):
-                outright.add(of)
-                heard = blanked(heard, [(start, end)])  # "the assistant" is no third person
-            worth = (rank, strength) if asks(start) else (ONLY, strength / 2)
-            if worth > best or (worth == best and start < place):
-                best, place, role = worth, start, of
-    return NOBODY if role is None or len(outright) > 1 else AskedRole(role, best[1])
+    def cue(self, i: int) -> _Cue | None:
+        """Read the cue of the word at `i` on whose words the query asks for; `None` if it gives none."""
+        word = self.words[i]
+        if word in _PAIR and self._is_paired(i):
+            return None
+        if word in _ADVISED:
+            return self._advised(i)
+        if word == "we":
+            return self._we(i)
+        if (word in _SOMEBODY or word in _DETERMINERS) and (other := self._somebody(i)) is not None:
+            return other
+        if word in _I:
+            return self._i(i) if word != "i" or is_first_person(self.tokens, i, self.text) else None
+        if word in _YOU:
+            return self._you(i)
+        if word == "your":
+            return self._your(i)
+        if word in _ASSISTANTS:
+            return self._assistant(i)
+        if word == "user":
+            return self._user(i)
+        if word in ("my", "mine", "myself") and is_first_person(self.tokens, i, self.text):
+            return _Cue(Role.USER, ONLY, 0.4)
+        if word == "me" and self.at(i - 1) not in _TELLING:
+            if self.at(i - 1) == "to" and self.at(i - 2) in _PASSIVES and self.at(i - 3) in _BE:
+                return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
+            return _Cue(Role.USER, ONLY, 0.25)
+        return None
 
+    def _is_paired(self, i: int) -> bool:
+        """Say whether two subjects are joined: "what did you and I discuss" asks for both, so for neither."""
+        follows, precedes = self.at(i + 1), self.at(i - 1)
+        return (follows in ("and", "or") and self.at(i + 2) in _PAIR) or (
+            precedes in ("and", "or") and self.at(i - 2) in _PAIR
+        )
 
-def _asks(read: Said) -> Callable[[int], bool]:
-    """Return what says whether a place is in a question; always true if a text of few sentences has none."""
-    whole = sentences(read)
-    if len(whole) <= SENTENCES_MAX and not any(asking for *_, asking in whole):
-        return lambda _: True
-    return lambda place: any(start <= place < end and asking for start, end, asking in whole)
+    def _verb(self, i: int) -> tuple[int, set[str]]:
+        """Return the place of the verb behind a subject, and the auxiliaries between."""
+        between: set[str] = set()
+        for j in range(i + 1, i + 1 + NEAR):
+            word = self.at(j)
+            if word in _AUXILIARIES:
+                between.add(word)
+            elif word not in _ADVERBS:
+                return j, between
+        return i + 1, between
 
+    def _before(self, i: int) -> str:
+        """Return the auxiliary in front of a subject, empty if there is none: "did (I)", "have (you)"."""
+        word = self.at(i - 1)
+        return word if word in _PAST or word in _MODALS or word in ("do", "does", "are", "is") else ""
 
-def _without_requests(words: Wording, text: str) -> str:
-    return blanked(text, words.found("not_me", text))
+    def _i(self, i: int) -> _Cue | None:
+        before, contracted = self._before(i), _I[self.words[i]]
+        at, between = self._verb(i)
+        verb = self.at(at)
+        root = stem(verb)
+        passive = verb in _PASSIVES and (bool(between & _BE) or before in ("was", "wasn't") or contracted == "was")
+        if passive:
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
+        if before in _PAST:
+            if root in _SAYING:
+                return _Cue(Role.USER, SAYING, 1.0)
+            return _Cue(Role.USER, DOING, 0.7)
+        if root in _MENTAL:
+            return None
+        if before in _MODALS:
+            return None if root in _SAYING else _Cue(Role.USER, ONLY, 0.25)
+        if before:  # "how do I boil an egg" is no question about the user, "what do I owe Sam" is
+            return _Cue(Role.USER, ONLY, 0.2 if self.at(i - 2) == "how" else 0.5)
+        if verb in _WANTING:
+            follows = (self.at(at + 1), self.at(at + 2))
+            asking = follows[0] in _ASKING or (follows[0] == "to" and follows[1] in _ASKING)
+            return None if asking else _Cue(Role.USER, ONLY, 0.3)
+        if root in _SAYING:
+            return _Cue(Role.USER, CLAUSE, 0.7 if verb in _BASES and not between else 0.9)
+        return _Cue(Role.USER, ONLY, 0.5)
+
+    def _you(self, i: int) -> _Cue | None:
+        if self.at(i - 1) == "from":  # "what advice did I get from you"
+            return _Cue(Role.ASSISTANT, DOING, 0.8)
+        before, contracted = self._before(i), _YOU[self.words[i]]
+        at, between = self._verb(i)
+        verb = self.at(at)
+        if before in _PAST:
+            return _Cue(Role.ASSISTANT, SAYING, 1.0) if self._says(at, before) else None
+        if before:
+            if before == "do" and stem(verb) in _REMEMBERING and self._is_gerund(at + 1):
+                return _Cue(Role.ASSISTANT, CLAUSE, 0.9)
+            return None
+        if contracted in ("are", "will") or between & _MODALS:
+            return None
+        if not self._says(at, "had"):
+            return None
+        perfect = contracted == "have" or not between.isdisjoint(("have", "had", "did"))
+        spoken = verb not in _BASES or perfect or verb in _PARTICLES
+        return _Cue(Role.ASSISTANT, CLAUSE, 0.9) if spoken else None
+
+    def _says(self, at: int, before: str) -> bool:
+        """Say whether the word is a verb of saying or giving; after "were", only its "-ing" form."""
+        verb = self.at(at)
+        if verb in _PARTICLES:
+            return not _PARTICLES[verb].isdisjoint((self.at(at + 1), self.at(at + 2), self.at(at + 3)))
+        if before in ("was", "were", "wasn't", "weren't", "am"):
+            return self._is_gerund(at)
+        return stem(verb) in _GIVING
+
+    def _is_gerund(self, at: int) -> bool:
+        return self.at(at).endswith("ing") and stem(self.at(at)) in _GIVING
+
+    def _your(self, i: int) -> _Cue | None:
+        for j in range(i + 1, i + 4):
+            if self.at(j) in _SAYINGS:
+                new = self.at(i - 1) in _NEW and self.at(0) != "remind"
+                asked = self.at(i - 1) in ("was", "were") and self.at(i - 2) == "what"
+                return None if new else _Cue(Role.ASSISTANT, SAYING if asked else CLAUSE, 0.8)
+        return None
+
+    def _we(self, i: int) -> _Cue | None:
+        """Read a "we": in "what did we agree" both spoke; "the date we settled on" does not tell who said it."""
+        asked = self._before(i) in _SAID_PAST and stem(self.at(self._verb(i)[0])) in _DECIDING
+        return _Cue(None, SAYING, 1.0) if asked else None
+
+    def _somebody(self, i: int) -> _Cue | None:
+        """Read a subject who is somebody else: "did my manager tell me", "what she said"."""
+        asked = self._before(i) in _SAID_PAST
+        if not asked and self.at(i - 1) != "what":  # "since my friend suggested it": when, not what
+            return None
+        spoken = _SPEAKING if asked else _SPOKEN
+        first = i + 1 if self.words[i] in _SOMEBODY else i + 2
+        for j in range(i + 1, i + 2 + NEAR):
+            word = self.at(j)
+            if not word or word in _BREAKS:
+                return None
+            if j >= first and (stem(word) if asked else word) in spoken:
+                head = self.at(j - 1)
+                mine = self.words[i] == "my" and head == "assistant"  # somebody's secretary
+                if (head in _ASSISTANTS and not mine) or head == "user" or head in _WAS:
+                    return None
+                return _Cue(None, SAYING if asked else CLAUSE, 0.9)
+        return None
+
+    def _advised(self, i: int) -> _Cue | None:
+        """Read "which hotel was suggested": by the assistant, unless it says by whom, or to whom else."""
+        before = i - 1
+        while self.at(before) in _ADVERBS:
+            before -= 1
+        asked = self.at(before) in _WAS or (self.at(0) in _WAS and i <= NEAR)
+        if not self.assistant or not asked or self.at(before - 1) in _I:
+            return None
+        for j in range(i + 1, i + 1 + NEAR):
+            if self.at(j) in ("by", "to"):
+                named = self.at(j + 2) if self.at(j + 1) in _ARTICLES else self.at(j + 1)
+                known = named in _ASSISTANTS or named == "you" if self.at(j) == "by" else named in ("me", "us")
+                return _Cue(Role.ASSISTANT if known else None, CLAUSE, 0.5)
+        return _Cue(Role.ASSISTANT, CLAUSE, 0.5)
+
+    def _assistant(self, i: int) -> _Cue | None:
+        article = self.at(i - 1)
+        if article == "ai":  # "the AI assistant": one subject
+            i, article = i - 1, self.at(i - 2)
+            last = i + 1
+        else:
+            last = i
+        if article == "my" and self.words[i] == "assistant":  # somebody's secretary
+            return None
+        known = article in _ARTICLES
+        before = self._before(i - 1 if known else i)
+        at, _ = self._verb(last)
+        if stem(self.at(at)) in _GIVING and (known or before in _PAST or self.words[i] in _NAMED):
+            if before in _PAST:
+                return _Cue(Role.ASSISTANT, SAYING, 1.0)
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.6 if self.at(at) in _BASES else 0.9)
+        if known and self.at(last + 1) in _SAYINGS:
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.8)
+        start = i - 1 if known else i
+        if self.at(start - 1) == "to" and self.at(start - 2) == "according":
+            return _Cue(Role.ASSISTANT, CLAUSE, 0.9)
+        return None
+
+    def _user(self, i: int) -> _Cue | None:
+        known = self.at(i - 1) == "the"
+        start = i - 1 if known else i
+        before = self._before(start)
+        at, _ = self._verb(i)
+        token = self.tokens[i]
+        if self.text[token.start : token.end].casefold().endswith(("'s", "’s")):
+            return _Cue(Role.USER, ONLY, 0.4)
+        says = stem(self.at(at)) in _SAYING
+        if before in _PAST:
+            return _Cue(Role.USER, SAYING, 1.0) if says else _Cue(Role.USER, DOING, 0.7)
+        if says and known and self.at(at) not in _BASES:
+            return _Cue(Role.USER, CLAUSE, 0.9)
+        if before == "does" and self.at(start - 2) != "how":
+            return _Cue(Role.USER, ONLY, 0.5)
+        return None

@@ -1,14 +1,116 @@
-"""Find the terms that a query excludes: "what did I do that wasn't related to the frontend" → `frontend`.
+"""Find the terms that an English query excludes: "what did I do that wasn't related to the frontend" → `frontend`.
 
-In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer. The words are in the
-tables of a language: `negation` in its file.
+In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer. Linear in the text.
 """
 
 from __future__ import annotations
 
-from recall_integrations.query.by_table.negation import excluded
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from recall_integrations.patterns import regex
+from recall_integrations.query.by_table.negation import (
+    LIST_ITEMS_MAX,
+    QUOTE_CHARS_MAX,
+    TERM_WORDS_MAX,
+    WESTERN_QUOTES,
+    excluded,
+    quotation,
+)
 from recall_integrations.query.folding import word_set
+from recall_integrations.query.spans import Span
 from recall_integrations.records import record
+
+Place = Literal["anywhere", "start", "relative"]
+
+
+class Cue(NamedTuple):
+    """A phrase after which the excluded term stands."""
+
+    words: tuple[str, ...]
+    place: Place = "anywhere"  # or only at the `start` of a clause (an order), or after a `relative` "that", "which"
+    only_after_all: bool = False  # takes from a whole: after a negation it says the opposite ("nobody except Sam")
+
+
+def _cues(phrases: str, place: Place = "anywhere", *, only_after_all: bool = False) -> tuple[Cue, ...]:
+    return tuple(Cue(tuple(p.split()), place, only_after_all) for p in phrases.split("|"))
+
+
+def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(phrase.split()) for phrase in text.split("|"))
+
+
+# Phrases that exclude by themselves.
+CUES: tuple[Cue, ...] = (
+    *_cues("without any mention of|without mentioning|without using|without|with no|unrelated to|minus"),
+    *_cues("excluding|leaving out|ignoring|omitting|skipping|nothing about|nothing related to|nothing to do with"),
+    *_cues("except for|except|excepting|other than|apart from|aside from|besides|outside of", only_after_all=True),
+    *_cues(
+        "anything but|everything but|anyone but|everyone but|anybody but|everybody but|all but", only_after_all=True
+    ),
+    *_cues("exclude|ignore|omit|skip|leave out|leave aside|filter out", "start"),
+)
+
+# What may follow a negated verb ("wasn't …", "is not …", "doesn't …") or a bare "not", and then excludes wherever it
+# stands: it speaks of what a thing is about, not of what somebody does.
+ABOUTNESS: tuple[Cue, ...] = (
+    *_cues("related to|relating to|relate to|connected to|connected with|about|regarding|concerning|concern"),
+    *_cues("to do with|have to do with|have anything to do with|anything to do with|deal with|dealing with"),
+    *_cues("have anything about|want anything about|associated with|tagged with|tagged as|tagged|labelled|labeled"),
+    *_cues("involve|involves|involving|mentioning|including|counting|containing|contain"),
+    *_cues(
+        "mention|use|have|need|require|include|cover|come from|start with|begin with|belong to|take place in",
+        "relative",
+    ),
+    *_cues(
+        "using|having|needing|requiring|covering|made with|made in|made of|made by|written in|written by", "relative"
+    ),
+    *_cues("done with|done in|done by|based on|based in|located in|hosted by|hosted on|held in|held at", "relative"),
+    *_cues("mention|include|show|return|list|give me|show me|tell me about|count|consider|bring up", "start"),
+)
+
+# A bare "not" (after no auxiliary) or a relative "that isn't" may be followed by these before its term.
+PREPOSITIONS = word_set("about at by for from in inside of on regarding with within near via")
+
+DETERMINERS = word_set(
+    "a an the any my our your his her their its this that these those all each every some of anything something "
+    "everything things stuff ones matters topics"
+)
+
+# After bare "not": the sentence is about something else than leaving things out.
+NOT_FOLLOWED_BY = word_set(
+    """
+    only just merely simply even yet really sure quite exactly so too very that to always necessarily again ever
+    much many enough long far all every everyone everybody everything until till because when if while once since as
+    after before unless though although whether a single one bad good better best happy great fair ok okay fine
+    possible impossible clear certain true false available ready working done finished know knowing remember
+    remembering have having be being been am able allowed supposed going gonna want wanting i you he she it we they
+    me him them us who whom what where how why which there here now then today yesterday tomorrow particularly
+    especially surprisingly least less more most worth likely anymore guilty alone afraid well
+    """
+)
+
+# The same, for phrases that begin with a preposition.
+NOT_IDIOMS = _phrases(
+    "at all|at first|at home|in the mood|in the least|in the slightest|in time|in a hurry|in general|in vain|on time|"
+    "on purpose|for long|for sure|for now|for nothing|by chance|by accident|of course|with me|with us|about to"
+)
+
+# Before bare "not": "why not", "or not", "I hope not".
+NOT_PRECEDED_BY = word_set(
+    "why or nor if whether how hope guess think believe suppose afraid rather better best certainly definitely "
+    "absolutely probably maybe perhaps surely had of though although decided chose choose prefer try tried"
+)
+
+# "no …" that excludes nothing.
+NO_FOLLOWED_BY = word_set(
+    """
+    idea ideas clue one longer matter way ways problem problems doubt more less fewer such need reason reasons
+    worries worry thanks thank sense use point time chance choice wonder kidding good better bad further other not
+    sooner later question questions comment difference luck sweat offense harm hurry rush evidence trace
+    sign shortage end big deal wait nonsense brainer
+    """
+)
 
 # Names of what negates a clause; "n't" without its apostrophe is how people type.
 NEGATED_AUXILIARIES = word_set(
@@ -18,9 +120,90 @@ NEGATED_AUXILIARIES = word_set(
     isnt arent wasnt werent dont doesnt didnt havent hasnt hadnt cant couldnt wont wouldnt shouldnt aint
     """
 )
+COPULAS = word_set(
+    "is are was were be been am isn't aren't wasn't weren't isnt arent wasnt werent ain't aint that's it's they're"
+)
+AUXILIARIES = word_set(
+    """
+    is are was were be been am do does did have has had can could will would shall should may might must
+    i'm you're he's she's it's we're they're that's who's what's i've we've they've i'd i'll ought
+    """
+)
+# Contractions that carry their own subject: "it's not the Paris trip".
+COPULAS_WITH_SUBJECT = frozenset(("it's", "that's", "they're"))
+RELATIVES = frozenset(("that", "which", "that's", "things", "ones", "stuff", "anything", "something", "everything"))
+SUBJECTS = frozenset(("it", "this", "these", "those", "they", "it's", "they're"))
+IMPERATIVES = frozenset(("don't", "dont"))
+CONJUNCTIONS = frozenset(("or", "and", "nor", "&", "plus"))
 NEGATIVES = NEGATED_AUXILIARIES | word_set(
     "no not none nothing nobody noone nowhere never neither nor hardly without no-one"
 )
+# Before an order: "please ignore meetings", "but skip the standups".
+ORDER_OPENERS = frozenset(("please", "and", "but", "also", "just", "then", "so", "or", "now", "lets", "let's"))
+
+# Where a noun phrase ends.
+PHRASE_END = (
+    word_set(
+        """
+    i you he she it we they me him us them who whom whose which what when where why how that there here then than i'm
+    i've i'd i'll you're we're they're he's she's it's that's what's who's there's let's is are was were be been being
+    am do does did done have has had can could will would shall should may might must and or nor but so if because since
+    until till while though although unless whether as a an the my your our his her their its this these those any some
+    each every both either neither no not about above across after against along among around at before behind below
+    between beyond by despite during for from in inside into near of off on onto out outside over past per through to
+    toward towards under up upon via with within without except excluding besides today yesterday tomorrow tonight now
+    ago last next recently lately currently yet still already ever never again anymore please also instead else only
+    just really very too
+    """
+    )
+    | NEGATED_AUXILIARIES
+)
+
+# Finite verbs end one, too; listed as far as they often follow a term directly.
+VERBS = word_set(
+    """
+    went go goes came come said say says told tell tells made make makes bought liked like likes loved want wants
+    wanted know knows knew thought happened attended visited mentioned talked spoke discussed wrote used got gave took
+    show list find give get open search
+    """
+)
+
+# Dropped from the end of a term: "no frontend stuff please".
+TRAILING = word_set("stuff thing things one ones either please related specifically itself themselves etc")
+
+# State words: "tests that are not passing" asks about tests that fail, it excludes no topic.
+STATES = word_set(
+    """
+    working ready done available finished open closed over due late ok okay good bad happy sure true fair right wrong
+    clear possible able allowed urgent important relevant broken correct complete safe free busy mine yours there here
+    enough worth great nice well new old big small easy hard dead alive home alone interested responsible
+    """
+)
+
+# "non-" words that are words of their own.
+NON_WORDS = word_set(
+    """
+    alcoholic binary compliant compliance conformist disclosure dominant duality empty essential existent fatal fiction
+    functional invasive linear negative negotiable partisan plussed profit profits prejudicial resident sense
+    sequitur stick stop trivial toxic uniform verbal violent volatile zero blocking null native
+    """
+)
+
+
+_QUESTION_WORDS = word_set("what when where why how who whom which")
+CLAUSE_WORDS_MAX = 12  # how far back a second negation is looked for
+
+_SEPARATOR = (
+    r"\s!-/:-@\[-\^{-~`\u00a1\u00a7\u00ab\u00b6\u00b7\u00bb\u00bf\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff01-\uff0f"
+)
+_TOKEN = regex(
+    rf"(?:(?<![^\s(])\.(?=[A-Za-z]))?"  # .NET
+    rf"[^{_SEPARATOR}]+(?:['’.&+/\-‑@][^{_SEPARATOR}]+)*(?:\+\+|#)?"  # don't, node.js, front-end, C++, C#
+    r"|[^\s]"
+)
+_QUOTED = regex(rf'"[^"]{{1,{QUOTE_CHARS_MAX}}}"|“[^”]{{1,{QUOTE_CHARS_MAX}}}”')
+_WORDLIKE = regex(r"[^\W_]")
+_RUN = regex(r"\w+")
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -32,10 +215,324 @@ class Negation:
     term_span: tuple[int, int]
 
 
+class _Piece(NamedTuple):
+    word: str
+    start: int
+    end: int
+    raw: str
+
+    @property
+    def is_word(self) -> bool:
+        return _WORDLIKE.search(self.raw) is not None
+
+
+class _Term(NamedTuple):
+    start: int  # characters
+    end: int
+    span_end: int
+    next: int  # index of the first token behind it
+
+
 def find_negations(text: str, language: str | None = "en") -> tuple[Negation, ...]:
     """Return the terms that `text` excludes, in order of appearance; equal terms are reported once."""
     found: dict[str, Negation] = {}
-    for span, (start, end) in excluded(text, language):
+    for span, (start, end) in _excluded(text) if language == "en" else excluded(text, language):
         term = text[start:end]
         found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
     return tuple(found.values())
+
+
+def _excluded(text: str) -> Iterator[tuple[Span, Span]]:
+    """Yield each exclusion, from its cue on, and its term."""
+    if text.isascii() and _CUE_RUNS.isdisjoint(_RUN.findall(text.lower())):
+        return
+    tokens = _tokens(text)
+    quoted = {position for m in _QUOTED.finditer(text) for position in range(m.start(), m.end())}
+    i = 0
+    while i < len(tokens):
+        first = None if tokens[i].start in quoted else _cue_end(tokens, i)  # a title may hold a "not"
+        terms: list[_Term] = []
+        if first is not None:
+            single = tokens[i].word == "non"  # "non-frontend work": it belongs to the one word it stands before
+            terms = [t for t in (_term(tokens, first, text, 1),) if t] if single else _terms(tokens, first, text)
+        for term in terms:
+            yield (tokens[i].start, term.span_end), (term.start, term.end)
+        i = terms[-1].next if terms else i + 1
+
+
+def _tokens(text: str) -> list[_Piece]:
+    return [
+        _Piece(m.group().replace("’", "'").replace("‑", "-").casefold(), m.start(), m.end(), m.group())
+        for m in _TOKEN.finditer(text)
+    ]
+
+
+def _by_first_word(cues: Iterable[Cue]) -> dict[str, tuple[Cue, ...]]:
+    table: dict[str, list[Cue]] = {}
+    for cue in cues:
+        table.setdefault(cue.words[0], []).append(cue)
+    return {first: tuple(sorted(group, key=lambda c: -len(c.words))) for first, group in table.items()}
+
+
+_CUES = _by_first_word(CUES)
+_ABOUTNESS = _by_first_word(ABOUTNESS)
+_NOT_IDIOMS = _by_first_word(map(Cue, NOT_IDIOMS))
+
+
+# In a text that excludes something stands the last run of letters of one of these words ("t" of "isn't").
+_CUE_RUNS = frozenset(
+    _RUN.findall(word)[-1]
+    for word in ("no", "not", "non", *NEGATED_AUXILIARIES, *(cue.words[0] for cue in CUES if "no" not in cue.words))
+)
+
+
+def _cue_end(tokens: list[_Piece], i: int) -> int | None:
+    """Return the index of the first token after the cue that starts at `i`; `None` if none there excludes anything."""
+    word = tokens[i].word
+    if word in NEGATED_AUXILIARIES:
+        return _after_auxiliary(tokens, i, i + 1)
+    if word == "not":
+        return _after_not(tokens, i)
+    if word == "no":
+        return _after_no(tokens, i)
+    if word == "non" or (word.startswith("non-") and len(word) > 4):
+        return _after_non(tokens, i)
+    for cue in _CUES.get(word, ()):
+        if _matches(tokens, i, cue) and _allowed(tokens, i, cue):
+            return i + len(cue.words)
+    return None
+
+
+def _matches(tokens: list[_Piece], i: int, cue: Cue) -> bool:
+    return i + len(cue.words) <= len(tokens) and all(tokens[i + k].word == word for k, word in enumerate(cue.words))
+
+
+def _allowed(tokens: list[_Piece], i: int, cue: Cue) -> bool:
+    after = _word(tokens, i + len(cue.words))
+    if cue.place == "start" and not _starts_clause(tokens, i):
+        return False
+    if cue.only_after_all and (_negated_before(tokens, i) or after in ("that", "when", "if", "where", "because")):
+        return False
+    if cue.words == ("without",):
+        # "can't live without X" needs X; "without a doubt" is an idiom; "without asking Sam" is about an action
+        idiom = {"a", "fail", "saying", "further", "delay", "notice", "question"}
+        if _negated_before(tokens, i) or (after in idiom and _idiomatic(tokens, i + 1)) or _acts(tokens, i + 1):
+            return False
+    if cue.words == ("minus",):
+        return not (after[:1].isdigit() or _word(tokens, i - 1)[-1:].isdigit())
+    return True
+
+
+def _idiomatic(tokens: list[_Piece], i: int) -> bool:
+    return _word(tokens, i) != "a" or _word(tokens, i + 1) in ("doubt", "word", "break", "hitch", "trace", "problem")
+
+
+def _after_not(tokens: list[_Piece], i: int) -> int | None:
+    before, after = _word(tokens, i - 1), _word(tokens, i + 1)
+    if before in AUXILIARIES:  # "is not", "does not"
+        return _after_auxiliary(tokens, i - 1, i + 1)
+    if before in NOT_PRECEDED_BY or _is_inverted(tokens, i):
+        return _aboutness(tokens, i, i + 1, relative=False)
+    end = _aboutness(tokens, i, i + 1, relative=True)
+    if end is not None:
+        return end
+    if after in NOT_FOLLOWED_BY or after in AUXILIARIES or _acts(tokens, i + 1):
+        return None
+    if any(_matches(tokens, i + 1, idiom) for idiom in _NOT_IDIOMS.get(after, ())):
+        return None
+    return i + 2 if after in PREPOSITIONS else i + 1
+
+
+def _after_auxiliary(tokens: list[_Piece], auxiliary: int, i: int) -> int | None:
+    """Return where the term begins after a negated verb at index `auxiliary`, with `i` behind the negation."""
+    if _is_order(tokens, auxiliary):
+        return _aboutness(tokens, auxiliary, i, relative=False)
+    if _starts_clause(tokens, auxiliary) and _word(tokens, auxiliary) not in COPULAS_WITH_SUBJECT:
+        return None  # "didn't Priya say", "isn't it"
+    before = _word(tokens, auxiliary - 1)
+    relative = (before in RELATIVES and not _asks(tokens, auxiliary - 1)) or _word(tokens, auxiliary) == "that's"
+    end = _aboutness(tokens, auxiliary, i, relative=relative)
+    if end is not None:
+        return end
+    if _word(tokens, auxiliary) not in COPULAS:
+        return None
+    after = _word(tokens, i)
+    if relative:
+        if after in PREPOSITIONS:
+            return i + 1
+        return None if _is_state(after) or after in NOT_FOLLOWED_BY - DETERMINERS else i
+    if before in SUBJECTS or _word(tokens, auxiliary) in COPULAS_WITH_SUBJECT:
+        named = i < len(tokens) and (tokens[i].raw[:1].isupper() or after in ("the", "my", "our"))
+        return i if named else None
+    return None
+
+
+def _aboutness(tokens: list[_Piece], start: int, i: int, *, relative: bool) -> int | None:
+    for cue in _ABOUTNESS.get(_word(tokens, i), ()):
+        if not _matches(tokens, i, cue):
+            continue
+        if cue.place == "relative" and not relative:
+            continue
+        if cue.place == "start" and not _is_order(tokens, start):
+            continue
+        return i + len(cue.words)
+    return None
+
+
+def _after_no(tokens: list[_Piece], i: int) -> int | None:
+    after = _word(tokens, i + 1)
+    if not after or after in NO_FOLLOWED_BY or after in PHRASE_END or after[:1].isdigit():
+        return None
+    before = _word(tokens, i - 1)
+    if i == 0:  # "No meetings, please", but not "No updates since Friday?"
+        return None if tokens[-1].word == "?" else i + 1
+    if before in ("but", "and", "or", "please") or before in (",", ";", ":", "(", "-", "–", "—", "."):
+        return i + 1
+    return None  # "there is no X", "had no X": a proposition
+
+
+def _after_non(tokens: list[_Piece], i: int) -> int | None:
+    token = tokens[i]
+    if token.word == "non":
+        after = _word(tokens, i + 1)
+        return None if after in NON_WORDS or after in PHRASE_END else i + 1
+    if token.word[4:] in NON_WORDS:
+        return None
+    # The term is the rest of this very token: split it, so that it reads like "non" + term.
+    cut = token.start + 4
+    tokens[i] = _Piece("non", token.start, cut, token.raw[:4])
+    tokens.insert(i + 1, _Piece(token.word[4:], cut, token.end, token.raw[4:]))
+    return i + 1
+
+
+def _word(tokens: list[_Piece], i: int) -> str:
+    return tokens[i].word if 0 <= i < len(tokens) else ""
+
+
+def _starts_clause(tokens: list[_Piece], i: int) -> bool:
+    """Say whether only words like "please" and "and" stand between `i` and the start of its clause."""
+    for k in range(i - 1, max(-1, i - 4), -1):
+        if not tokens[k].is_word:
+            return tokens[k].word not in ("'", '"')
+        if tokens[k].word not in ORDER_OPENERS:
+            return False
+    return True
+
+
+def _is_order(tokens: list[_Piece], i: int) -> bool:
+    return (
+        _word(tokens, i) in IMPERATIVES or (_word(tokens, i) == "do" and _word(tokens, i + 1) == "not")
+    ) and _starts_clause(tokens, i)
+
+
+def _is_inverted(tokens: list[_Piece], i: int) -> bool:
+    """Recognise "did Priya not say": an auxiliary that opens a question, its subject, then "not"."""
+    if _word(tokens, i - 2) in AUXILIARIES and _starts_question(tokens, i - 2):
+        return tokens[i - 1].is_word
+    named = i >= 2 and all(tokens[k].raw[:1].isupper() for k in (i - 2, i - 1))
+    return named and _word(tokens, i - 3) in AUXILIARIES and _starts_question(tokens, i - 3)
+
+
+def _starts_question(tokens: list[_Piece], i: int) -> bool:
+    return _starts_clause(tokens, i) or _word(tokens, i - 1) in _QUESTION_WORDS
+
+
+def _asks(tokens: list[_Piece], i: int) -> bool:
+    """Say whether the "which" or "that" at `i` opens the question itself instead of describing a noun before it."""
+    return _word(tokens, i) in ("which", "that") and _starts_clause(tokens, i)
+
+
+def _negated_before(tokens: list[_Piece], i: int) -> bool:
+    for k in range(i - 1, max(-1, i - 1 - CLAUSE_WORDS_MAX), -1):
+        if tokens[k].word in NEGATIVES:
+            return True
+        if not tokens[k].is_word:
+            return False
+    return False
+
+
+def _acts(tokens: list[_Piece], i: int) -> bool:
+    """Say whether an "-ing" at `i` has an object: "not eating meat" is an action, "not swimming or running" a topic."""
+    word, after = _word(tokens, i), _word(tokens, i + 1)
+    if not (word.endswith("ing") and len(word) > 5):
+        return False
+    return bool(after) and after not in CONJUNCTIONS and i + 1 < len(tokens) and tokens[i + 1].is_word
+
+
+def _is_state(word: str) -> bool:
+    return not word or word in STATES or (word.endswith(("ed", "ing")) and len(word) > 4)
+
+
+def _terms(tokens: list[_Piece], i: int, text: str) -> list[_Term]:
+    """Return the term at token `i` and the terms joined to it by "or", "and" or commas that end in one of these."""
+    first = _term(tokens, i, text)
+    if first is None:
+        return []
+    terms = [first]
+    pending: list[_Term] = []  # after a comma: part of the list only if an "or" or "and" closes it
+    while len(terms) + len(pending) < LIST_ITEMS_MAX:
+        at = (pending or terms)[-1].next
+        comma = _word(tokens, at) == ","
+        joined = at + 1 if comma else at
+        closes = _word(tokens, joined) in CONJUNCTIONS
+        if not comma and not closes:
+            break
+        following = joined + closes
+        after = _word(tokens, following)
+        if after in ("not", "no") or after.startswith("non-"):  # "not Java and not Python": the next cue's business
+            if closes:
+                terms += pending
+            pending = []
+            break
+        term = _term(tokens, following, text)
+        if term is None:
+            break
+        if closes:
+            terms += [*pending, term]
+            pending = []
+        else:
+            pending.append(term)
+    return terms
+
+
+def _term(tokens: list[_Piece], i: int, text: str, longest: int = TERM_WORDS_MAX) -> _Term | None:
+    """Return the noun phrase at token `i`, behind articles; at most `longest` words."""
+    skipped = 0
+    while _word(tokens, i) in DETERMINERS or (skipped and _word(tokens, i) in PREPOSITIONS):
+        i, skipped = i + 1, skipped + 1
+        if skipped > TERM_WORDS_MAX:
+            return None
+    if i < len(tokens) and tokens[i].raw in WESTERN_QUOTES:
+        return _quoted(tokens, i, text)
+    end = i
+    while end < len(tokens) and end - i < longest and not _ends_phrase(tokens, end, first=end == i):
+        end += 1
+    last = end
+    while last > i and tokens[last - 1].word in TRAILING | {"of", "the"}:
+        last -= 1
+    if last == i:
+        return None
+    stop = tokens[last - 1].end
+    if tokens[last - 1].word.endswith("-related") and len(tokens[last - 1].word) > len("-related"):
+        stop -= len("-related")
+    return _Term(tokens[i].start, stop, tokens[end - 1].end, end)
+
+
+def _ends_phrase(tokens: list[_Piece], i: int, *, first: bool) -> bool:
+    token = tokens[i]
+    if token.word in VERBS:
+        return not (first and token.raw[0].isupper())  # the language Go
+    if token.word == "of":
+        return first or _word(tokens, i + 1) in PHRASE_END - {"the"}
+    if token.word == "the":
+        return first or _word(tokens, i - 1) != "of"
+    return not token.is_word or token.word in PHRASE_END
+
+
+def _quoted(tokens: list[_Piece], i: int, text: str) -> _Term | None:
+    found = quotation(text, tokens[i].raw, tokens[i].end)
+    if found is None or not _WORDLIKE.search(text, *found[0]):
+        return None
+    term, closing = found
+    after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > closing), len(tokens))
+    return _Term(*term, closing + 1, after)

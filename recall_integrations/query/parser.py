@@ -20,9 +20,9 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.sessions import talk
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query
+from recall_integrations.query.talk import asks_talk
 from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
@@ -95,7 +95,10 @@ class QueryParser:
         found = Findings(text, known, words, read_in)
         found.window = window or None
         self._find_places(found, local, times=window is None)
-        found.asked = found.guard("parse.asked_role", lambda: asked_role(text, read_in), found.asked)
+        assistant = known.assistant
+        found.asked = found.guard(
+            "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
+        )
         found.refs = _entities(found)
         _find_words(found)
         parsed = _parsed(original, found, local)
@@ -195,7 +198,7 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         asked_role=found.asked.role,
         asked_role_strength=found.asked.strength,
         session=found.session,
-        talk=guard("parse.talk", lambda: _talk(found), NOTHING),
+        talk=guard("parse.talk", lambda: asks_talk(found), NOTHING),
         language=language,
         unread=unread(language),
         memories_in=words.memories_in,
@@ -220,19 +223,10 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
         return refs
     # The user is mentioned where the query says "I" or "my", unless it asks for the words of the assistant.
     asks_assistant = known.assistant and found.asked.role is Role.ASSISTANT
-    spoken = None if asks_assistant else first_person(text, found.language)
+    spoken = None if asks_assistant else first_person(found.tokens, text, found.language)
     if spoken is None:
         return (*refs, known.user)
-    return (*refs, replace(known.user, mention=text[slice(*spoken)], span=spoken))
-
-
-def _talk(found: Findings) -> str:
-    """Return `all` for the talk and nothing in particular, `about` for words on a topic, else an empty text."""
-    if not found.placed and found.window is None:
-        return NOTHING
-    named = [r.span for r in found.refs if r.stage != features.IMPLICIT and r.mention]
-    taken = [*found.placed, *found.polite]
-    return talk(found.text, found.language, taken, named, session=found.session is not None)
+    return (*refs, replace(known.user, mention=text[spoken.start : spoken.end], span=(spoken.start, spoken.end)))
 
 
 def _corrections(found: Findings) -> tuple[Correction, ...]:

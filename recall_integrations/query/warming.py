@@ -2,7 +2,7 @@
 
 A store reports the languages of its memories when it is opened and when the first memory in one is written. Their
 tables are then read in the background. A query that comes meanwhile waits for tables in the making, rather than make
-them twice. The few tables of English are read when they are needed, and a store in English starts nothing.
+them twice. English has no tables, and a store in English starts nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from collections.abc import Iterable
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
-from recall_integrations.query import asked_role, sessions
-from recall_integrations.query.by_table import cues, negation
+from recall_integrations.query.by_table import cues, negation, person, sessions
 from recall_integrations.query.date_words import date_words
 from recall_integrations.query.temporal.parser import prepare_rules
 from recall_integrations.text import stop_words
@@ -58,7 +57,7 @@ def prepare(language: str) -> None:
     stop_words(language)
     prepare_rules()
     date_words(language)
-    for readings in (negation, asked_role, cues, sessions):
+    for readings in (negation, person, cues, sessions):
         readings.prepare(language)
 
 

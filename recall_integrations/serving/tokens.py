@@ -110,13 +110,12 @@ class Token(BaseModel):
     digest: str = Field(min_length=64, max_length=64)  # SHA-256 of the token, in hexadecimal
     name: str = ""  # the purpose of the token
     # Scopes that it reaches; the first is for requests that name none.
-    grants: tuple[Annotated[InstanceOf[Grant], BeforeValidator(_granted), PlainSerializer(str)], ...] = Field(
-        min_length=1
-    )
-    rights: tuple[Literal["read", "write", "admin"], ...] = ("read",)  # `admin`: metrics and details of health
-    privacy: Literal["allow", "redact", "block"] = "allow"  # the least strict mode of requests with it
+    grants: tuple[_Granted, ...] = Field(min_length=1)
+    # No default below: what a file leaves out, or spells otherwise, must not open a door.
+    rights: tuple[Literal["read", "write", "admin"], ...]  # `admin`: metrics and details of health
+    privacy: Literal["allow", "redact", "block"]  # the least strict mode of requests with it
     created_at: AwareDatetime  # when it was made
-    expires_at: AwareDatetime | None = None  # when it expires; `None` = never
+    expires_at: AwareDatetime | None  # when it expires; `None` = never
 
     def expired(self, now: datetime) -> bool:
         """Say whether the token has expired."""

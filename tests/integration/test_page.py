@@ -146,7 +146,7 @@ def test_a_recall_is_explained_from_the_question_to_the_hits(pages: Pages, serve
     ask(page, NOT_SAM)
     result = served.optimizer.recall(NOT_SAM, scope=demo_data.SCOPE)
     assert shown(page) == [hit.memory.id for hit in result]
-    assert page.locator(".question mark.negated").inner_text().startswith("but not Sam")
+    assert page.locator(".question mark.negated").inner_text().startswith("not Sam")
     assert "name" in page.locator(".question mark.entity").inner_text()  # said by a word, and not by colour alone
     first = page.locator(".hit[data-id]").first.inner_text()
     for words in ("1st", "likely relevant", *result.hits[0].reason.split("; ")):

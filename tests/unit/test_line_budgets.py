@@ -15,7 +15,7 @@ BUDGET = {
     "adapters": 2_530,
     "arms": 1_790,
     "config": 2_240,
-    "console": 3_950,
+    "console": 3_960,
     "counterfactual": 530,
     "database": 2_650,
     "delivery": 2_150,
@@ -31,8 +31,8 @@ BUDGET = {
     "ontop": 880,
     "planning": 430,
     "privacy": 2_150,
-    "query": 10_390,
-    "ranking": 4_800,
+    "query": 11_990,
+    "ranking": 4_820,
     "recall": 3_710,
     "reranking": 630,
     "resilience": 1_420,
@@ -43,8 +43,8 @@ BUDGET = {
     "types": 2_920,
     TOP: 2_380,
 }
-LINES = 82_500  # of all rooms together: less than their sum, so that not all grow at once
-FILES = 363
+LINES = 84_100  # of all rooms together: less than their sum, so that not all grow at once
+FILES = 367
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
 

@@ -1,6 +1,6 @@
-"""Find the terms that a query excludes, by the tables of its language: `negation` in its file.
+"""Find the terms that a query excludes, in a language with tables: `negation` in its file.
 
-In doubt nothing is found. A cue stands before its term ("außer
+The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
 X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). Reasons for
 a cue to mean something else are in the tables too: idioms, a negation before it, an action behind it.
 """
@@ -8,13 +8,13 @@ a cue to mean something else are in the tables too: idioms, a negation before it
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
+from recall_integrations.query.spans import overlap
 
 TERM_WORDS_MAX = 5
 TERM_CHARS_MAX = 20  # of scripts without spaces
@@ -84,10 +84,8 @@ def ends_in_cue(text: str, language: str | None) -> bool:
     words = words_of(language)
     heard = said(text).text
     before = heard.rstrip()
-    cue = next(filter(None, (words.ends(kind, before) for kind in ("except", "plain", "but"))), None)
-    if cue is None or words.says("nobody", heard):
-        return False
-    return not _meets(*cue, list(words.found("idioms", heard)))  # "why not in March"
+    cued = any(words.ends(kind, before) is not None for kind in ("except", "plain", "but"))
+    return cued and not words.says("nobody", heard)
 
 
 class _Reader:
@@ -95,6 +93,7 @@ class _Reader:
         self.words, self.read_text, self.text = words, read, read.text
         self.terms = Terms(words, read.text)
         self.with_nobody: list[Match] | None = None  # sentences; looked for when a cue is there
+        self.quoted = [m.span() for m in _QUOTED.finditer(self.text)]
 
     def read(self) -> list[Excluded]:
         found: list[Excluded] = []
@@ -103,9 +102,8 @@ class _Reader:
         if not cues:
             return found
         idioms = list(self.words.found("idioms", self.text))
-        quoted = [m.span() for m in _QUOTED.finditer(self.text)]  # a title may hold a "not"
         for cue in cues:
-            if cue.start < reach or _meets(cue.start, cue.end, idioms) or _meets(cue.start, cue.start + 1, quoted):
+            if cue.start < reach or _meets(cue.start, cue.end, idioms) or _meets(cue.start, cue.start + 1, self.quoted):
                 continue
             if not self._allowed(cue):
                 continue
@@ -123,8 +121,6 @@ class _Reader:
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
         for kind in _AROUND:
-            if not self.words.may_say(kind, self.text):
-                continue
             for match in self.words.pattern(kind, lambda: _TERM_SLOT).finditer(self.text):
                 term = next((span for span in match.regs[1:] if span != (-1, -1)), None)
                 if term:
@@ -208,9 +204,7 @@ class _Reader:
 
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
-    """Say whether a place shares a character with one of some spans, which are in order and apart."""
-    at = bisect_left(spans, (end,)) - 1
-    return at >= 0 and spans[at][1] > start
+    return any(overlap((start, end), span) for span in spans)
 
 
 _TERM_SLOT = {"term": r"([^?!;:。？！；：]{1,60}?)"}

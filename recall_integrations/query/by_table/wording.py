@@ -10,11 +10,9 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.phrases import Said, Slots, alternatives, pattern
-from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 
 Match = tuple[int, int]
-_WORD = regex(r"[^\W\d]+(?:'[^\W\d]+)?|\d+")
 _NEVER = re.compile(r"(?!)")
 _SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
 
@@ -27,7 +25,7 @@ class Wording:
 
     def __init__(self, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
         self.section = section
-        allowed = {*known, "words", "gates"}
+        allowed = {*known, "words"}
         if unknown := ", ".join(sorted(set(map(str, section)) - allowed)):
             raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
@@ -41,17 +39,6 @@ class Wording:
         for name, phrases in (self.section.get("words") or {}).items():
             slots[name] = alternatives(listed(phrases, f"{self.where}.words.{name}"), slots)
         return slots
-
-    @cached_property
-    def gates(self) -> Mapping[str, list[frozenset[str]]]:
-        """Sets of words by the name of a list: its phrases need a word of each set in the text; "#" is a number."""
-        gates = self.section.get("gates") or {}
-        return {name: [frozenset(one.split()) for one in listed] for name, listed in gates.items()}
-
-    def may_say(self, name: str, text: str) -> bool:
-        """Say whether the words of a text rule out the phrases under a name: a question is spared most patterns."""
-        gate = self.gates.get(name)
-        return gate is None or not any(_words(text).isdisjoint(one) for one in gate)
 
     def phrases(self, name: str) -> list[str]:
         """Return the phrases under a name; none if it is left out."""
@@ -81,23 +68,15 @@ class Wording:
 
     def found(self, name: str, text: str) -> Iterator[Match]:
         """Yield the spans of the phrases under a name, in order."""
-        if not self.may_say(name, text):
-            return iter(())
         return (m.span() for m in self.pattern(name).finditer(text))
 
     def says(self, name: str, text: str) -> bool:
         """Say whether the text holds one of the phrases under a name."""
-        return self.may_say(name, text) and self.pattern(name).search(text) is not None
+        return self.pattern(name).search(text) is not None
 
     def ends(self, name: str, text: str) -> Match | None:
         """Return the span of the first phrase under a name that ends where the text does."""
         return next((match for match in self.found(name, text) if match[1] == len(text)), None)
-
-
-@lru_cache(maxsize=16)
-def _words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, and "#" for numbers."""
-    return frozenset("#" if word.isdigit() else word for word in _WORD.findall(text.lower()))
 
 
 def listed(value: Any, where: str) -> list[str]:
@@ -114,7 +93,7 @@ def listed(value: Any, where: str) -> list[str]:
 @lru_cache(maxsize=256)
 def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wording:
     """Return a section of a language; if there are no tables for it, an empty one, which finds nothing."""
-    content = getattr(tables(language), section) if language in (ENGLISH, *READ) else {}
+    content = getattr(tables(language), section) if language in READ else {}
     return Wording(content, known, f"{language}.yaml: `{section}`")
 
 

@@ -27,8 +27,8 @@ from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.languages import READ
 from recall_integrations.languages.phrases import said
 from recall_integrations.patterns import regex
-from recall_integrations.query.asked_role import words_of as person_words
 from recall_integrations.query.by_table import negation as by_table
+from recall_integrations.query.by_table import person
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.negation import NEGATED_AUXILIARIES, NEGATIVES
@@ -294,7 +294,7 @@ def _of_user(sentence: str, asker: Asker) -> float:
         if (match := wanted.match(sentence)) is not None:
             return 1.0 if asker.own or not match.group("of") else LATER
     for language in asker.languages:
-        words = person_words(language)
+        words = person.words_of(language)
         place = None if words is None else next(words.found("user", said(sentence).text), None)
         if place is not None and place[0] <= BEFORE_MAX:
             return 1.0

@@ -52,6 +52,7 @@ didn't I mention a brother?
 What name did I give you for the project?
 my guy, did I say Tuesday?
 Which books did I recommend to you?
+What did I think of the book you suggested?
 what did the user ask the assistant to do
 """.strip().splitlines()
 
@@ -225,6 +226,7 @@ When did my sister move to Oslo?
 When did my manager hire me?
 How many days passed since my friend suggested the trip?
 What does my lease say about pets?
+Did my last request go through?
 What did I reply to my manager?
 What did we pay for my car?
 Which dentist was I seeing in May?
@@ -248,6 +250,12 @@ def test_sentences(role: Role | None, text: str) -> None:
     assert found.role is role
     assert (found.strength > 0) == (role is not None)
     assert asked_role(text.upper()).role is role
+
+
+def test_without_an_assistant_nobody_in_particular_suggested_it() -> None:
+    assert asked_role("which hotel was suggested?", assistant=False).role is None
+    assert asked_role("what was suggested for my knee?", assistant=False).role is Role.USER
+    assert asked_role("which hotel did you suggest?", assistant=False).role is Role.ASSISTANT
 
 
 def test_saying_is_plainer_than_doing_and_doing_than_owning() -> None:

@@ -78,6 +78,8 @@ def test_a_query_is_read_in_the_language_it_is_in_unless_one_is_given() -> None:
     [
         "what did Priya release, but not in March",
         "Priya releases except in March",
+        "Which cities did I see except in May?",
+        "The meeting wasn't on Monday. When was it?",
         "releases outside of March",
         "releases not in March",
         "releases other than last week",

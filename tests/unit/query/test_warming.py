@@ -8,8 +8,8 @@ import pytest
 from recall_integrations import MemoryStore
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.query import asked_role, sessions, warming
-from recall_integrations.query.by_table import cues, negation
+from recall_integrations.query import warming
+from recall_integrations.query.by_table import cues, negation, person, sessions
 from recall_integrations.query.by_table.wording import Wording, wording
 
 GERMAN = (
@@ -44,14 +44,14 @@ def test_no_query_has_to_make_a_pattern_afterwards(language: str, monkeypatch: p
     negation.excluded(text, language)
     negation.ends_in_cue(text, language)
     sessions.read_session(text, language)
-    asked_role.asked_role(text, language)
-    asked_role.first_person(text, language)
+    person.asked_role(text, language)
+    person.first_person(text, language)
     cues.type_cues(text, language)
     cues.relations(text, language)
     cues.intents(text, language)
     cues.courtesies(text, language)
     cues.no_keywords(text, language)
-    for section, known in (("negation", negation.KNOWN), ("sessions", sessions.KNOWN), ("person", asked_role.KNOWN)):
+    for section, known in (("negation", negation.KNOWN), ("sessions", sessions.KNOWN), ("person", person.KNOWN)):
         words = wording(language, section, known)
         if not getattr(tables(language), section):
             assert not words.section

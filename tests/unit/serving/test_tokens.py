@@ -94,6 +94,16 @@ def test_a_damaged_file_is_an_error_and_no_open_door(tokens: Tokens, text: str) 
         tokens.find("recall_x")
 
 
+@pytest.mark.parametrize("left_out", ["privacy", "expires_at", "rights"])
+def test_what_a_record_leaves_out_opens_no_door(tokens: Tokens, left_out: str) -> None:
+    tokens.add(scopes=["u1"], privacy="block")
+    kept = json.loads(tokens.path.read_text())
+    del kept["tokens"][0][left_out]
+    tokens.path.write_text(json.dumps(kept))
+    with pytest.raises(ConfigError, match=left_out):
+        Tokens(tokens.path).list()
+
+
 def test_what_was_written_reads_the_same(tokens: Tokens) -> None:
     tokens.add(scopes=["u1/-/team-*", "u2"], rights=["read", "admin"], privacy="redact", expires_at=NOW + timedelta(1))
     assert Tokens(tokens.path, clock=lambda: NOW).list() == tokens.list()

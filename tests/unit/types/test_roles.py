@@ -167,7 +167,7 @@ def test_without_roles_the_user_is_as_before() -> None:
     with MemoryStore.open() as store:
         store.remember_many([Memory("I painted the shed", actor="Sam"), Memory("Well", actor="Kim")], scope=scope)
         optimizer = QueryOptimizer(store)
-        for text, mention in (("what did I paint?", "I"), ("what did you say to me about it?", "me")):
+        for text, mention in (("what did I paint?", "I"), ("what did you tell me about it?", "me")):
             parsed = optimizer.parse(text, scope=scope)
             assert [(r.name, r.mention) for r in parsed.entity_refs if r.stage == "implicit"] == [("u1", mention)]
             assert query_terms(parsed).asker == ("user", "human", "u1")

@@ -1,0 +1,148 @@
+"""The words of `sessions.py`: places, names for a conversation, and words that point to another one."""
+
+from __future__ import annotations
+
+import re
+
+from recall_integrations.patterns import regex
+from recall_integrations.query.temporal.lexicon import ONES, TEENS
+from recall_integrations.types.query import BEGINNING, END
+
+PLACES_MAX = 20  # sessions that one reference may name
+_UNITS = "first second third fourth fifth sixth seventh eighth ninth".split()
+_TEENS = (
+    "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+).split()
+ORDINALS: dict[str, int] = {word: n for n, word in enumerate([*_UNITS, *_TEENS], start=1)}
+for _ten, _word, _name in (
+    (20, "twentieth", "twenty"),
+    (30, "thirtieth", "thirty"),
+    (40, "fortieth", "forty"),
+    (50, "fiftieth", "fifty"),
+):
+    ORDINALS[_word] = _ten
+    ORDINALS.update((f"{_name}-{unit}", _ten + n) for n, unit in enumerate(_UNITS, start=1))
+CARDINALS: dict[str, int] = ONES | TEENS | {"twenty": 20}
+
+
+def alternatives(words: dict[str, int]) -> str:
+    """Make a pattern for the words, longest first; a hyphen may be a blank."""
+    ordered = sorted(words, key=lambda w: (-len(w), w))
+    return "|".join(word.replace("-", "[- ]") for word in ordered)
+
+
+ORDINAL = rf"(?:{alternatives(ORDINALS)}|\d{{1,4}}(?:st|nd|rd|th))"
+CARDINAL = rf"(?:{alternatives(CARDINALS)}|\d{{1,4}})"
+NUMBERED = rf"(?:number |no\.? ?|nr\.? ?|\# ?)?(?:{alternatives(CARDINALS)}|\d{{1,4}})"
+
+# What is called a session. "Meeting" and "call" are left out: those are mostly talked *about*.
+_ONE = r"session|conversation|chat|talk|discussion|dialog(?:ue)?|convo"
+NOUN = rf"(?:(?:chat|conversation|talk|recorded) )?(?:{_ONE})(?![-/_\w])"
+NOUNS = rf"(?:(?:chat|conversation|talk|recorded) )?(?:{_ONE})s?(?![-/_\w])"
+PLURAL = rf"(?:(?:chat|conversation|talk|recorded) )?(?:{_ONE})s(?![-/_\w])"
+NUMBERABLE = r"(?:chat session|session|conversation|chat|convo|dialogue)"  # "talk 3" is one of a conference
+SIZE = r"(?:(?:ever|little|long|short|whole|entire|full|big) )?"
+
+LAST = r"(?:last|latest|most recent|newest|final|previous|prior|preceding)"
+BACKWARDS = rf"(?:(?:{ORDINAL}|next)[- ](?:to|from)[- ](?:the )?last|last but (?:one|two)|penultimate|second last)"
+PLACE = rf"(?:very )?(?:{BACKWARDS}|{ORDINAL}|{LAST}|earliest|initial)"
+
+# What is done in a conversation, by those who have it.
+TALKED = (
+    r"(?:talk(?:ed|ing|s)?|discuss(?:ed|ing|es)?|chat(?:ted|ting)?|sp[eo]ke?(?:n|ak|aking)?|speak(?:ing)?|convers(?:e|ed|ing)"
+    r"|say(?:ing|s)?|said|mention(?:ed|ing|s)?|tell(?:ing|s)?|told|ask(?:ed|ing|s)?|cover(?:ed|ing)?|share[ds]?|agree[ds]?"
+    r"|decide[ds]?|recommend(?:ed)?|suggest(?:ed)?|promise[ds]?|advise[ds]?|explain(?:ed)?|propose[ds]?|conclude[ds]?"
+    r"|wr(?:ite|ote|itten)|text(?:ed)?|go(?:ne|ing)? (?:over|through)|went (?:over|through)|c[oa]me up(?: with)?"
+    r"|br(?:ing|ought) up|le(?:ave|ft) off|catch up|caught up|learn(?:ed|t)?(?: about)?|plan(?:ned)?|work(?:ed)? on)"
+)
+# That the query is about a conversation, whoever had it.
+TOPICAL = (
+    r"(?:summar(?:y|ies|i[sz]e[ds]?|i[sz]ing)|recap(?:ped|s)?|overview|topics?|subjects?|key points"
+    r"|highlights|takeaways?"
+    r"|gist|tl;?dr|know|remember|recall|touch(?:ed)? on|transcript|outcomes?|happen(?:ed|s)?|go on|went on|going on)"
+)
+
+# Where these stand, a session is mostly not one of this conversation.
+FOREIGN = regex(
+    r"\b(?:therap(?:y|ist|ists)|counsel(?:l?ing|l?ors?)|psycholog(?:y|ist)|course|class|classes|lessons?|lectur(?:e|er|es)"
+    r"|professor|teacher|training|trainer|workshops?|conference|congress|parliament|senate|committee|court|gym|yoga|pilates"
+    r"|physio\w*|coach(?:ing)?|tutor(?:ing|ial)?|stud(?:y|io)|jam(?:ming)?|rehearsal|recording|photo|photoshoot|meditation"
+    r"|exercise|workout|dance|support group|webinar|seminar|school|university|semester|practice|surf(?:ing)?"
+    r"|swim(?:ming)?"
+    r"|climbing|massage|treatment|chemo\w*|doctor|nurse|patient|gaming|d&d|campaign|dungeon|poker|trading|lab|hackathon"
+    r"|login|log-in|logged|browser|cookies?|http|server|tmux|ssh|token|timeout|expir\w+|instructor|speaker|panel|keynote"
+    r"|interview(?:er|s)?|deposition|hearing|board|band|choir|orchestra|trip|tour)\b",
+    re.I,
+)
+
+# Words that may follow a session: the sentence goes on, and nothing narrows down which one is meant.
+FOLLOWING = frozenset(
+    """
+    a an the this that's what what's which how did do does didn't was were is are am had has have wasn't weren't we
+    we'd we've you you'd i i'd i've he she they it us me my your our his her their there and or but then so as
+    because if while though although please again ever together today yesterday tonight now instead go goes went
+    going start started starts begin began begins end ended ends open opened opens finish finished close closed
+    conclude concluded cover covered covers mention mentioned mentions say said says talk talked discuss discussed
+    happen happened can could would will should shall may might must let let's give show tell told remind summarise
+    summarize recap compared versus vs not no only also all any anything everything something someone who'd too like
+    look looked last lasted kick kicked wrap wrapped touch touched deal dealt contain include included took take
+    about topic topics summary overview notes transcript highlights
+    """.split()
+)
+# In front of "session 16": nothing else may qualify the number's session.
+BEFORE_NUMBER = frozenset(
+    """
+    in during of from at to for the our my your their this that and or about on with like summarise summarize recap
+    summary vs versus than compare both either also back is was did does how what's whole entire between open show give
+    see read reread review revisit recall describe explain into within inside
+    """.split()
+)
+
+
+def place_of(words: str) -> int:
+    """Read a place: "third" → 3, "last" → -1, "second-to-last" → -2; 0 if the words name none."""
+    said = words.casefold().removeprefix("very ").strip()
+    if re.fullmatch(rf"{LAST}", said):
+        return -1
+    if said in ("earliest", "initial"):
+        return 1
+    if said in ("penultimate", "second last", "last but one") or said.startswith("next"):
+        return -2
+    if said == "last but two":
+        return -3
+    backwards = re.match(rf"({ORDINAL})[- ](?:to|from)[- ](?:the )?last", said)
+    if backwards:
+        return -_ordinal(backwards[1])
+    return _ordinal(said)
+
+
+def _ordinal(word: str) -> int:
+    return int(re.sub(r"\D", "", word)) if word[0].isdigit() else ORDINALS.get(word.replace(" ", "-"), 0)
+
+
+def number_of(word: str) -> int:
+    """Read a number: "session 16" → 16, "three" → 3; 0 if the word is none."""
+    said = word.casefold()
+    digits = re.search(r"\d+", said)
+    if digits:
+        return int(digits[0])
+    return CARDINALS.get(said.split()[-1], 0) if said.split() else 0
+
+
+def places_counted(first: str, more: str) -> tuple[int, ...]:
+    """Read listed places: "2 to 4" → (2, 3, 4); "2, 3 and 7" → (2, 3, 7). 0 stands for a word that is none."""
+    places = [number_of(first)]
+    for joint, word in re.findall(
+        rf"(, ?and |, ?|-|–|and|to|through|or|&) ?(?:{NUMBERABLE} )?({CARDINAL})\b", more, re.I
+    ):
+        number = number_of(word)
+        if joint.strip().casefold() in ("-", "–", "to", "through") and places[-1] < number <= places[-1] + PLACES_MAX:
+            places.extend(range(places[-1] + 1, number))
+        places.append(number)
+    return tuple(dict.fromkeys(places))
+
+
+def part_of(words: str) -> str:
+    """Read a part of a session: "the very end" → `END`; all other words → `BEGINNING`."""
+    said = words.casefold().removeprefix("very ")
+    return END if said.startswith(("end", "close", "conclu", "finish", "last")) else BEGINNING
