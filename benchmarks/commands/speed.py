@@ -12,8 +12,8 @@ from recall_integrations.console.commands.shared import console, named_progress,
 
 @click.command("latency")
 @click.argument("data", required=False, type=click.Path(exists=True, file_okay=False), metavar="[DATA]")
-@click.option("--dataset", "datasets", multiple=True, default=("phone", "assistant", "documents", "projects", "talk"),
-              show_default=True, help="A set of DATA; may be given several times.")  # fmt: skip
+@click.option("--dataset", "datasets", multiple=True,
+              help="A set of DATA; may be given several times.  [default: five]")  # fmt: skip
 @click.option(
     "--size", "sizes", multiple=True, type=click.IntRange(min=1), default=(1_000, 10_000, 100_000), show_default=True,
     help="Memories in the scope; may be given several times.",
@@ -53,8 +53,14 @@ def latency(
     if data is not None:
         from benchmarks.speed import real_sets
 
-        real_sets.run(console(), data, datasets=datasets, questions=queries, json_path=json_path)
+        asked = click.get_current_context()
+        for name in ("sizes", "rounds", "seed", "peers", "markdown_path"):
+            if asked.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                raise click.UsageError("With DATA only --dataset, --queries and --json have a meaning.")
+        real_sets.run(console(), data, datasets=datasets or real_sets.SETS, questions=queries, json_path=json_path)
         return
+    if datasets:
+        raise click.UsageError("--dataset is a set of DATA. Give DATA, the folder with the sets.")
     from benchmarks.speed.latency import run
 
     run(

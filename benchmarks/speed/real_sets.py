@@ -24,7 +24,7 @@ from rich.table import Table
 
 from benchmarks.datasets.data import EvaluationData
 from benchmarks.datasets.loading import load
-from benchmarks.peers.frameworks import PACKAGES, LangChainEnsemble, LlamaIndexFusion
+from benchmarks.peers.frameworks import PACKAGES, LangChainEnsemble, LlamaIndexFusion, Peer
 from benchmarks.quality.systems import TIME_BUDGET_MS, RecallSystem
 from benchmarks.shared import extras
 from benchmarks.shared.reports import environment, write_report
@@ -135,7 +135,7 @@ def measure(dataset: str, data: EvaluationData, most: int) -> SetReport:
         for peer in (LangChainEnsemble(store.embedding), LlamaIndexFusion(store.embedding)):
             stack.callback(peer.close)
             seconds[peer.name] = _seconds(partial(peer.build, collection.memories))
-            systems[peer.name] = lambda question, peer=peer: peer.search(question.text, K)  # type: ignore[misc]
+            systems[peer.name] = partial(_searched, peer)
         with frozen():
             times = _times(systems, asked)
     fastest = min(t.processor_p50 for name, t in times.items() if name != OURS)
@@ -149,6 +149,10 @@ def measure(dataset: str, data: EvaluationData, most: int) -> SetReport:
         stages_ms={stage: statistics.median(ms[WARM_UP:] or ms) for stage, ms in stages.items()},
         ratio=times[OURS].processor_p50 / fastest,
     )
+
+
+def _searched(peer: Peer, question: Question) -> object:
+    return peer.search(question.text, K)
 
 
 def _seconds(call: Callable[[], object]) -> float:

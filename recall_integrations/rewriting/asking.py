@@ -79,7 +79,9 @@ class RewriteCache:
         return entry.texts if entry is not None and self._good(entry) else None
 
     def put(self, key: str, texts: tuple[str, ...]) -> None:
-        """Keep phrasings."""
+        """Keep phrasings, if they are good for any time."""
+        if not self._ttl_s:
+            return
 
         def added(entries: Entries) -> Entries:
             others = {k: e for k, e in entries.items() if k != key and self._good(e)}

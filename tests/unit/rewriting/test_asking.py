@@ -207,3 +207,9 @@ def test_a_late_answer_is_there_for_the_next(tmp_path: Path) -> None:
     asking.call.future.result(timeout=20)
     assert ask(rewriting)[1] is True  # type: ignore[index]
     assert len(model.prompts) == 1
+
+
+def test_phrasings_that_are_good_for_no_time_are_not_written(tmp_path: Path) -> None:
+    cache = RewriteCache(tmp_path / "rewrites.json", ttl_s=0)
+    cache.put("key", ("another way to ask",))
+    assert not (tmp_path / "rewrites.json").exists() and cache.get("key") is None

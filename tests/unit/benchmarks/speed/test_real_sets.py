@@ -5,8 +5,10 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 
+from benchmarks.commands.speed import latency
 from benchmarks.speed import real_sets
 from recall_integrations.errors import InvalidArgument
 
@@ -58,3 +60,9 @@ def test_the_largest_scope_is_asked_by_all_systems(tmp_path: Path) -> None:
 def test_too_few_questions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match=r"phone: 20 questions; more than 20 are needed"):
         real_sets.run(Console(file=io.StringIO()), data(tmp_path, 20), datasets=["phone"])
+
+
+@pytest.mark.parametrize("given", [["--dataset", "phone"], ["{data}", "--size", "5"], ["{data}", "--no-peers"]])
+def test_options_without_a_meaning_are_refused(tmp_path: Path, given: list[str]) -> None:
+    found = CliRunner().invoke(latency, [one.format(data=tmp_path) for one in given])
+    assert found.exit_code == 2 and "DATA" in found.output
