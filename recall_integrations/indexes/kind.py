@@ -71,6 +71,11 @@ class Kind:
         """Degree in which the memories are plain documents: no threads, nobody who speaks, not short."""
         return (1 - self.threaded) * (1 - self.named) * (1 - self.short)
 
+    @property
+    def brief(self) -> float:
+        """Degree in which the memories are as short as notes."""
+        return min(max((self.short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
+
     def gates(
         self,
         asked: int,
@@ -98,7 +103,7 @@ class Kind:
         )
         unread = min(max(unread, 0.0), 1.0)
         documents = self.plain * common
-        notes = apart * (1 - unread) * min(max((self.short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
+        notes = apart * (1 - unread) * self.brief
         return {
             "always": 1.0,
             "people": people,

@@ -245,11 +245,11 @@ def _allowed(rows: Rows, given: RankInput) -> Rows:
 def _titled(
     ranking: Ranking, rows: Rows, text: TextColumns, query: QueryTerms, view: ScopeView, pointed: np.float32
 ) -> Ranking:
-    """Lift documents whose subject the query names."""
+    """Lift documents whose subject the query names; a note of one sentence has no title."""
     documents = of_types(view, (MemoryType.CHUNK,), rows)
     if not documents.any():
         return ranking
-    added = np.float32(TITLE_LIFT) * pointed * titled(text, rows, documents, query.sequence)
+    added = np.float32(TITLE_LIFT * (1 - text.kind.brief)) * pointed * titled(text, rows, documents, query.sequence)
     if not added.any():
         return ranking
     return Ranking(scores=ranking.scores + added, added={**ranking.added, "title": added})

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.kind import FEW, MANY, NOTE_FROM, NOTE_SPAN, Kind
+from recall_integrations.indexes.kind import FEW, MANY, Kind
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.ranking.arranging.moves import NEWER, moved
 from recall_integrations.ranking.arranging.pairs import DIMENSIONS, INPUTS, Compared, Inputs, compared
@@ -118,5 +118,4 @@ def surer(candidates: int, kind: Kind) -> float:
     In a chat of thousands of turns, what is said later about the same thing mostly goes on; it changes nothing.
     """
     large = min(max(math.log(max(candidates, 1) / FEW) / math.log(MANY / FEW), 0.0), 1.0)
-    long = 1 - min(max((kind.short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
-    return large * (IN_LARGE + IN_CHATS * max(kind.pairs, kind.crowd, kind.roles)) + IN_LONG * long
+    return large * (IN_LARGE + IN_CHATS * max(kind.pairs, kind.crowd, kind.roles)) + IN_LONG * (1 - kind.brief)

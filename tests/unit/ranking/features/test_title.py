@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOptimizer
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.ranking.features.reading import titled
 from recall_integrations.text import stems
@@ -38,3 +40,19 @@ def test_only_documents_begin_with_their_subject() -> None:
 def test_nothing_is_asked() -> None:
     assert ask("what is it") == [0, 0, 0, 0]
     assert ask("zzgl qqvx") == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("told", "told_later", "query"),
+    [
+        ("The dishwasher leaks.", "Repaired the dishwasher with a new hose.", "Does the dishwasher leak?"),
+        ("Our gym opens at six.", "The gym now opens at half past seven.", "When does our gym open?"),
+    ],
+)
+def test_notes_stored_as_documents_rank_as_notes(told: str, told_later: str, query: str) -> None:
+    notes = [told, "We had fish on Monday.", told_later, "Rosa plays the cello."]
+    retriever = OptimizedRecallRetriever.from_texts(notes)
+    assert retriever.invoke(query)[0].page_content == told_later
+    with MemoryStore.open() as store:
+        store.remember_many(notes)
+        assert QueryOptimizer(store).recall(query).hits[0].memory.text == told_later
