@@ -2,13 +2,16 @@
 
 They are read as `recall bench quality --dataset jsonl` reads them, but for two things: a question may have no answer
 (`"relevant": []`), and a memory may have a type that is none of ours, which is left out.
+
+New users store the same notes in several ways (`STORED_AS`), and none of these may cost an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.datasets.jsonl import MEMORIES, QUESTIONS
@@ -36,13 +39,29 @@ SIZES = (
 )
 
 
+AS_THEY_ARE = "given"
+# Name → fields of every memory that are other than in the files.
+STORED_AS: Mapping[str, Mapping[str, Any]] = {
+    AS_THEY_ARE: {},
+    "chunks": {"type": MemoryType.CHUNK},  # as `from_texts` and `from_documents` store them
+    "user": {"actor": "user"},  # as lines of a user
+    "thread": {"thread": "notes"},  # as one thread
+    "user-thread": {"actor": "user", "thread": "notes"},  # as one chat in which nobody answers
+    "person": {"actor": "Sam"},  # as lines of a person with a name
+}
+
+
 def size_of(memories: int) -> str:
     """The name of the size of a store of so many memories."""
     return next(size.name for size in SIZES if size.most is None or memories <= size.most)
 
 
-def read(path: Path) -> tuple[EvaluationData, ...]:
+def read(path: Path, stored_as: str = AS_THEY_ARE) -> tuple[EvaluationData, ...]:
     """The sets of a folder: itself, or each folder in it that holds the two files, by name.
+
+    Args:
+        path: the folder.
+        stored_as: one of `STORED_AS`.
 
     Raises:
         InvalidArgument: there is none, or a file is wrong; the message names the file and the line.
@@ -52,7 +71,12 @@ def read(path: Path) -> tuple[EvaluationData, ...]:
         raise InvalidArgument(
             f"{path} holds no {MEMORIES} and {QUESTIONS}, nor does a folder in it. Pass the folder that does."
         )
-    return tuple(_set(folder) for folder in folders)
+    return tuple(_stored(_set(folder), STORED_AS[stored_as]) for folder in folders)
+
+
+def _stored(data: EvaluationData, other: Mapping[str, Any]) -> EvaluationData:
+    collections = (replace(c, memories=tuple(replace(m, **other) for m in c.memories)) for c in data.collections)
+    return replace(data, collections=tuple(collections))
 
 
 def _is_set(folder: Path) -> bool:

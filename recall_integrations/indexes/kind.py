@@ -23,13 +23,13 @@ UNTOLD_FROM = 0.7  # the same in chats with an assistant, down to `SAID_FROM`
 STRONG_WORTH = 5.0  # what a cosine of a strong embedding is worth
 FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
-SPEAKING = (ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT])
+HEARD = 6  # lines of a chat for each that an assistant says; more make it less of a chat
 Codes = NDArray[np.int32]
 
 GATES: Mapping[str, str] = {
     "always": "1",
-    "people": "pairs · (1 − roles): chats of two people",
-    "crowd": "crowd · (1 − roles): chats of three people or more",
+    "people": "pairs: chats of two people",
+    "crowd": "crowd: chats of three people or more",
     "roles": "chats with an assistant",
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
     "notes": f"apart · (1 − unread) · (short − {NOTE_FROM}) / {NOTE_SPAN}, the last in [0, 1]: short memories, each "
@@ -51,9 +51,9 @@ class Kind:
     """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
 
     Args:
-        pairs: in threads of exactly two actors.
-        crowd: in threads of three actors or more.
-        roles: by the user of an assistant, or by the assistant.
+        pairs: in threads of exactly two actors, times the share that neither an assistant nor its user said.
+        crowd: in threads of three actors or more, times the same.
+        roles: by the user of an assistant, or by the assistant; at most six for each of the assistant's.
         threaded: with another memory in their thread.
         named: with an actor.
         short: mean of `1 / (1 + content words / 20)`.
@@ -96,8 +96,7 @@ class Kind:
             said: the largest share of the query's Σ idf that a candidate holds.
             worth: what a cosine of the store's embedding is worth in the language of the query.
         """
-        people, crowd = self.pairs * (1 - self.roles), self.crowd * (1 - self.roles)
-        apart = max(1 - people - crowd - self.roles, 0.0)
+        apart = max(1 - self.pairs - self.crowd - self.roles, 0.0)
         common = min(max(1 - (rarity - RARE_FROM) / RARE_SPAN, 0.0), 1.0) * min(
             max((count - FEW) / (MANY - FEW), 0.0), 1.0
         )
@@ -106,8 +105,8 @@ class Kind:
         notes = apart * (1 - unread) * self.brief
         return {
             "always": 1.0,
-            "people": people,
-            "crowd": crowd,
+            "people": self.pairs,
+            "crowd": self.crowd,
             "roles": self.roles,
             "apart": apart,
             "notes": notes,
@@ -145,7 +144,7 @@ class KindCounter:
     """Counts for `Kind`, as memories come and go. The result depends on the memories present, not on the order."""
 
     def __init__(self) -> None:
-        self._rows = self._roles = self._named = self._short = 0
+        self._rows = self._user = self._assistant = self._named = self._short = 0
         self._pairs = self._crowd = self._threaded = 0
         self._actors: dict[int, dict[int, int]] = {}  # thread → actor → memories; -1 is no actor
         self._kept: Counted | None = None  # threads that nobody has touched since they were read from a file
@@ -154,8 +153,8 @@ class KindCounter:
     def of(cls, counted: Counted) -> KindCounter:
         """Return a counter that has counted `counted`."""
         counter = cls()
-        counter._rows, counter._roles, counter._named, counter._short = counted.totals[:4]
-        counter._pairs, counter._crowd, counter._threaded = counted.totals[4:]
+        counter._rows, counter._user, counter._assistant, counter._named, counter._short = counted.totals[:5]
+        counter._pairs, counter._crowd, counter._threaded = counted.totals[5:]
         counter._kept = counted
         return counter
 
@@ -176,7 +175,7 @@ class KindCounter:
         return Counted(
             pairs=np.stack([thread, actor - 1, counts], axis=1).astype(np.int32),
             totals=(
-                *(counter._rows, counter._roles, counter._named, counter._short),
+                *(counter._rows, counter._user, counter._assistant, counter._named, counter._short),
                 *(counter._pairs, counter._crowd, counter._threaded),
             ),
         )
@@ -194,10 +193,13 @@ class KindCounter:
         rows = self._rows
         if not rows:
             return Kind()
+        spoken = self._user + self._assistant
+        people = 1 - spoken / rows
         return Kind(
-            pairs=self._pairs / rows,
-            crowd=self._crowd / rows,
-            roles=self._roles / rows,
+            pairs=people * self._pairs / rows,
+            crowd=people * self._crowd / rows,
+            # Lines of a user without an assistant are notes: nobody answers them.
+            roles=min(spoken, HEARD * self._assistant) / rows,
             threaded=self._threaded / rows,
             named=self._named / rows,
             short=self._short / _UNIT / rows,
@@ -205,7 +207,8 @@ class KindCounter:
 
     def _count(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes, sign: int) -> None:
         self._rows += sign * len(threads)
-        self._roles += sign * int(np.isin(roles, SPEAKING).sum())
+        self._user += sign * int((roles == ROLE_CODES[Role.USER]).sum())
+        self._assistant += sign * int((roles == ROLE_CODES[Role.ASSISTANT]).sum())
         self._named += sign * int((actors >= 0).sum())
         self._short += sign * int(shortness(lengths).sum())
         inside = threads >= 0

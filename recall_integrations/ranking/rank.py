@@ -224,7 +224,7 @@ def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextCol
         own = by_arm["lexical"]
         beside = window_rows(text, own.rows, own.scores, WINDOW_ROWS)
         lists.append(_allowed(beside, given))
-        if (text.kind.pairs or text.kind.crowd) and text.kind.roles < 1:  # people answer each other
+        if text.kind.pairs or text.kind.crowd:  # people answer each other
             replies = replies_after(text, own.rows[:REPLIES_FROM], np.concatenate(lists), REPLY_ROWS)
             lists.append(_allowed(replies, given))
     if given.hop is not None and lists:

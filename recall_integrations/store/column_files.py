@@ -35,7 +35,7 @@ from recall_integrations.types.roles import ROLE_CODES
 
 COLUMNS = "columns"  # the directory
 SUFFIX = ".columns"
-FORMAT = 2  # raise it when what is kept of a scope, or what it means, changes
+FORMAT = 3  # raise it when what is kept of a scope, or what it means, changes
 ROWS_MIN = 1_000  # memories from which a scope has a file: fewer are read from the database in some 20 ms
 BEHIND_MIN, BEHIND_SHARE = 1_000, 20  # a file is made anew when it lacks so many memories, and this part of them all
 PAUSE_S = 2.0  # after a scope was read and before it is written: the first recalls have the processor to themselves

@@ -283,7 +283,7 @@ def compared(
         "shared": pairs.overlap,
         "both_hold": of_query.both,
         "size": every * math.log(max(2, len(fused.rows))),
-        "people": every * max(kind.pairs, kind.crowd) * (1 - kind.roles),
+        "people": every * max(kind.pairs, kind.crowd),
         "assistant": every * kind.roles,
     }
     own = words.differences(pairs.places, pairs.turn)

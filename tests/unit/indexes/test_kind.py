@@ -77,14 +77,14 @@ def test_short_by_hand() -> None:
 
 
 def test_gates_by_hand() -> None:
-    kind = Kind(pairs=0.8, crowd=0.1, roles=0.25, threaded=0.9, named=0.5, short=0.2)
+    kind = Kind(pairs=0.6, crowd=0.075, roles=0.25, threaded=0.9, named=0.5, short=0.2)
     gates = kind.gates(12, 0.43)
     assert set(gates) == set(GATES)
     assert gates == pytest.approx(
         {
             "always": 1,
-            "people": 0.6,  # .8 · .75
-            "crowd": 0.075,  # .1 · .75
+            "people": 0.6,
+            "crowd": 0.075,
             "roles": 0.25,
             "apart": 0.075,  # 1 - .6 - .075 - .25
             "notes": 0,  # too long for notes
@@ -145,12 +145,19 @@ def test_in_a_handful_of_documents_no_word_is_common(count: int, open_by: float)
 
 
 def test_chats_with_an_assistant_are_no_chats_of_people() -> None:
-    gates = Kind(pairs=1, roles=1, threaded=1, named=1).gates(5)
+    gates = counted((0, 0, USER, 20), (0, 1, ASSISTANT, 20)).gates(5)
     assert (gates["people"], gates["roles"], gates["apart"]) == (0, 1, 0)
 
 
+def test_lines_of_a_user_whom_nobody_answers_are_notes() -> None:
+    gates = counted(*[(0, 0, USER, 5)] * 4).gates(5)
+    assert (gates["people"], gates["roles"], gates["apart"]) == (0, 0, 1)
+    assert counted((0, 0, USER, 20), *[(0, 0, USER, 20)] * 10, (0, 1, ASSISTANT, 20)).roles == 6 / 12
+    assert counted((0, 0, USER, 20), *[(0, 0, USER, 20)] * 10, (0, 1, ASSISTANT, 20)).pairs == 0
+
+
 def test_gates_are_never_negative() -> None:
-    assert Kind(pairs=0.6, roles=0.9).gates(0)["apart"] == pytest.approx(0.04)
+    assert Kind(pairs=0.06, roles=0.9).gates(0)["apart"] == pytest.approx(0.04)
     assert min(Kind(pairs=1, crowd=1, roles=1, threaded=1, named=1, short=1).gates(0).values()) == 0
 
 
@@ -172,10 +179,12 @@ def recount(memories: list[Memory]) -> Kind:
             actors[thread].add(actor)
     sizes = Counter(thread for thread, *_ in memories)
     inside = [m for m in memories if m[0] >= 0]
+    spoken = sum(m[2] in (USER, ASSISTANT) for m in memories)
+    people = 1 - spoken / n
     return Kind(
-        pairs=sum(len(actors[m[0]]) == 2 for m in inside) / n,
-        crowd=sum(len(actors[m[0]]) >= 3 for m in inside) / n,
-        roles=sum(m[2] in (USER, ASSISTANT) for m in memories) / n,
+        pairs=people * sum(len(actors[m[0]]) == 2 for m in inside) / n,
+        crowd=people * sum(len(actors[m[0]]) >= 3 for m in inside) / n,
+        roles=min(spoken, 6 * sum(m[2] == ASSISTANT for m in memories)) / n,
         threaded=sum(sizes[m[0]] > 1 for m in inside) / n,
         named=sum(m[1] >= 0 for m in memories) / n,
         short=sum(round(1_000_000 / (1 + m[3] / 20)) for m in memories) / 1_000_000 / n,
@@ -240,7 +249,7 @@ def test_counting_all_at_once_is_counting_one_after_the_other(given_rows: list[t
 
 def test_columns_know_their_kind() -> None:
     kind = columns_of(CHAT, Lexicon()).kind
-    assert (kind.pairs, kind.roles, kind.threaded, kind.named) == (2 / 4, 1 / 4, 2 / 4, 3 / 4)
+    assert (kind.pairs, kind.roles, kind.threaded, kind.named) == (2 / 4 * 3 / 4, 0, 2 / 4, 3 / 4)
     # shed, green; old, one, gate; note, tomatoes; plant
     assert kind.short == pytest.approx(sum(1 / (1 + n / 20) for n in (2, 3, 2, 1)) / 4, abs=1e-6)
 

@@ -100,7 +100,9 @@ def test_no_role_is_asked_for():
 
 
 def test_a_role_that_is_given_goes_before_the_name():
-    columns = columns_of([TextRow(num=1, text="a", actor="Sam", role="user"), TextRow(num=2, text="b")], Lexicon())
+    columns = columns_of(
+        [TextRow(num=1, text="a", actor="Sam", role="user"), TextRow(num=2, text="b", actor="assistant")], Lexicon()
+    )
     assert run(columns, "shed")["by_user"].tolist() == [1, 0]
 
 
