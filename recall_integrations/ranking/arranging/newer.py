@@ -94,10 +94,11 @@ def newer_first(
     inside: Mask | None = None,
 ) -> tuple[Fused, dict[int, Overtaken]]:
     """Put the lower of two hits about the same thing above the upper one, where the model says so."""
-    pairs = compared(fused, view, text, query, unit, until, inside)
+    more = surer(len(fused.rows), text.kind)
+    pairs = compared(fused, view, text, query, unit, until, inside, surer=more)
     if pairs is None:
         return fused, {}
-    logits = shipped().logits(pairs) - surer(len(fused.rows), text.kind)
+    logits = shipped().logits(pairs) - more
     swaps = np.flatnonzero(logits > np.where(pairs.column("both_hold") > 0, 0.0, LINKED))
     if not len(swaps):
         return fused, {}

@@ -55,9 +55,8 @@ class Words:
 
     def __init__(self, text: TextColumns, rows: NDArray[np.int64], query: ParsedQuery) -> None:
         self._lexicon, self.known = text.lexicon, known_to_bundled(query.language)
-        self._words = [text.words[text.starts.item(row) : text.starts.item(row + 1)] for row in rows.tolist()]
-        stems = self._lexicon.stems
-        self.whole = [frozenset(stems[own].tolist()) for own in self._words]
+        self._words, stems = _words_of(text, rows), self._lexicon.stems
+        self.whole = _stems_of(text, self._words)
         self.said = [stems[own[:WORDS_MAX]].tolist() for own in self._words]
         self.stems = [frozenset(own) for own in self.said]
         every = frozenset[int]().union(*self.whole)
@@ -159,6 +158,14 @@ class Words:
         return right is not None and right in self.asked, right is None and left is not None
 
 
+def _words_of(text: TextColumns, rows: NDArray[np.int64]) -> list[NDArray[np.int32]]:
+    return [text.words[text.starts.item(row) : text.starts.item(row + 1)] for row in rows.tolist()]
+
+
+def _stems_of(text: TextColumns, words: Sequence[NDArray[np.int32]]) -> list[frozenset[int]]:
+    return [frozenset(text.lexicon.stems[own].tolist()) for own in words]
+
+
 def known_to_bundled(language: str | None) -> bool:
     """Say whether the bundled embedding knows the words of a language."""
     return language in ("en", "", None)
@@ -180,6 +187,9 @@ def _names(query: ParsedQuery) -> frozenset[str]:
 
 POOL = 10  # best candidates that are compared
 ALIKE = 0.28  # half the shared words and half the cosine of two texts, from which they may be about the same thing
+# Where the model has to be surer by `CLOSE_FROM`, pairs less alike or further apart in the ranking never change places
+# (8,191 pairs of 21 sets): they are not described.
+CLOSE_FROM, ALIKE_CLOSE, GAP_CLOSE = 0.6, 0.48, 3.0
 WEAK = 0.1  # score below which a hit answers nothing, so that nobody needs to know what came after it
 DAY_US = 86_400_000_000
 # The inputs of a pair. "upper" and "lower" are places in the ranking; "older" and "newer" are told by time, else by the
@@ -260,6 +270,7 @@ def compared(
     until: int | None = None,
     inside: Mask | None = None,
     *,
+    surer: float = 0.0,
     teaching: bool = False,
 ) -> Compared | None:
     """Describe the pairs of the best candidates that are alike and may change places; `None` = there are none."""
@@ -267,16 +278,17 @@ def compared(
     vectors = view.vectors_of(rows) if len(rows) > 1 else None
     if vectors is None:
         return None
+    raw = sums(fused)
+    pairs = _alike(view, rows, _stems_of(text, _words_of(text, rows)), vectors, unit, raw, surer >= CLOSE_FROM)
+    if pairs is None:
+        return None
     words = Words(text, rows, query)
     tense = tense_of(query.original, query.language)
-    pairs = _alike(view, rows, words.whole, vectors, unit)
-    if pairs is not None:
-        pairs = pairs.where(_may_move(fused, view, pairs, words, tense.past or tense.span, until, inside, teaching))
+    pairs = pairs.where(_may_move(fused, view, pairs, words, tense.past or tense.span, until, inside, teaching))
     if pairs is None:
         return None
     of_query = _held(words, pairs, query)
     every, kind = np.ones(len(pairs.upper)), text.kind
-    raw = sums(fused)
     shared = {
         "gap": raw[pairs.upper] - raw[pairs.lower],
         "alike": pairs.alike,
@@ -404,8 +416,10 @@ def _alike(
     stems: Sequence[AbstractSet[int]],
     vectors: NDArray[np.float32],
     unit: float,
+    raw: Inputs,
+    close: bool,
 ) -> _Pairs | None:
-    """Return the pairs that are alike and differ in time."""
+    """Return the pairs that are alike and differ in time; with `close` those that are close in the ranking, too."""
     counts = _counts(stems)
     upper, lower = np.triu_indices(len(rows), 1)
     shared = np.asarray([len(stems[a] & stems[b]) for a, b in zip(upper.tolist(), lower.tolist(), strict=True)])
@@ -414,7 +428,8 @@ def _alike(
     turn = _turn(view, rows, upper, lower)
     jaccard = shared / np.maximum(counts[upper] + counts[lower] - shared, 1)
     every = _Pairs(upper=upper, lower=lower, turn=turn, overlap=overlap, jaccard=jaccard, cosine=cosine)
-    return every.where((every.alike >= ALIKE) & (turn != 0))
+    kept = (every.alike >= (ALIKE_CLOSE if close else ALIKE)) & (turn != 0)
+    return every.where(kept & (raw[upper] - raw[lower] <= GAP_CLOSE) if close else kept)
 
 
 def _held(words: Words, pairs: _Pairs, query: ParsedQuery) -> _Held:
