@@ -23,7 +23,8 @@ class ScopeKnowledge:
     entities: EntityIndex | None = None  # names and aliases
     frequency: Callable[[str], int] = lambda _stem: 0  # number of memories that hold a stem
     memories: int = 0
-    speller: Speller | None = None  # `None` while its vocabulary is being read, and if it is off
+    # Asked for a query with a word that nobody knows; `None` while a vocabulary is being read, and if it is off.
+    speller: Callable[[], Speller | None] = lambda: None
     user: EntityRef | None = None  # who is in every query
     assistant: bool = False  # whether one of its actors is the assistant: then "you" in a query is the assistant
     alike: Callable[[str], Sequence[str]] = lambda _stem: ()  # stems, of any scope, that differ by accents only

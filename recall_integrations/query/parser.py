@@ -21,7 +21,7 @@ from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.spans import inside, overlap, starts_inside
-from recall_integrations.query.spelling import corrected_query
+from recall_integrations.query.spelling import corrected_query, unknown
 from recall_integrations.query.talk import asks_talk
 from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
@@ -230,19 +230,19 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
 
 
 def _corrections(found: Findings) -> tuple[Correction, ...]:
-    known, speller = found.known, found.known.speller
-    if speller is None:
-        return ()
+    known = found.known
     spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
     taken = starts_inside(found.content, spans)
     open_tokens = [t for t in found.content if t.start not in taken and not found.words.is_settled(t.word)]
     is_name = known.entities.contains_word if known.entities is not None else None
     none: tuple[Correction, ...] = ()
-    corrections = found.guard(
-        "parse.spelling",
-        lambda: speller.corrections(found.text, open_tokens, is_name=is_name),
-        none,
-    )
+
+    def corrected() -> tuple[Correction, ...]:
+        strange = unknown(found.text, open_tokens, known.frequency, is_name)
+        speller = known.speller() if strange else None  # its vocabulary is read for the first strange word
+        return none if speller is None else speller.corrections(found.text, strange, is_name=is_name)
+
+    corrections = found.guard("parse.spelling", corrected, none)
     return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))
 
 

@@ -257,6 +257,28 @@ _CHAIN_MAX = 128  # characters
 IsName = Callable[[str], bool]
 
 
+def unknown(
+    text: str, tokens: Sequence[Token], frequency: Callable[[str], int], is_name: IsName | None = None
+) -> list[Token]:
+    """List the first `WORDS_MAX` words unknown to the scope, as a name, and to the lexicon; none twice."""
+    found: dict[str, Token] = {}
+    for token in tokens:
+        word = token.word
+        if word in found or not LETTERS_MIN <= len(word) <= LETTERS_MAX or not word.isalpha() or word in STOP_WORDS:
+            continue
+        if any(map(str.isupper, _as_written(text, token)[1:])):  # an acronym or an identifier
+            continue
+        if frequency(stem(word)) > 0 or (is_name is not None and is_name(word)) or is_known(word):
+            continue
+        if not _is_identifier(text, token):
+            found[word] = token
+    return list(found.values())[:WORDS_MAX]
+
+
+def _as_written(text: str, token: Token) -> str:
+    return token.word if text.isupper() else text[token.start : token.end]
+
+
 class Speller:
     """Corrects the words of a scope's queries. Threads may share one."""
 
@@ -267,16 +289,9 @@ class Speller:
         self, text: str, tokens: Sequence[Token], *, is_name: IsName | None = None
     ) -> tuple[Correction, ...]:
         """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up."""
-        shouted = text.isupper()
         found: dict[str, Correction] = {}
-        looked: set[str] = set()
-        for token in tokens:
-            if token.word in looked or len(looked) >= WORDS_MAX:
-                continue
-            written = token.word if shouted else text[token.start : token.end]
-            if not self._is_open(token.word, written, is_name) or _is_identifier(text, token):
-                continue
-            looked.add(token.word)
+        for token in unknown(text, tokens, self.vocabulary.frequency, is_name):
+            written = _as_written(text, token)
             capital, first = written[:1].isupper(), _begins_sentence(text, token.start)
             best = self._best(token.word, partial(_allowed, is_name=is_name, capital=capital, first=first))
             if best is None:
@@ -290,15 +305,6 @@ class Speller:
                 frequency=best.frequency,
             )
         return tuple(found.values())
-
-    def _is_open(self, word: str, written: str, is_name: IsName | None) -> bool:
-        """Say whether the word is unknown: to the scope, as a name, and to the lexicon."""
-        if not LETTERS_MIN <= len(word) <= LETTERS_MAX or not word.isalpha() or word in STOP_WORDS:
-            return False
-        if any(map(str.isupper, written[1:])):  # an acronym or an identifier
-            return False
-        known = self.vocabulary.frequency(stem(word)) > 0
-        return not (known or (is_name is not None and is_name(word)) or is_known(word))
 
     def _best(self, word: str, allowed: Callable[[Match], bool]) -> Match | None:
         close = (worded(word, match) for match in self.vocabulary.close_to(word, threshold=self._threshold))

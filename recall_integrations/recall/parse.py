@@ -196,7 +196,7 @@ class Parse(Stage):
     def phrase(self, text: str, request: RecallRequest) -> ParsedQuery:
         """Read a phrasing of a recall's query by itself, without a correction of the spelling and without the LLM."""
         known = self._knowledge(request.scope, self._store.scope_id(request.scope))
-        known = replace(known, speller=None, unsure=None)
+        known = replace(known, speller=ScopeKnowledge().speller, unsure=None)
         return self._parser.parse(text, request.now, known, zone=request.zone)[0]
 
     def _knowledge(
@@ -227,7 +227,7 @@ class Parse(Stage):
             entities=index,
             frequency=_Counts(frequency_of(view, lambda: self._store.lexical)).__getitem__,
             memories=view.count,
-            speller=self._store.speller(scope_id) if settings.spelling else None,
+            speller=self._store.speller_of(scope_id) if settings.spelling else lambda: None,
             user=user,
             assistant=assistant,
             alike=lexicon.shared().alike,

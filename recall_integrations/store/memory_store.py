@@ -719,6 +719,17 @@ class MemoryStore:
         with self._parts.errors():
             return self._spellers.of(scope_id, wait=wait)
 
+    def speller_of(self, scope_id: int) -> Callable[[], Speller | None]:
+        """Return a function that returns `speller`; a large scope's vocabulary is begun at once."""
+        if self._spellers.is_small(self.view(scope_id).count):
+            return lambda: self.speller(scope_id)
+        found = self.speller(scope_id)
+        return lambda: found
+
+    def spells(self, scope_id: int) -> bool:
+        """Say whether `speller` gives the scope's corrections without a wait for its vocabulary."""
+        return self._spellers.is_small(self.view(scope_id).count) or self.speller(scope_id) is not None
+
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Return the mask of rows that meet the filters, or `None` for all."""
         return self._reader.filter_mask(view, filters, now)

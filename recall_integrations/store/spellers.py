@@ -102,7 +102,7 @@ class Spellers:
             if kept is not None:
                 self._kept.move_to_end(scope_id)
         if kept is None or not kept.built.done():
-            at_once = wait or self._count(scope_id) <= SMALL
+            at_once = wait or self.is_small(self._count(scope_id))
             kept = self._begun(scope_id, at_once)
             if kept is None or not at_once:
                 return None
@@ -113,6 +113,11 @@ class Spellers:
             raise error
         self._note(scope_id, error)
         return None
+
+    @staticmethod
+    def is_small(memories: int) -> bool:
+        """Say whether the vocabulary of so many memories is built while the recall waits."""
+        return memories <= SMALL
 
     def _note(self, scope_id: int, error: BaseException) -> None:
         if scope_id not in self._failed and not self._closing.is_set():

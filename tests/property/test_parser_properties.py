@@ -52,7 +52,7 @@ def _knowledge() -> ScopeKnowledge:
     vocabulary = Vocabulary([(term, 3 + i) for i, term in enumerate(STEMS)])
     user = EntityRef(entity_id="user", name="user", mention="", span=(0, 0), confidence=1.0, stage="implicit")
     return ScopeKnowledge(
-        entities=index, frequency=vocabulary.frequency, memories=100, speller=Speller(vocabulary), user=user
+        entities=index, frequency=vocabulary.frequency, memories=100, speller=lambda: Speller(vocabulary), user=user
     )
 
 

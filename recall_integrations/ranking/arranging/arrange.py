@@ -331,8 +331,10 @@ def folded(
     into: dict[int, list[int]] = {}
     for place in again:
         into.setdefault(int(fused.rows[leaders[place]]), []).append(int(fused.rows[place]))
-    order = np.setdiff1d(np.arange(len(fused.rows)), again)
-    return (fused.take(order, fused.scores[order]) if again else fused), into
+    if not again:
+        return fused, into
+    order = np.delete(np.arange(len(fused.rows)), again)
+    return fused.take(order, fused.scores[order]), into
 
 
 def _leaders(view: ScopeView, rows: Rows, memories: Memories, threshold: float) -> list[int]:

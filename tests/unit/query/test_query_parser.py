@@ -166,7 +166,7 @@ def test_a_step_that_fails_is_left_out_and_named(
 ) -> None:
     monkeypatch.setattr(where, name, broken)
     speller = Speller(Vocabulary([(stem("restaurant"), 2)]))
-    parsed, degraded = PARSER.parse("restaurnat bill", NOW, ScopeKnowledge(speller=speller))
+    parsed, degraded = PARSER.parse("restaurnat bill", NOW, ScopeKnowledge(speller=lambda: speller))
     assert parsed.terms and [d.stage for d in degraded] == [stage]
 
 
