@@ -24,8 +24,9 @@ from recall_integrations.indexes.columns import (
     postings_of,
 )
 from recall_integrations.indexes.kind import KindCounter
-from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
+from recall_integrations.indexes.lexicon import Ids, Lexicon
 from recall_integrations.records import record
+from recall_integrations.text import content
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 _PER_ROW = (
@@ -234,7 +235,7 @@ class ColumnsBuilder:
         if code is None:
             code = len(self.actor_names)
             # A name is no text of a language; one in another script has its endings all the same.
-            words = content_words(name, None) if name.isascii() else content_words(name)
+            words = content(name, None) if name.isascii() else content(name)
             ids = self.lexicon.ids_of(words)
             stems = self.lexicon.stems
             self.actor_names.append(name)

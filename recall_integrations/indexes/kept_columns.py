@@ -101,7 +101,7 @@ def builder_of(
     builder.thread_codes = None
     builder.log_length = int(arrays["text.log_length"][0])
     totals = tuple(arrays["text.kind_totals"].tolist())
-    builder.kinds = KindCounter.of(Counted(pairs=arrays["text.kind_pairs"], totals=totals))
+    builder.kinds = KindCounter(Counted(pairs=arrays["text.kind_pairs"], totals=totals))
     _restore_actors(builder, arrays, numbers)
     return builder
 

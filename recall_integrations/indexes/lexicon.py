@@ -22,9 +22,9 @@ from recall_integrations.indexes.kernels import products_of
 from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS, content, stem, tokenize, without_marks
+from recall_integrations.text import STOP_WORDS, stem, tokenize, without_marks
 from recall_integrations.text.analyser import words
-from recall_integrations.text.by_language import LOOK, SEP
+from recall_integrations.text.by_language import SEP
 from recall_integrations.text.shortening import shortened
 from recall_integrations.text.signs import is_signed, unsigned, words_with_signs
 from recall_integrations.types import ParsedQuery, TemporalWindow
@@ -111,11 +111,6 @@ _ASKS = frozenset("when what which who whom whose where why how".split())
 _DATES = frozenset("date day month year".split())
 _DATING = ("when", *sorted(_DATES), "ago")  # of which a query that asks when something was holds one
 _YEAR = regex(r"(?:19|20)\d\d")
-
-
-def content_words(text: str, language: str | None = LOOK) -> list[str]:
-    """Return `text.content`: normal forms of words that are no stop words, and the stems that are not English."""
-    return content(text, language)
 
 
 def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
@@ -226,11 +221,6 @@ class Lexicon:
         """Return unit rows `(len(ids), dimensions)`; 0 for a word that the static model cannot spell."""
         rows, factors = self._prepared(ids)
         return np.asarray(rows[ids].astype(np.float32) * factors[ids, None], dtype=np.float32)
-
-    def vectors_of(self, words: Sequence[str]) -> Vectors:
-        """Return unit rows of words that need not be in the lexicon, and are not added to it."""
-        rows, factors = self._whole(words)
-        return rows.astype(np.float32) * factors[:, None]
 
     def _whole(self, words: Sequence[str]) -> tuple[NDArray[np.int8], Vectors]:
         """Return rows of whole numbers and their factors, as `_rounded` makes them."""

@@ -10,10 +10,9 @@ from sqlalchemy import delete, select, update
 from recall_integrations.database import schema
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.columns import WORDS_MAX, asked_words
-from recall_integrations.indexes.lexicon import content_words
 from recall_integrations.store import journal
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text import language_of, stems
+from recall_integrations.text import content, language_of, stems
 from recall_integrations.types import Memory, Scope, indexed_text
 
 OpenStore = Callable[..., MemoryStore]
@@ -43,7 +42,7 @@ def stored(store: MemoryStore) -> dict[tuple[int, int], str]:
 
 @given(texts)
 def test_cut_gives_the_content_words(said: str) -> None:
-    assert words.cut(said) == content_words(said)
+    assert words.cut(said) == content(said)
 
 
 def test_what_a_row_holds() -> None:
@@ -84,7 +83,7 @@ def test_which_words_are_asked(said: str, asked: str) -> None:
 @given(sentences)
 def test_every_word_is_asked_or_not(said: str) -> None:
     flags = asked_words(said)
-    assert len(flags) == len(content_words(said))
+    assert len(flags) == len(content(said))
     assert asked_words(said, words.cut) == flags
     kept = flags[:WORDS_MAX]
     assert words.unpacked([words.to_row(1, 1, said)["asked"]], [len(kept)]).tolist() == kept
