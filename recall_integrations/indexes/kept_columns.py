@@ -60,7 +60,7 @@ def text_arrays_of(builder: ColumnsBuilder) -> Arrays:
     roles = found["text.roles"]
     counted = KindCounter.counted(threads, actors, roles.astype(np.int32), found["text.lengths"])
     found["text.kind_pairs"], found["text.kind_totals"] = counted.pairs, np.asarray(counted.totals, dtype=np.int64)
-    found["text.log_length"] = _log_length(found["text.lengths"])
+    found["text.log_length"] = np.asarray([np.rint(np.log1p(found["text.lengths"]) * UNIT).sum()], dtype=np.int64)
     return found
 
 
@@ -212,10 +212,6 @@ def _translated(kept: Postings, numbers: Ids) -> Postings:
         counts=kept.counts[at],
         tops=kept.tops[order],
     )
-
-
-def _log_length(lengths: NDArray[np.int32]) -> Rows:
-    return np.asarray([np.rint(np.log1p(lengths) * UNIT).sum()], dtype=np.int64)
 
 
 if TYPE_CHECKING:

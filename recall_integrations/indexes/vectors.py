@@ -145,7 +145,7 @@ class SemanticIndex:
             client = self._open()
             for collection in _guarded(client.list_collections):
                 if collection.name not in names:
-                    self._collections.pop(of_home(collection.name), None)
+                    self._collections.pop(collection.name.removeprefix(_PREFIX), None)
                     _guarded(lambda name=collection.name: client.delete_collection(name))
 
     def drop(self, home: str) -> None:
@@ -196,11 +196,6 @@ def finds_itself(cosines: NDArray[np.float32]) -> bool:
 def home_name(home: str) -> str:
     """Return Chroma's name of a collection."""
     return f"{_PREFIX}{home}"
-
-
-def of_home(name: str) -> str:
-    """Return the collection of Chroma's name, the inverse of `home_name`."""
-    return name.removeprefix(_PREFIX)
 
 
 def torn(path: Path) -> str | None:

@@ -22,7 +22,7 @@ from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, content, language_of, length_in_words, stem
 from recall_integrations.text.by_language import LOOK, SEP
-from recall_integrations.text.signs import signs, words_with_signs
+from recall_integrations.text.signs import words_with_signs
 
 BATCH = 2_000
 STEMS_KEPT = 65_536  # words whose stems are in memory, some 10 MB at most
@@ -51,17 +51,10 @@ def cut(text: str, language: str | None = LOOK) -> list[str]:
 
 def _way(text: str, language: str | None) -> Callable[[str, str | None], list[str]]:
     """Choose the function that cuts a text, and each part of it, into content words."""
-    plain = text.replace("’", "'")
-    if language is not None or not plain.isascii():
-        return content
-    return _cut_signed if signs(plain) else _cut_plain
+    return content if language is not None or not text.replace("’", "'").isascii() else _cut_ascii
 
 
-def _cut_plain(text: str, _language: str | None) -> list[str]:
-    return [word for word in _ascii_words(text.replace("’", "'")) if word not in STOP_WORDS]
-
-
-def _cut_signed(text: str, _language: str | None) -> list[str]:
+def _cut_ascii(text: str, _language: str | None) -> list[str]:
     return [word for word in words_with_signs(text.replace("’", "'"), _ascii_words) if word not in STOP_WORDS]
 
 

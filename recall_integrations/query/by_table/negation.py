@@ -141,12 +141,9 @@ class _Reader:
         return _meets(cue.start, cue.start + 1, self.with_nobody)
 
     def _negated(self, start: int) -> bool:
-        before = _CLAUSE_END.split(self._sentence_before(start))[-1]
-        return self.words.says("negatives", before)
-
-    def _sentence_before(self, start: int) -> str:
-        first = max(0, start - CLAUSE_CHARS_MAX)
-        return re.split(r"[.?!。？！](?= |$)|[。？！]", self.text[first:start])[-1]
+        before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start]
+        sentence = re.split(r"[.?!。？！](?= |$)|[。？！]", before)[-1]
+        return self.words.says("negatives", _CLAUSE_END.split(sentence)[-1])
 
     def _acts(self, end: int) -> bool:
         """Say whether the thing done without is an action: "ohne zu fragen", "sin avisar"."""
