@@ -110,7 +110,6 @@ def first_to_read(parts: Sequence[Postings], end: int) -> tuple[tuple[Postings, 
 
 
 ROLES = len(ROLE_CODES)
-UNIT = 1 << 32  # parts of a logarithm: sums of whole numbers do not depend on the order
 FEW_DEAD = 32  # so many rows are asked whether they live in the time in which one is looked up among them
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
@@ -164,7 +163,6 @@ class TextColumns:
     asked: NDArray[np.bool_]  # bool, beside `words`: whether the word stands in a sentence that asks
     alive: NDArray[np.bool_]  # bool `(n,)`: false of what was forgotten
     kind: Kind  # what the scope is made of
-    mean_log_length: float  # mean of `ln(1 + length)` over all living rows
     postings: Sequence[Postings] = ()  # which rows hold a stem, those that were forgotten included
     # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -109,7 +109,6 @@ USER_NAMES = ("user", "human")  # what frameworks call the person who asks
 _WHEN = frozenset("when date day month year".split())
 _ASKS = frozenset("when what which who whom whose where why how".split())
 _DATES = frozenset("date day month year".split())
-_DATING = ("when", *sorted(_DATES), "ago")  # of which a query that asks when something was holds one
 _YEAR = regex(r"(?:19|20)\d\d")
 
 
@@ -441,12 +440,7 @@ class QueryTerms:
 
 def asks_when(query: str) -> bool:
     """Say whether an English query asks when something was, as `QueryTerms.dating`."""
-    text = shortened(query).text
-    if text.isascii():  # its words are parts of it
-        low = text.lower()
-        if not any(map(low.__contains__, _DATING)):
-            return False
-    return _asks_when(words(text))
+    return _asks_when(words(shortened(query).text))
 
 
 def _asks_when(said: Sequence[str]) -> bool:

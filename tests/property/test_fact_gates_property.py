@@ -18,11 +18,9 @@ from recall_integrations.facts import sentences
 from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
-from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.columns import SHORT, STEPS, TextColumns, replies_after
-from recall_integrations.indexes.lexicon import Lexicon, asks_when
+from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.scope_view import Told
-from recall_integrations.text.analyser import words
 from tests.columns import TextRow, columns_of
 
 AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)
@@ -93,17 +91,6 @@ def test_what_is_told_is_not_passed_over(texts_of: Callable[[], Iterator[str]], 
     whole = [ungated(text) for text in said]
     assert [sentences.said_in(text, AT) for text in said] == whole
     assert sum(map(bool, whole)) > least
-
-
-DATES = (
-    "when When WHEN what which who how long ago date day month year was the is years dates 'day today whenever ｗhen é"
-)
-
-
-@settings(deadline=None)
-@given(st.lists(st.sampled_from(DATES.split()), max_size=7).map(" ".join))
-def test_a_query_that_asks_when_is_known(text: str) -> None:
-    assert asks_when(text) == lexicon._asks_when(words(text))
 
 
 def elliptic(columns: TextColumns, row: int) -> bool:
