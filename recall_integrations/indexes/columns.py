@@ -7,7 +7,7 @@ actor's name as well, and all of a very long text: `postings` has both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from typing import Any
@@ -121,7 +121,7 @@ def is_question(text: str) -> bool:
     return _QUESTION.search(text) is not None
 
 
-def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = content) -> list[bool]:
+def asked_words(text: str) -> list[bool]:
     """Say for each content word of `text` whether it stands in a sentence that asks something.
 
     A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or
@@ -133,7 +133,7 @@ def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = co
     for end in [*_SENTENCE_END.finditer(text), None]:
         stop = len(text) if end is None else end.end()
         asks = end is not None and is_question(end.group())
-        flags.extend([asks] * len(words_of(text[begin:stop], language)))
+        flags.extend([asks] * len(content(text[begin:stop], language)))
         begin = stop
     return flags
 

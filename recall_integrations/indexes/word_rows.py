@@ -5,7 +5,6 @@ Words are joined by line feeds: the normal form of a few letters holds a space (
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -20,14 +19,12 @@ from recall_integrations.database.sending import insert_rows
 from recall_integrations.indexes.columns import WORDS_MAX, asked_words, is_question
 from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon
-from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, content, language_of, length_in_words, stem
-from recall_integrations.text.by_language import LOOK, SEP
-from recall_integrations.text.signs import words_with_signs
+from recall_integrations.text import content, language_of, length_in_words, stem
+from recall_integrations.text.by_language import SEP
 
 BATCH = 2_000
 STEMS_KEPT = 65_536  # words whose stems are in memory, some 10 MB at most
 Cut = Mapping[str, Any]  # what `cut_row` makes of a memory
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 
 # Read with the columns of a view, in this order, and given to `text_block`.
 COLUMNS: tuple[ColumnElement[Any], ...] = (
@@ -43,36 +40,15 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
 )
 
 
-def cut(text: str, language: str | None = LOOK) -> list[str]:
-    """Cut a text like `text.content`, five times as fast for English of ASCII and typographic apostrophes."""
-    language = language_of(text) if language == LOOK else language
-    return _way(text, language)(text, language)
-
-
-def _way(text: str, language: str | None) -> Callable[[str, str | None], list[str]]:
-    """Choose the function that cuts a text, and each part of it, into content words."""
-    return content if language is not None or not text.replace("’", "'").isascii() else _cut_ascii
-
-
-def _cut_ascii(text: str, _language: str | None) -> list[str]:
-    return [word for word in words_with_signs(text.replace("’", "'"), _ascii_words) if word not in STOP_WORDS]
-
-
-def _ascii_words(text: str) -> list[str]:
-    found = _ASCII_WORD.findall(text.lower())
-    return [(word[:-2] if word[-2:] == "'s" else word)[:WORD_CHARS_MAX] for word in found]
-
-
 @lru_cache(maxsize=1_024)
 def _of_name(actor: str, language: str | None) -> tuple[str, ...]:
-    return tuple(cut(actor, language))  # in the language of what was said, as the lexical index reads it
+    return tuple(content(actor, language))  # in the language of what was said, as the lexical index reads it
 
 
 def cut_row(text: str, actor: str | None = None) -> Cut:
     """Return the values for one insert into `words`, without scope and number."""
     language = language_of(text)
-    words_of = _way(text, language)
-    found = words_of(text, language)
+    found = content(text, language)
     more = [*(_of_name(actor, language) if actor else ()), *found[WORDS_MAX:]]
     return {
         "words": "\n".join(found[:WORDS_MAX]),
@@ -80,7 +56,7 @@ def cut_row(text: str, actor: str | None = None) -> Cut:
         "more": "\n".join(more) or None,
         "stems": len(found[:WORDS_MAX]) + len(more),
         "asks": int(is_question(text)),
-        "asked": packed(asked_words(text, words_of)[:WORDS_MAX]) if is_question(text) else None,
+        "asked": packed(asked_words(text)[:WORDS_MAX]) if is_question(text) else None,
     }
 
 

@@ -41,6 +41,7 @@ _LETTER = rf"(?![{DENSE}])[^\W_]"
 RUN = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}]|[\u200c\u200d]+(?={_LETTER}))*"
 _WORD = regex(rf"[{DENSE}]+|{RUN}(?:['’]{RUN})?")
 _PLAIN_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)?")
+_ASCII_WORD = regex(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 _NOT_PLAIN = regex(rf"[{DENSE}{_MARKS}\u200c\u200d]")
 _JOINERS = regex("[\u200c\u200d]+")
 _DENSE_FIRST = regex(rf"[{DENSE}]")
@@ -130,20 +131,18 @@ def tokenize(text: str) -> list[Token]:
 
 def _ascii_words(text: str) -> list[Token]:
     """Tokenize a text in ASCII, which is folded as a whole, letter for letter."""
-    return [_token((_ascii_word(match[0]), *match.span())) for match in _PLAIN_WORD.finditer(text.lower())]
-
-
-def _ascii_word(word: str) -> str:
-    """Return the normal form of a lower-case word."""
-    if len(word) > WORD_CHARS_MAX:
-        return fold(word[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX]
-    return word[:-2] if word.endswith("'s") else word
+    return [
+        _token(((word[:-2] if (word := match[0])[-2:] == "'s" else word)[:WORD_CHARS_MAX], *match.span()))
+        for match in _ASCII_WORD.finditer(text.lower())
+    ]
 
 
 def words(text: str) -> list[str]:
     """Return the normal forms of `tokenize`, in order. Runs without spaces take a fraction of its time."""
-    if text.isascii():
-        return [_ascii_word(word) for word in _PLAIN_WORD.findall(text.lower())]
+    plain = text.replace("’", "'")
+    if plain.isascii():
+        low = _ASCII_WORD.findall(plain.lower())
+        return [(word[:-2] if word[-2:] == "'s" else word)[:WORD_CHARS_MAX] for word in low]
     if not _DENSE_RUN.search(text):
         return [token.word for token in tokenize(text)]
     found: list[str] = []

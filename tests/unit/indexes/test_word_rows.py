@@ -40,11 +40,6 @@ def stored(store: MemoryStore) -> dict[tuple[int, int], str]:
         return {(int(scope_id), int(num)): str(found) for scope_id, num, found in rows}
 
 
-@given(texts)
-def test_cut_gives_the_content_words(said: str) -> None:
-    assert words.cut(said) == content(said)
-
-
 def test_what_a_row_holds() -> None:
     """If this changes, stored words are out of date: `text.ANALYSER_VERSION` has to change, too."""
     row = words.to_row(1, 7, "Didn’t Priya's team move to Café ½? It did")
@@ -75,7 +70,7 @@ def test_what_a_row_holds() -> None:
     ],
 )
 def test_which_words_are_asked(said: str, asked: str) -> None:
-    found, flags = words.cut(said), asked_words(said)
+    found, flags = content(said), asked_words(said)
     assert [word for word, flag in zip(found, flags, strict=True) if flag] == asked.split()
 
 
@@ -84,7 +79,6 @@ def test_which_words_are_asked(said: str, asked: str) -> None:
 def test_every_word_is_asked_or_not(said: str) -> None:
     flags = asked_words(said)
     assert len(flags) == len(content(said))
-    assert asked_words(said, words.cut) == flags
     kept = flags[:WORDS_MAX]
     assert words.unpacked([words.to_row(1, 1, said)["asked"]], [len(kept)]).tolist() == kept
 
