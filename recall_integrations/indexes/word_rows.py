@@ -23,7 +23,6 @@ from recall_integrations.text import content, language_of, length_in_words, stem
 from recall_integrations.text.by_language import SEP
 
 BATCH = 2_000
-STEMS_KEPT = 65_536  # words whose stems are in memory, some 10 MB at most
 Cut = Mapping[str, Any]  # what `cut_row` makes of a memory
 
 # Read with the columns of a view, in this order, and given to `text_block`.
@@ -68,13 +67,7 @@ def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict
 def stems_of(cut: Cut) -> list[str]:
     """Return the stems that the lexical index holds of a memory: those of `text.stems`, in another order."""
     whole = _joined(cut["words"], cut["more"])
-    return list(map(_stem_of, whole.split("\n"))) if whole else []
-
-
-@lru_cache(maxsize=STEMS_KEPT)
-def _stem_of(word: str) -> str:
-    _, told, root = word.partition(SEP)
-    return root if told else stem(word)
+    return [word.partition(SEP)[2] or stem(word) for word in whole.split("\n")] if whole else []
 
 
 def packed(flags: Sequence[bool]) -> bytes | None:

@@ -61,7 +61,7 @@ _UNIT = regex(
 _FULL_WIDTH_SIGN = regex("[\uff01-\uff5e\u3000]")
 _FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 WORD_CHARS_MAX = 64
-STEMS_KEPT = 8_192  # words whose stem is kept: a query asks for each of its words several times
+STEMS_KEPT = 65_536  # words whose stem is in memory, some 10 MB at most
 
 STOP_WORDS = frozenset(
     """
