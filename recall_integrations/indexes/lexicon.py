@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -162,7 +162,7 @@ class Lexicon:
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
         self._factors: Vectors = np.empty(0, dtype=np.float32)
         self._ready = 0  # words that have a vector: the first so many
-        self._asked: dict[str, tuple[NDArray[np.int8], np.float32]] = {}  # words of queries that no memory holds
+        self._unheld = lru_cache(maxsize=ASKED_MAX)(self._made)
         self.runs = RunTable(self.word)
 
     def __len__(self) -> int:
@@ -233,17 +233,10 @@ class Lexicon:
                 rows[place], factors[place] = self._unheld(word)
         return rows, factors
 
-    def _unheld(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
-        """Return row and factor of a word without a prepared row, and cache a few: people ask for the same again."""
-        found = self._asked.get(word)
-        if found is None:
-            rows, factors = _rounded(self._embed([word]))
-            found = rows[0].astype(np.int8), factors[0]
-            with self._lock:
-                if len(self._asked) >= ASKED_MAX:
-                    self._asked.pop(next(iter(self._asked)))
-                self._asked[word] = found
-        return found
+    def _made(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
+        """Return row and factor of a word without a prepared row."""
+        rows, factors = _rounded(self._embed([word]))
+        return rows[0].astype(np.int8), factors[0]
 
     def cosines(self, ids: NDArray[np.integer[Any]], words: Sequence[str]) -> Vectors:
         """Compute the cosine of each word of a query with each word of the lexicon, `(len(words), len(ids))`.
